@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from agent.background import importing
@@ -55,7 +56,7 @@ class Steps:
     @property
     def is_looping(self) -> bool:
         """Whether a loop is being timed."""
-        return self._loop_thread is not None
+        return self._loop_thread is not None and not self._is_left()
 
     @property
     def is_paused(self) -> bool:
@@ -66,14 +67,15 @@ class Steps:
         """Start timing a loop; False within another one, whose step it is part of.
 
         Callbacks of some frameworks are not told of an error that ends their loop: they
-        name the framework, whose next loop in this thread takes the place of that one.
+        name the framework, which is a package, and the next loop in this thread takes
+        the place of that one.
         """
         loop = threading.get_ident(), framework
-        is_left = framework is not None and loop == (
+        is_again = framework is not None and loop == (
             self._loop_thread,
             self._loop_framework,
         )
-        if self._is_paused or (self._loop_thread is not None and not is_left):
+        if self._is_paused or (self.is_looping and not is_again):
             return False
         self._loop_thread, self._loop_framework = loop
         self._phases.clear()
@@ -81,8 +83,10 @@ class Steps:
         self._look_at_framework()
         return True
 
-    def end(self) -> None:
-        """Stop timing."""
+    def end(self, framework: str | None = None) -> None:
+        """Stop timing; of a framework, only if the loop is still one of its own."""
+        if framework is not None and framework != self._loop_framework:
+            return
         self._loop_thread = None
         if self._device is not None:
             self._put_device_times()
@@ -200,6 +204,21 @@ class Steps:
         if len(self._paths) < _MOST_PATHS_KEPT:
             self._paths[name] = path
         return path
+
+    def _is_left(self) -> bool:
+        """Whether an error ended a framework's loop, and that is all that is known.
+
+        A loop that goes on has its framework's code below what it calls in its thread.
+        """
+        if self._loop_framework is None or self._loop_thread != threading.get_ident():
+            return False
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__"))
+            if module.partition(".")[0] == self._loop_framework:
+                return False
+            frame = frame.f_back
+        return True
 
     def _ask_framework(self) -> None:
         """Learn what PyTorch is set to, where it was imported; it never is for this."""

@@ -100,7 +100,7 @@ class SeamarkCallback(keras.callbacks.Callback):
 
     def _end_loop(self) -> None:
         if self._clock is not None and self._run is not None:
-            self._run.steps.end()
+            self._run.steps.end("keras")
         self._clock = None
 
 

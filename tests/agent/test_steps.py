@@ -108,22 +108,62 @@ def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
     assert len(tracker.values("monitoring/train/step/seconds")) == 2
 
 
-def test_a_loop_of_a_framework_takes_the_place_of_one_that_an_error_ended(run):
+def called_by(module, call):
+    """Call it from the code of a module of that name."""
+    namespace = {"__name__": module}
+    exec("def fit(call): return call()", namespace)
+    return namespace["fit"](call)
+
+
+def fitting(call):
+    return called_by("keras.src.trainer", call)
+
+
+def test_a_loop_of_a_framework_takes_the_place_of_an_earlier_one(run):
     steps = run.steps
-    assert steps.begin("keras")
-    assert not steps.begin()
-    assert not steps.begin("transformers")
-    elsewhere = []
-    thread = threading.Thread(target=lambda: elsewhere.append(steps.begin("keras")))
-    thread.start()
-    thread.join()
-    assert elsewhere == [False]
-    assert steps.begin("keras")
-    with steps.paused():
-        assert not steps.begin("keras")
-    steps.end()
+
+    def begin_again():
+        assert steps.begin("keras")
+        assert not steps.begin()
+        assert not steps.begin("transformers")
+        elsewhere = []
+        thread = threading.Thread(target=lambda: elsewhere.append(steps.begin("keras")))
+        thread.start()
+        thread.join()
+        assert elsewhere == [False]
+        assert steps.begin("keras")
+        with steps.paused():
+            assert not steps.begin("keras")
+
+    fitting(begin_again)
+
+
+def test_a_loop_of_a_framework_that_an_error_ended_is_in_no_others_way(run):
+    steps = run.steps
+    assert fitting(lambda: steps.begin("keras"))
+    assert not steps.is_looping
     assert steps.begin()
     assert not steps.begin("keras")
+    steps.end()
+    assert fitting(lambda: steps.begin("keras"))
+    assert called_by("transformers.trainer", lambda: steps.begin("transformers"))
+
+
+def test_a_loop_of_a_framework_that_goes_on_is_known_by_its_code(run):
+    steps = run.steps
+    seen = fitting(lambda: (steps.begin("keras"), steps.is_looping, steps.begin()))
+
+    assert seen == (True, True, False)
+
+
+def test_the_late_end_of_a_loop_that_an_error_ended_ends_no_other(run):
+    steps = run.steps
+    fitting(lambda: steps.begin("keras"))
+    assert steps.begin()
+    steps.end("keras")
+    assert steps.is_looping
+    steps.end()
+    assert not steps.is_looping
 
 
 def test_where_nobody_asked_for_a_batch_its_wait_is_unknown(tracker, run):
@@ -182,6 +222,33 @@ class Odd:
         (Odd(), None, None),
         (np.zeros((100, 2)), 64, None),
         (np.zeros((10, 2)), 64, 10),
+        (("a text", 7), None, None),
+        ([np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((3, 3))], 3, 3),
+        # Two views beside their labels, as they are and as PyTorch collates them.
+        (((np.zeros((8, 3)), np.zeros((8, 3))), np.zeros(8)), None, 8),
+        ([[np.zeros((8, 3)), np.zeros((8, 3))], np.zeros(8)], 32, 8),
+        (({"ids": np.zeros((8, 12))}, np.zeros(8)), 32, 8),
+        # Time comes first: how many there are cannot be seen.
+        ((np.zeros((128, 8)), np.zeros((128, 8))), 32, None),
+        # A batch of each of several loaders.
+        ({"a": (np.zeros((8, 3)), np.zeros(8)), "b": [np.zeros((8, 3))] * 2}, None, 8),
+        # Of loaders that differ, that of the first; never how many they are.
+        ({n: (np.zeros((n, 3)), np.zeros((n, 3))) for n in (16, 48)}, None, 16),
+        # A list of examples is as long as they are many, whatever is in each.
+        ([(np.zeros((3, 28, 28)), 1)] * 20, 32, 20),
+        ([(np.zeros((3, 28, 28)), 1)] * 2, 32, 2),
+        ([{"image": np.zeros((3, 28, 28))}] * 20, 32, 20),
+        ([[1, 2, 3], [4, 5], [6], [7], [8]], None, 5),
+        # Pictures in one tuple, what is seen on each in another.
+        (
+            (
+                tuple(np.zeros((3, 20, width)) for width in range(5)),
+                tuple({"boxes": np.zeros((n, 4)), "n": n} for n in range(5)),
+            ),
+            32,
+            5,
+        ),
+        ((["a text", "another"], np.zeros(2)), None, 2),
     ],
 )
 def test_the_examples_of_a_batch_are_counted_where_they_can_be_seen(
@@ -214,30 +281,3 @@ class Broken:
 
 def test_a_batch_that_raises_whatever_it_likes_is_only_not_counted():
     assert count_examples(Broken(), None) is None
-        (("a text", 7), None, None),
-        ([np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((3, 3))], 3, 3),
-        # Two views beside their labels, as they are and as PyTorch collates them.
-        (((np.zeros((8, 3)), np.zeros((8, 3))), np.zeros(8)), None, 8),
-        ([[np.zeros((8, 3)), np.zeros((8, 3))], np.zeros(8)], 32, 8),
-        (({"ids": np.zeros((8, 12))}, np.zeros(8)), 32, 8),
-        # Time comes first: how many there are cannot be seen.
-        ((np.zeros((128, 8)), np.zeros((128, 8))), 32, None),
-        # A batch of each of several loaders.
-        ({"a": (np.zeros((8, 3)), np.zeros(8)), "b": [np.zeros((8, 3))] * 2}, None, 8),
-        # Of loaders that differ, that of the first; never how many they are.
-        ({n: (np.zeros((n, 3)), np.zeros((n, 3))) for n in (16, 48)}, None, 16),
-        # A list of examples is as long as they are many, whatever is in each.
-        ([(np.zeros((3, 28, 28)), 1)] * 20, 32, 20),
-        ([(np.zeros((3, 28, 28)), 1)] * 2, 32, 2),
-        ([{"image": np.zeros((3, 28, 28))}] * 20, 32, 20),
-        ([[1, 2, 3], [4, 5], [6], [7], [8]], None, 5),
-        # Pictures in one tuple, what is seen on each in another.
-        (
-            (
-                tuple(np.zeros((3, 20, width)) for width in range(5)),
-                tuple({"boxes": np.zeros((n, 4)), "n": n} for n in range(5)),
-            ),
-            32,
-            5,
-        ),
-        ((["a text", "another"], np.zeros(2)), None, 2),

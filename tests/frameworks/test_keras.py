@@ -107,3 +107,18 @@ def test_after_an_interruption_another_callback_times_the_next_fit(tracker, run)
     run.finish()
 
     assert len(tracker.values(f"{STEP}/seconds")) == 4
+
+
+def test_loops_of_others_are_timed_after_an_interruption(tracker, run):
+    class Interrupting(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_model().fit(
+            Slow(), callbacks=[SeamarkCallback(run), Interrupting()], verbose=0
+        )
+    list(run.loader([1, 2, 3]))
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/seconds")) == 3
