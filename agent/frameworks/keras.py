@@ -7,6 +7,7 @@ model.fit(x, y, callbacks=[SeamarkCallback(run)])
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,9 @@ _FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
 class SeamarkCallback(keras.callbacks.Callback):
     """Logs the metrics of epochs, and times steps and their wait for data.
 
+    Where several processes train one model, each times its own steps; metrics are those
+    of the first one.
+
     Args:
         run: The run to log into, or its name; by default the one that is open.
     """
@@ -35,6 +39,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         super().__init__()
         self._given = run
         self._run: Run | None = None
+        self._is_first = True
         self._clock: StepClock | None = None
         self._batch = 0
         # The batch that has ended last, and when.
@@ -45,8 +50,10 @@ class SeamarkCallback(keras.callbacks.Callback):
         """The loop begins."""
         # An earlier loop may have ended by an error, of which callbacks are not told.
         self._end_loop()
-        self._run = run = run_for(self._given)
-        if self.params:
+        rank = _rank()
+        self._run = run = run_for(self._given, rank=rank)
+        self._is_first = not rank
+        if self._is_first and self.params:
             run["params/fit"] = {
                 k: v for k, v in self.params.items() if isinstance(v, (int, float))
             }
@@ -88,7 +95,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         """Log the epoch's metrics: `loss` as `train/loss`, `val_loss` as `val/loss`."""
         if self._clock is not None:
             self._clock.stop()
-        if self._run is not None and logs:
+        if self._run is not None and self._is_first and logs:
             self._run.log({_path(n): v for n, v in logs.items()}, step=epoch)
 
     @quiet
@@ -102,6 +109,15 @@ class SeamarkCallback(keras.callbacks.Callback):
         if self._clock is not None and self._run is not None:
             self._run.steps.end("keras")
         self._clock = None
+
+
+def _rank() -> int | None:
+    """Return which process of one training this is, where Keras spreads it."""
+    # Without a distribution, each process trains a model of its own.
+    if keras.backend.backend() != "jax" or keras.distribution.distribution() is None:
+        return None
+    # Keras has imported the one backend that was chosen.
+    return int(sys.modules["jax"].process_index())
 
 
 def _facts(model: Any) -> dict[str, object]:

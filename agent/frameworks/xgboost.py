@@ -12,6 +12,12 @@ from typing import Any
 
 from xgboost.callback import TrainingCallback
 
+try:
+    from xgboost.collective import get_rank
+except ImportError:
+    # Before 1.7.
+    from xgboost.rabit import get_rank  # type: ignore[no-redef]
+
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
@@ -21,6 +27,9 @@ from agent.steps import StepClock
 class SeamarkCallback(TrainingCallback):
     """Logs each round's metrics, and how long it took.
 
+    Of several processes that train one booster, as Dask and Spark start them, the first
+    one does.
+
     Args:
         run: The run to log into, or its name; by default the one that is open.
     """
@@ -29,6 +38,7 @@ class SeamarkCallback(TrainingCallback):
         super().__init__()
         self._run = run_for(run)
         self._rounds: StepClock | None = None
+        self._is_first = True
         # The round under way, the history of metrics, and how many of them it had.
         self._round: tuple[int, Any, int] | None = None
 
@@ -60,19 +70,28 @@ class SeamarkCallback(TrainingCallback):
             self._rounds.stop()
         self._rounds = None
         self._log_last()
-        self._log_best(model)
+        if self._is_first:
+            self._log_best(model)
         return model
 
     @quiet
     def _begin(self, model: Any) -> None:
         self._round = None
-        # Within a loop that is timed, the rounds are part of its steps.
-        is_apart = not self._run.steps.is_looping
-        self._rounds = (
-            StepClock(self._run.steps, is_waiting=False) if is_apart else None
-        )
+        settings: dict[str, Any] = {}
+        # In each process: to answer, the booster may have to hear from the others.
         if hasattr(model, "save_config"):
             settings = json.loads(model.save_config())["learner"]
+        self._is_first = get_rank() == 0
+        # Within a loop that is timed, the rounds are part of its steps; and all
+        # processes that write as the same one would say the same.
+        is_apart = not self._run.steps.is_looping
+        is_own = self._is_first or self._run.rank > 0
+        self._rounds = (
+            StepClock(self._run.steps, is_waiting=False)
+            if is_apart and is_own
+            else None
+        )
+        if settings and self._is_first:
             self._run["params/booster"] = settings.get("gradient_booster", {})
             self._run["params/objective"] = settings.get("objective", {}).get(
                 "name", ""
@@ -102,7 +121,7 @@ class SeamarkCallback(TrainingCallback):
                     metrics[f"{data}/{name}_deviation"] = last[1]
                     last = last[0]
                 metrics[f"{data}/{name}"] = last
-        if metrics:
+        if metrics and self._is_first:
             self._run.log(metrics, step=epoch)
 
     @quiet

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -122,6 +123,40 @@ class TestXgboost:
             )
 
         assert copy.deepcopy(callback)._run is run
+
+    def test_of_processes_that_train_together_the_first_one_logs(
+        self, tracker, run, digits
+    ):
+        together = framework("xgboost.tracker").RabitTracker(
+            n_workers=2, host_ip="127.0.0.1"
+        )
+        together.start()
+        features, labels = digits
+
+        def train(worker):
+            # A thread counts as a process here.
+            with self.xgboost.collective.CommunicatorContext(
+                **together.worker_args(), dmlc_task_id=str(worker)
+            ):
+                rows = slice(worker, None, 2)
+                data = self.xgboost.DMatrix(features[rows], labels[rows])
+                self.xgboost.train(
+                    {"objective": "binary:logistic", "nthread": 1},
+                    data,
+                    num_boost_round=3,
+                    evals=[(data, "train")],
+                    callbacks=[self.callback(run)],
+                    verbose_eval=False,
+                )
+
+        with ThreadPoolExecutor(2) as workers:
+            list(workers.map(train, range(2)))
+        run.finish()
+
+        assert tracker.steps("train/logloss") == [0, 1, 2]
+        assert len(tracker.values(f"{STEP}/seconds")) == 3
+        objectives = [m for m in tracker.of_kind("set") if "objective" in m["path"]]
+        assert len(objectives) == 1
 
     def test_cross_validation_has_a_deviation(self, tracker, run, digits):
         self.xgboost.cv(

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import agent
 from tests.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -122,3 +125,22 @@ def test_loops_of_others_are_timed_after_an_interruption(tracker, run):
     run.finish()
 
     assert len(tracker.values(f"{STEP}/seconds")) == 3
+
+
+def test_metrics_of_a_training_in_several_processes_are_logged_by_the_first(
+    tracker, run, monkeypatch
+):
+    # As where JAX computes, which few machines have beside PyTorch.
+    jax = SimpleNamespace(process_index=lambda: 1)
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    monkeypatch.setattr(keras.distribution, "distribution", object)
+
+    make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
+    for each in agent.hooks.open_runs():
+        each.finish()
+
+    assert tracker.values("train/loss") == []
+    assert "params/fit/epochs" not in tracker.attributes()
+    rank_1 = "monitoring/train/rank-1/step"
+    assert len(tracker.values(f"{rank_1}/seconds")) == 4
