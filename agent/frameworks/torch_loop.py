@@ -13,6 +13,8 @@ import torch
 
 from agent.device_times import DeviceTimes, Event
 
+_TF32 = "tf32"
+
 
 class TorchLoop:
     """The side of PyTorch that the agent asks, in the thread of the loop."""
@@ -76,6 +78,32 @@ def _cudnn_version() -> int | None:
     return version
 
 
+# Since PyTorch 2.9 each kind of operation has an `fp32_precision`; the older names for
+# the same warn when they are read, and refuse where both were set.
+
+
+def _matmul_precision() -> str:
+    precision = _precision(torch.backends.cuda.matmul)
+    if precision is None:
+        return str(torch.get_float32_matmul_precision())
+    if precision != _TF32:
+        return "highest"
+    # On the GPU both are the same.
+    is_medium = _precision(torch.backends.mkldnn.matmul) == "bf16"
+    return "medium" if is_medium else "high"
+
+
+def _allows_tf32(operations: Any, older: Any) -> bool:
+    precision = _precision(operations)
+    return bool(older.allow_tf32) if precision is None else precision == _TF32
+
+
+def _precision(operations: Any) -> str | None:
+    """Return in what operations on float32 compute; None before PyTorch 2.9."""
+    precision: str | None = getattr(operations, "fp32_precision", None)
+    return precision
+
+
 # Any: PyTorch's types are known only where it is installed.
 _SETTINGS: dict[str, Callable[[], Any]] = {
     "version": lambda: str(torch.__version__),
@@ -83,9 +111,13 @@ _SETTINGS: dict[str, Callable[[], Any]] = {
     "cudnn": _cudnn_version,
     "cudnn_benchmark": lambda: torch.backends.cudnn.benchmark,
     "deterministic": torch.are_deterministic_algorithms_enabled,
-    "matmul_precision": torch.get_float32_matmul_precision,
-    "tf32_matmul": lambda: torch.backends.cuda.matmul.allow_tf32,
-    "tf32_cudnn": lambda: torch.backends.cudnn.allow_tf32,
+    "matmul_precision": _matmul_precision,
+    "tf32_matmul": lambda: _allows_tf32(
+        torch.backends.cuda.matmul, torch.backends.cuda.matmul
+    ),
+    "tf32_cudnn": lambda: _allows_tf32(
+        getattr(torch.backends.cudnn, "conv", None), torch.backends.cudnn
+    ),
     "default_dtype": lambda: type_name(torch.get_default_dtype()),
     "threads": torch.get_num_threads,
     "device_count": _device_count,

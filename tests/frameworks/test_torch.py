@@ -98,6 +98,36 @@ def test_model_optimizer_and_settings_are_described(tracker, run):
     assert facts[f"{FACTS}/optimizer/class"] == "AdamW"
 
 
+@pytest.fixture
+def precision():
+    matmul = torch.backends.cuda.matmul
+    torch.set_float32_matmul_precision("highest")
+    yield matmul
+    torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("chosen", ["highest", "high", "medium"])
+def test_the_precision_of_products_is_what_was_chosen(run, precision, chosen):
+    torch.set_float32_matmul_precision(chosen)
+    describe(run)
+
+    stated = run.steps._stated
+    assert stated["torch/matmul_precision"] == chosen
+    assert stated["torch/tf32_matmul"] is (chosen != "highest")
+
+
+def test_tf32_is_told_whichever_way_it_was_chosen(run, precision):
+    if not hasattr(precision, "fp32_precision"):
+        pytest.skip("before PyTorch 2.9 there is one way")
+    precision.fp32_precision = "tf32"
+    describe(run)
+
+    stated = run.steps._stated
+    assert stated["torch/matmul_precision"] == "high"
+    assert stated["torch/tf32_matmul"] is True
+    assert stated["torch/tf32_cudnn"] is True
+
+
 @pytest.mark.parametrize(("autocast", "expected"), [(True, "bfloat16"), (False, None)])
 def test_autocast_is_known_where_it_was_seen(tracker, run, autocast, expected):
     train(run, data.DataLoader(Slow(), batch_size=4), autocast=autocast)
