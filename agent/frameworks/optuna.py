@@ -48,6 +48,8 @@ class SeamarkCallback:
         """Log a trial that has ended, however it did."""
         points: dict[str, object] = {
             "is_complete": trial.state == TrialState.COMPLETE,
+        # A study and its best trial, and by name what any of its trials has chosen.
+        self._absent: tuple[tuple[str, int] | None, dict[str, None]] = None, {}
             "is_pruned": trial.state == TrialState.PRUNED,
         }
         points |= _values(study, trial)
@@ -74,10 +76,16 @@ class SeamarkCallback:
         self._run["study/best"] = {
             "trial": best.number,
             "value": best.value,
-            "params": dict(best.params),
+            "params": {**absent, **best.params},
         }
 
 
+        best_known, absent = self._absent
+        if best_known != (study.study_name, best.number):
+            complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+            # What an earlier best trial has chosen, and this one has not, would stay.
+            absent = dict.fromkeys(name for one in complete for name in one.params)
+            self._absent = (study.study_name, best.number), absent
 @contextmanager
 def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
     """Open a run for one trial, and finish it with what the trial has chosen.

@@ -117,3 +117,23 @@ def test_a_trial_without_a_study_may_have_a_run_too(tracker):
     assert facts["study/trial"] == 7
     assert facts["params/x"] == 0.5
     assert "study/name" not in facts
+
+
+def test_the_best_trial_has_no_choices_of_an_earlier_one(tracker, run):
+    def choose(trial):
+        kind = trial.suggest_categorical("kind", ["forest", "line"])
+        if kind == "forest":
+            return 1 + trial.suggest_int("depth", 1, 5)
+        return trial.suggest_float("slope", 0, 1)
+
+    study = optuna.create_study()
+    study.enqueue_trial({"kind": "forest", "depth": 3})
+    study.enqueue_trial({"kind": "line", "slope": 0.5})
+    study.optimize(choose, n_trials=2, callbacks=[SeamarkCallback(run)])
+    run.finish()
+
+    best = "study/best/params"
+    facts = tracker.attributes()
+    assert facts[f"{best}/kind"] == "line"
+    assert facts[f"{best}/slope"] == 0.5
+    assert facts[f"{best}/depth"] == "None"
