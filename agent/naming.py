@@ -22,7 +22,12 @@ def readable_name() -> str:
     The randomness is the system's: the training's seed must neither be used
     up nor make two runs share a name.
     """
-    return f"{_any_of(_ADJECTIVES)}-{_any_of(_NOUNS)}-{os.urandom(3).hex()}"
+    return f"{_any_of(_ADJECTIVES)}-{_any_of(_NOUNS)}-{random_text()}"
+
+
+def random_text() -> str:
+    """Return six characters, such as `3f2a91`, that make a name another one."""
+    return os.urandom(3).hex()
 
 
 def _any_of(words: str) -> str:

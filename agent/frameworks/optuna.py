@@ -14,18 +14,25 @@ give each a run of its own beside it:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from optuna.exceptions import TrialPruned
+from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState
 
 import agent
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
-from agent.naming import readable_name
+from agent.naming import random_text, readable_name
 from agent.run import Run
+
+# The attribute of a study in memory that makes the names of its trials' runs its own.
+_MARK = "seamark"
+# Trials run in several threads.
+_marking = threading.Lock()
 
 
 class SeamarkCallback:
@@ -41,6 +48,8 @@ class SeamarkCallback:
     ) -> None:
         self._run = run_for(run)
         self._namespace = namespace
+        # A study and its best trial, and by name what any of its trials has chosen.
+        self._absent: tuple[tuple[str, int] | None, dict[str, None]] = None, {}
 
     # Any: what a study and a trial offer differs between versions.
     @quiet
@@ -48,8 +57,6 @@ class SeamarkCallback:
         """Log a trial that has ended, however it did."""
         points: dict[str, object] = {
             "is_complete": trial.state == TrialState.COMPLETE,
-        # A study and its best trial, and by name what any of its trials has chosen.
-        self._absent: tuple[tuple[str, int] | None, dict[str, None]] = None, {}
             "is_pruned": trial.state == TrialState.PRUNED,
         }
         points |= _values(study, trial)
@@ -73,6 +80,12 @@ class SeamarkCallback:
         except ValueError:
             # No trial is complete yet.
             return
+        best_known, absent = self._absent
+        if best_known != (study.study_name, best.number):
+            complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+            # What an earlier best trial has chosen, and this one has not, would stay.
+            absent = dict.fromkeys(name for one in complete for name in one.params)
+            self._absent = (study.study_name, best.number), absent
         self._run["study/best"] = {
             "trial": best.number,
             "value": best.value,
@@ -80,12 +93,6 @@ class SeamarkCallback:
         }
 
 
-        best_known, absent = self._absent
-        if best_known != (study.study_name, best.number):
-            complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-            # What an earlier best trial has chosen, and this one has not, would stay.
-            absent = dict.fromkeys(name for one in complete for name in one.params)
-            self._absent = (study.study_name, best.number), absent
 @contextmanager
 def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
     """Open a run for one trial, and finish it with what the trial has chosen.
@@ -98,7 +105,8 @@ def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
             anew where the trial knows no study, as frozen and fixed ones do.
     """
     facts = _facts(trial)
-    options.setdefault("run", _name(facts))
+    if "run" not in options:
+        options["run"] = _name(trial)
     run = agent.init(**options)
     run.add_tags("trial")
     pruned = None
@@ -122,11 +130,27 @@ def _facts(trial: Any) -> dict[str, object]:
     return {**named, "trial": trial.number}
 
 
-def _name(facts: dict[str, object]) -> str:
-    if "name" not in facts:
+def _name(trial: Any) -> str:
+    study = getattr(trial, "study", None)
+    if study is None:
         # By its number alone it would join the run of another study's trial.
         return readable_name()
-    return f"{facts['name']}-{facts['trial']}"
+    storage = getattr(trial, "storage", None)
+    mark = f"-{_mark(study)}" if isinstance(storage, InMemoryStorage) else ""
+    return f"{study.study_name}{mark}-{trial.number}"
+
+
+def _mark(study: Any) -> str:
+    """Return what tells a study from another of its name; the same for all its trials.
+
+    In memory a study begins anew, with trial 0, each time that a script is executed.
+    """
+    with _marking:
+        mark = study.user_attrs.get(_MARK)
+        if mark is None:
+            mark = random_text()
+            study.set_user_attr(_MARK, mark)
+    return str(mark)
 
 
 def _values(study: Any, trial: Any) -> dict[str, object]:

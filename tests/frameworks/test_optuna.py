@@ -95,7 +95,9 @@ def test_a_trial_may_have_a_run_of_its_own(tracker):
 
     opened = [message["run"] for message in tracker.of_kind("open")]
     states = [message["state"] for message in tracker.of_kind("close")]
-    assert opened == ["s-0", "s-1", "s-2"]
+    name = opened[0].removesuffix("-0")
+    assert name.startswith("s-")
+    assert opened == [f"{name}-0", f"{name}-1", f"{name}-2"]
     # A pruned trial is no failure.
     assert states == ["finished"] * 3
     assert study.trials[2].state == optuna.trial.TrialState.PRUNED
@@ -117,6 +119,28 @@ def test_a_trial_without_a_study_may_have_a_run_too(tracker):
     assert facts["study/trial"] == 7
     assert facts["params/x"] == 0.5
     assert "study/name" not in facts
+
+
+def runs_of(tracker, **of_study):
+    study = optuna.create_study(study_name="s", **of_study)
+    with trial_run(study.ask(), project="p", monitor=False):
+        pass
+    return [message["run"] for message in tracker.of_kind("open")]
+
+
+def test_a_study_in_memory_that_begins_anew_joins_no_runs_of_an_earlier_one(tracker):
+    runs_of(tracker)
+    first, second = runs_of(tracker)
+
+    assert first != second
+
+
+def test_a_study_that_is_stored_goes_on_in_runs_of_its_name(tracker, tmp_path):
+    stored = f"sqlite:///{tmp_path / 'studies.db'}"
+    runs_of(tracker, storage=stored)
+    opened = runs_of(tracker, storage=stored, load_if_exists=True)
+
+    assert opened == ["s-0", "s-1"]
 
 
 def test_the_best_trial_has_no_choices_of_an_earlier_one(tracker, run):
