@@ -10,15 +10,20 @@ for batch in run.loader(accelerator.prepare(loader)):
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from accelerate.tracking import GeneralTracker, on_main_process
 
 from agent import hooks
+from agent.api import init
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
+
+# The module whose code makes a tracker that is named, rather than given.
+_ACCELERATOR = "accelerate.accelerator"
 
 
 class SeamarkTracker(GeneralTracker):
@@ -26,6 +31,8 @@ class SeamarkTracker(GeneralTracker):
 
     Args:
         run: The run to log into, or its name; by default the one that is open.
+            Where `log_with="seamark"` names a tracker that was registered, what is not
+            open yet is a new run of the project that `init_trackers` says.
     """
 
     name = "seamark"
@@ -34,7 +41,11 @@ class SeamarkTracker(GeneralTracker):
 
     def __init__(self, run: Run | str | None = None) -> None:
         super().__init__()
-        self._given = run
+        # What is registered Accelerate makes by itself, and gives it the project's name.
+        maker = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001 - documented
+        is_project = isinstance(run, str) and maker == _ACCELERATOR
+        self._project = str(run) if is_project else None
+        self._given = None if is_project else run
         self._run: Run | None = run if isinstance(run, Run) else None
         self._is_ours = False
 
@@ -84,6 +95,11 @@ class SeamarkTracker(GeneralTracker):
     def _opened(self) -> Run:
         if self._run is None:
             opened = hooks.open_runs()
-            self._run = run_for(self._given)
+            self._run = self._found(opened)
             self._is_ours = self._run not in opened
         return self._run
+
+    def _found(self, opened: list[hooks.OpenRun]) -> Run:
+        if self._project is not None and not opened:
+            return init(project=self._project)
+        return run_for(self._given)

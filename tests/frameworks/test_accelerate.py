@@ -88,15 +88,43 @@ def registered():
     del accelerate.tracking.LOGGER_TYPE_TO_CLASS[SeamarkTracker.name]
 
 
-def test_a_registered_tracker_is_found_by_its_name(tracker, registered):
-
+def train_by_name():
     accelerator = accelerate.Accelerator(log_with="seamark", cpu=True)
-    accelerator.init_trackers("mine")
+    accelerator.init_trackers("digits", config={"lr": 0.1})
     accelerator.log({"loss": 1.0})
     accelerator.end_training()
 
-    assert tracker.of_kind("open")[0]["run"] == "mine"
+
+def test_a_registered_tracker_opens_a_run_of_the_project_for_each_training(
+    tracker, registered
+):
+    train_by_name()
+    train_by_name()
+
+    first, second = tracker.of_kind("open")
+    assert first["project"] == second["project"] == "digits"
+    assert first["run"] != second["run"]
+    assert len(tracker.of_kind("close")) == 2
+    assert tracker.values("loss") == [1.0, 1.0]
+
+
+def test_a_registered_tracker_opens_the_run_that_the_environment_names(
+    tracker, registered, monkeypatch
+):
+    monkeypatch.setenv("SEAMARK_RUN", "mine")
+    train_by_name()
+
+    assert [message["run"] for message in tracker.of_kind("open")] == ["mine"]
+
+
+def test_a_registered_tracker_logs_into_the_run_that_is_open(tracker, run, registered):
+    train_by_name()
+    run["after"].append(1)
+    run.finish()
+
+    assert [message["run"] for message in tracker.of_kind("open")] == ["r"]
     assert tracker.values("loss") == [1.0]
+    assert tracker.values("after") == [1.0]
 
 
 def test_making_a_tracker_leaves_it_to_the_accelerator_to_distribute():
