@@ -78,8 +78,8 @@ def _cudnn_version() -> int | None:
     return version
 
 
-# Since PyTorch 2.9 each kind of operation has an `fp32_precision`; the older names for
-# the same warn when they are read, and refuse where both were set.
+# By now each kind of operation has an `fp32_precision`; the older names for the same
+# refuse to be read where that was set.
 
 
 def _matmul_precision() -> str:
@@ -99,7 +99,7 @@ def _allows_tf32(operations: Any, older: Any) -> bool:
 
 
 def _precision(operations: Any) -> str | None:
-    """Return in what operations on float32 compute; None before PyTorch 2.9."""
+    """Return in what operations on float32 compute; None in older PyTorch."""
     precision: str | None = getattr(operations, "fp32_precision", None)
     return precision
 
