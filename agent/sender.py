@@ -34,14 +34,20 @@ class Sender:
         count_dropped: Callable[[int], None],
         before_batch: Callable[[], object] = lambda: None,
         after_turn: Callable[[], None] = lambda: None,
+        find_quiet: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """`before_batch` puts into the spool what is not in it yet."""
+        """`before_batch` puts into the spool what is not in it yet.
+
+        `find_quiet` names a moment, by the clock of time.monotonic, at which the agent's
+        other threads rest, as they do a whole number of seconds from it.
+        """
         self._spool = spool
         self._count_dropped = count_dropped
         self._root = root
         self._notices = notices
         self._before_batch = before_batch
         self._after_turn = after_turn
+        self._find_quiet = find_quiet
         self._sending: Sending | None = None
         self._not_before = float("-inf")
         self._draining = threading.Event()
@@ -75,8 +81,11 @@ class Sender:
         is_settled = outcome.is_held or are_files_held or self.is_everything_sent
         if is_draining and is_settled:
             self._settled.set()
-        wait = _IDLE_SECONDS if outcome.is_done else outcome.wait_seconds
-        self._not_before = time.monotonic() + wait
+        now = time.monotonic()
+        wait = outcome.wait_seconds
+        if outcome.is_done:
+            wait = seconds_until_quiet(now, self._find_quiet())
+        self._not_before = now + wait
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
 
     def search_leftovers(self) -> None:
@@ -109,3 +118,16 @@ class Sender:
             count_dropped=self._count_dropped,
         )
         return self._sending
+
+
+def seconds_until_quiet(now: float, quiet: float | None) -> float:
+    """Return how long to wait for the next batch: a second, half a second more or less.
+
+    A step of the training in which two threads of the agent take their turns is twice as
+    late. Each begins its turns a little later every time if nobody sees to it, so that
+    they meet for minutes.
+    """
+    if quiet is None:
+        return _IDLE_SECONDS
+    least = _IDLE_SECONDS / 2
+    return least + (quiet - now - least) % _IDLE_SECONDS

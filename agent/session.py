@@ -109,6 +109,7 @@ class Session:
                 count_dropped=recorder.buffer.count_dropped,
                 before_batch=self._writer.catch_up,
                 after_turn=self._writer.background.ensure,
+                find_quiet=self._find_quiet,
             )
         if settings.monitor:
             self._sampler = Sampler(
@@ -296,6 +297,9 @@ class Session:
     def _care(self) -> None:
         self._keep_alive()
         self._capture.look_for_signals()
+
+    def _find_quiet(self) -> float | None:
+        return None if self._sampler is None else self._sampler.quiet_moment
 
     def _keep_alive(self) -> None:
         self._syncer.ensure()

@@ -91,6 +91,11 @@ class Sampler:
         threads = [self.background, *(thread.background for thread in self._threads)]
         return sum(thread.cpu_seconds for thread in threads)
 
+    @property
+    def quiet_moment(self) -> float:
+        """A moment, by the clock of time.monotonic, halfway between two samples."""
+        return self._next_tick + min(self._logbook.interval, INTERVAL_SECONDS) / 2
+
     def turn(self) -> float:
         """Take one sample of everything, and return when to take the next."""
         if not self._logbook.is_open:

@@ -6,10 +6,13 @@ import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import agent
 from agent import delivery, sending
 from agent.background import Background
+from agent.sender import seconds_until_quiet
 from agent.servers import Server, find_server, store_server
 from agent.writer import Writer
 from tests.agent.conftest import wait_until
@@ -283,3 +286,15 @@ def test_a_leftover_that_the_server_cannot_take_delays_no_living_run(
 
     wait_until(lambda: tracker.values("b") == [1.0], seconds=5)
     run.finish()
+
+
+@given(now=st.floats(0, 1e6), quiet=st.floats(0, 1e6))
+def test_a_batch_is_sent_each_second_while_others_rest(now, quiet):
+    wait = seconds_until_quiet(now, quiet)
+
+    assert 0.5 <= wait <= 1.5
+    away = (now + wait - quiet) % 1
+    assert min(away, 1 - away) < 1e-6
+    # And then every second.
+    assert seconds_until_quiet(quiet + 0.003, quiet) == pytest.approx(0.997)
+    assert seconds_until_quiet(now, None) == 1
