@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from os import PathLike
 from time import time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.errors import AgentError, UnsupportedValue
 from agent.record_writer import is_record
 from agent.recorder import Recorder
 from agent.series_recorder import Point
 from agent.values import to_microseconds, to_number, to_step
+
+if TYPE_CHECKING:
+    from agent.run import Run
 
 # A value, its step and its time, as they were given.
 Row = tuple[object, float | None, float | datetime | None]
@@ -26,10 +30,13 @@ class Attribute:
     Holding on to it spares looking the name up at every step.
     """
 
-    __slots__ = ("_recorder", "path")
+    __slots__ = ("_name", "_recorder", "_run", "path")
 
-    def __init__(self, recorder: Recorder, path: str) -> None:
+    def __init__(self, run: Run, name: str, recorder: Recorder, path: str) -> None:
+        """`name` is what the script calls it, and `path` what that comes to."""
         self._recorder = recorder
+        self._run = run
+        self._name = name
         self.path = path
 
     def append(
@@ -115,6 +122,10 @@ class Attribute:
                 which is said.
         """
         self._recorder.upload_files(self.path, pattern, wait=wait)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel, as in a model that is copied, as what the run calls so."""
+        return operator.getitem, (self._run, self._name)
 
     def __repr__(self) -> str:
         return f"<Attribute {self.path!a}>"

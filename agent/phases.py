@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent.device_times import Span
-    from agent.steps import Steps
+    from agent.run import Run
 
 # Names may be made up each time; of one phase so many parts are told apart.
 MOST_PARTS = 64
@@ -32,9 +32,14 @@ class Phase:
     _seconds_of_others = 0.0
     _parts: dict[str, float] | None = None
 
-    def __init__(self, steps: Steps, name: str) -> None:
+    def __init__(self, run: Run, name: str) -> None:
         self.name = name
-        self.steps = steps
+        self.steps = run.steps
+        self._run = run
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel, as in a model that is copied, as a phase that was not entered yet."""
+        return self._run.phase, (self.name,)
 
     def __enter__(self) -> None:
         # Entered again before it was left, only the last time counts.

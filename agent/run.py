@@ -96,8 +96,8 @@ class Run:
         except AgentError as error:
             self._recorder.refuse(error, path)
             # Appending to it must do nothing rather than fail.
-            return Attribute(_ignoring(), "refused")
-        attribute = Attribute(self._recorder, cleaned)
+            return Attribute(self, path, _ignoring(), "refused")
+        attribute = Attribute(self, path, self._recorder, cleaned)
         # Beyond the limit nothing is stored, so nothing is remembered either.
         if len(self._attributes) >= LARGEST_RUN:
             return attribute
@@ -138,7 +138,7 @@ class Run:
 
     def phase(self, name: str) -> Phase:
         """Time a part of the step: `with run.phase("forward"): ...`."""
-        return Phase(self.steps, str(name))
+        return Phase(self, str(name))
 
     def loader(
         self,
@@ -325,6 +325,10 @@ class Run:
         # Of no use to who does not measure.
         handle["dataset"] = None
         return attach, (handle,)
+
+    def __deepcopy__(self, memo: object) -> Run:
+        """Return the run itself, finished or not: what holds it is copied, not the run."""
+        return self
 
     def __repr__(self) -> str:
         return f"<Run {self.name!a} of {self.project!a}, stage {self.stage!a}>"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
@@ -48,3 +49,39 @@ second["b"].append(1.0)
 
     assert (tracker.values("a"), tracker.values("b")) == ([1.0], [1.0])
     assert [m["state"] for m in tracker.of_kind("close")] == ["finished"] * 3
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda held: pickle.loads(pickle.dumps(held))],
+    ids=["deepcopy", "pickle"],
+)
+def test_what_a_model_holds_of_a_run_is_copied_with_it(tracker, copied):
+    with agent.init("r", stage="train", monitor=False) as run:
+        held = {"norm": run["/act/norm/"], "forward": run.phase("forward")}
+        with held["forward"]:
+            other = copied(held)
+        other["norm"].append(1.0)
+        with other["forward"]:
+            pass
+
+    assert other["norm"].path == "act/norm"
+    assert tracker.values("act/norm") == [1.0]
+    assert len(tracker.values("monitoring/train/step/phase/forward_seconds")) == 2
+
+
+def test_what_is_copied_behind_the_end_does_not_open_the_run_again(tracker, caplog):
+    with agent.init("r", monitor=False) as run:
+        held = [run["a"]]
+    copy.deepcopy(held)[0].append(1.0)
+
+    assert len(tracker.frames) == 1
+    assert tracker.paths() == set()
+    assert "finished" in caplog.text
+
+
+def test_a_copy_of_what_was_refused_stores_nothing(tracker):
+    with agent.init("r", monitor=False) as run:
+        copy.deepcopy(run["a\0"]).append(1.0)
+
+    assert tracker.paths() == set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import agent
@@ -75,3 +77,10 @@ def test_a_process_that_a_run_travels_to_keeps_to_them(tracker):
         other.finish()
 
     assert paths(tracker) == {"rank-2/a"}
+
+
+def test_what_is_held_of_a_run_has_its_rank_once_when_it_travels(tracker):
+    with agent.init("r", monitor=False, rank=1, separate_ranks=True) as run:
+        pickle.loads(pickle.dumps(run["a"])).append(1.0)
+
+    assert paths(tracker) == {"rank-1/a"}
