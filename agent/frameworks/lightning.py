@@ -20,7 +20,7 @@ from agent.frameworks.lightning_package import (
 )
 from agent.frameworks.lightning_profiler import BACKWARD, StepProfiler
 from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
+from agent.frameworks.runs import for_child, run_for
 from agent.frameworks.torch import model_facts
 from agent.loader import count_examples, find_batch_size, loader_facts
 from agent.run import Run
@@ -52,6 +52,10 @@ class SeamarkLogger(Logger):
         self._prefix = prefix
         self._save_dir = save_dir
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel to a process that Lightning spawns with the run that is open here."""
+        return {**vars(self), "_run": for_child(self._run)}
+
     @property
     @rank_zero_experiment
     def experiment(self) -> Run:
@@ -62,7 +66,8 @@ class SeamarkLogger(Logger):
     def run(self) -> Run:
         """The run that is logged into."""
         if not isinstance(self._run, Run):
-            self._run = run_for(self._run)
+            # Rank 0 says little; the agent may know more of who started this process.
+            self._run = run_for(self._run, rank=rank_zero_only.rank or None)
         return self._run
 
     @property
@@ -125,9 +130,21 @@ class SeamarkCallback(Callback):
     def __init__(self, run: Run | str | None = None) -> None:
         super().__init__()
         self._given = run
+        # What was open in the process that spawned this one.
+        self._opened: Run | None = None
         self._profiler: StepProfiler | None = None
         self._batch_size: int | None = None
         self._is_told_actions = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as the logger does, and without what times a training."""
+        given = self._given
+        return {
+            **vars(self),
+            "_given": None if given is None else for_child(given),
+            "_opened": for_child(self._opened),
+            "_profiler": None,
+        }
 
     @quiet
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -137,7 +154,7 @@ class SeamarkCallback(Callback):
         given = self._given
         if given is None:
             loggers = [n for n in trainer.loggers if isinstance(n, SeamarkLogger)]
-            given = loggers[0].run if loggers else None
+            given = loggers[0].run if loggers else self._opened
         # Of a trainer that fits again the profiler is an earlier one of ours.
         is_free = isinstance(trainer.profiler, (PassThroughProfiler, StepProfiler))
         self._profiler = StepProfiler(run_for(given, rank=trainer.global_rank))

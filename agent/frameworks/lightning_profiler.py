@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agent.frameworks.lightning_package import Profiler
 from agent.frameworks.quiet import quiet
 from agent.phases import Phase
@@ -32,6 +34,10 @@ class StepProfiler(Profiler):
         self._is_timing = False
         self._kinds: dict[str, str | None] = {**_EXACT}
         self._open: dict[str, Phase] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel with the trainer, without what times a training."""
+        return StepProfiler, (self.run,)
 
     def begin(self) -> None:
         """The training loop begins."""

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from multiprocessing.context import get_spawning_popen
+
 from agent import hooks
 from agent.api import init
 from agent.run import Run
+
+
+def meant_run(given: Run | str | None) -> Run | None:
+    """Return the run that is meant, if this process has it open; of several, the last.
+
+    Args:
+        given: The run, or its name; None means any.
+    """
+    if isinstance(given, Run):
+        return given
+    # Its project and its stage are the script's: by a name alone they are not known.
+    opened = [
+        run
+        for run in hooks.open_runs()
+        if isinstance(run, Run) and given in (None, run.name)
+    ]
+    return opened[-1] if opened else None
+
+
+def for_child(given: Run | str | None) -> Run | str | None:
+    """Return what is meant, as it travels: a process that is spawned has no open runs.
+
+    Copies that stay here go on meaning what is open when they are used.
+    """
+    if get_spawning_popen() is None:
+        return given
+    return meant_run(given) or given
 
 
 def run_for(
@@ -17,10 +46,7 @@ def run_for(
         rank: Which process of a distributed run this is, where the framework knows.
         name: The name of a new run, if none is given and none is open.
     """
-    run = given if isinstance(given, Run) else None
-    if given is None:
-        opened = [run for run in hooks.open_runs() if isinstance(run, Run)]
-        run = opened[-1] if opened else None
+    run = meant_run(given)
     if run is None:
         return init(given if isinstance(given, str) else name, rank=rank)
     # Rank 0 says little: a process that a scheduler numbers may train by itself.

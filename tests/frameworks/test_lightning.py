@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import time
 from argparse import Namespace
@@ -275,10 +276,12 @@ class RunIsThere(Callback):
         assert trainer.is_global_zero or pl_module.logger.experiment.a(b="c") is None
 
 
-def test_spawned_processes_time_their_own_steps(tracker, run, tmp_path):
+# In none of them is the run open that is open in their parent.
+@pytest.mark.parametrize("given", [None, lambda run: run.name], ids=["open", "named"])
+def test_spawned_processes_time_their_own_steps(tracker, run, tmp_path, given):
     trainer = make_trainer(
         tmp_path,
-        SeamarkLogger(run),
+        SeamarkLogger(given and given(run)),
         strategy="ddp_spawn",
         devices=2,
         max_steps=2,
@@ -287,6 +290,7 @@ def test_spawned_processes_time_their_own_steps(tracker, run, tmp_path):
     trainer.fit(Logging())
     run.finish()
 
+    assert {(m["run"], m["project"]) for m in tracker.of_kind("open")} == {("r", "p")}
     assert len(tracker.values(f"{STEP}/seconds")) == 2
     assert len(tracker.values("monitoring/train/rank-1/step/seconds")) == 2
     assert tracker.steps("train_some_val") == [0, 1]
@@ -384,6 +388,26 @@ def test_one_callback_serves_several_trainers(tracker, run, tmp_path):
     assert tracker.steps(f"{STEP}/seconds") == list(range(8))
 
 
+def test_a_callback_can_be_copied_behind_a_training(tracker, run, tmp_path):
+    callback = SeamarkCallback(run)
+    trainer = make_trainer(tmp_path, False, callbacks=[callback])
+    trainer.fit(Logging())
+    copies = copy.deepcopy([callback])
+    make_trainer(tmp_path, False, callbacks=copies).fit(Logging())
+    run.finish()
+
+    assert tracker.steps(f"{STEP}/seconds") == list(range(8))
+    assert copy.deepcopy(trainer.profiler).run is run
+
+
+def test_a_copy_that_stays_here_means_the_run_that_is_open_then(tracker, run):
+    logger, callback = copy.deepcopy((SeamarkLogger(), SeamarkCallback()))
+    other = agent.init("other", monitor=False)
+
+    assert logger.run is other
+    assert callback._opened is None
+
+
 def test_the_tuner_leaves_the_logger_as_it_is(tracker, run, tmp_path):
     class Tuned(BoringModel):
         def __init__(self, lr=0.1, batch_size=1):
@@ -395,6 +419,10 @@ def test_the_tuner_leaves_the_logger_as_it_is(tracker, run, tmp_path):
     Tuner(trainer).lr_find(Tuned(), num_training=5)
 
     assert trainer.logger is logger
+
+
+def test_a_logger_by_name_takes_the_run_that_is_open(run):
+    assert SeamarkLogger("r").experiment is run
 
 
 def test_a_logger_by_name_opens_its_run_when_it_is_first_used(tracker):

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import agent
+from agent.frameworks.runs import run_for
+
+
+def test_by_default_the_last_run_that_was_opened_is_meant(run):
+    other = agent.init("other", monitor=False)
+
+    assert run_for(None) is other
+
+
+def test_a_name_means_the_open_run_whatever_its_project_and_stage(run):
+    agent.init("other", monitor=False)
+
+    assert run_for("r") is run
+
+
+def test_a_name_means_the_rank_that_the_framework_says(run):
+    other = run_for("r", rank=1)
+
+    assert (other.project, other.stage, other.rank) == ("p", "train", 1)
+
+
+def test_a_name_that_no_open_run_has_opens_one(run):
+    assert run_for("new").name == "new"
