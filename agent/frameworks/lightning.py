@@ -7,6 +7,7 @@ trainer = Trainer(logger=SeamarkLogger(run), callbacks=[SeamarkCallback()])
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from agent.frameworks.lightning_package import (
     Callback,
     Logger,
     PassThroughProfiler,
+    Trainer,
     rank_zero_experiment,
     rank_zero_only,
 )
@@ -37,7 +39,8 @@ class SeamarkLogger(Logger):
     Args:
         run: The run to log into, or its name; by default the one that is open.
         prefix: A namespace for the metrics.
-        save_dir: Where Lightning puts its checkpoints.
+        save_dir: Where Lightning puts its checkpoints, below `<project>/<run>`; by default
+            the trainer's own folder.
     """
 
     def __init__(
@@ -82,8 +85,21 @@ class SeamarkLogger(Logger):
 
     @property
     def save_dir(self) -> str | None:
-        """Where Lightning puts checkpoints; by default the trainer's own folder."""
-        return self._save_dir
+        """Where Lightning puts checkpoints; None for the trainer's own folder.
+
+        To a trainer that asks for its `log_dir`, the run's folder in there: of loggers
+        that are not Lightning's own it takes this, and LightningCLI needs one.
+        """
+        # A logger is not told whose it is, and has to look who asks.
+        asking = sys._getframe(1)  # noqa: SLF001 - documented
+        trainer = asking.f_locals.get("self")
+        if asking.f_code.co_name != "log_dir" or not isinstance(trainer, Trainer):
+            return self._save_dir
+        folder: str = self._save_dir or trainer.default_root_dir
+        if rank_zero_only.rank:
+            # The first process says it to the others, which need no run for it.
+            return folder
+        return f"{folder}/{self.name}/{self.version}"
 
     @rank_zero_only
     @quiet

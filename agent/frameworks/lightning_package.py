@@ -18,11 +18,13 @@ def _is_lightning_meant() -> bool:
 
 
 if _is_lightning_meant():
+    from lightning.pytorch import Trainer
     from lightning.pytorch.callbacks import Callback
     from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
     from lightning.pytorch.profilers import PassThroughProfiler, Profiler
     from lightning.pytorch.utilities import rank_zero_only
 else:
+    from pytorch_lightning import Trainer
     from pytorch_lightning.callbacks import Callback
     from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
     from pytorch_lightning.profilers import PassThroughProfiler, Profiler
@@ -33,6 +35,7 @@ __all__ = [
     "Logger",
     "PassThroughProfiler",
     "Profiler",
+    "Trainer",
     "rank_zero_experiment",
     "rank_zero_only",
 ]

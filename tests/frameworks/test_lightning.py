@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import time
 from argparse import Namespace
 from contextlib import suppress
@@ -363,6 +364,46 @@ def test_the_best_checkpoint_is_named(tracker, run, tmp_path):
 
     path = tracker.attributes()["checkpoint/best_path"]
     assert path.startswith(f"{tmp_path}/p/r/checkpoints/")
+
+
+@pytest.mark.parametrize("folder", [None, "kept"])
+def test_what_a_trainer_writes_lies_in_the_runs_folder(tracker, run, tmp_path, folder):
+    logger = SeamarkLogger(run, save_dir=folder and str(tmp_path / folder))
+    trainer = make_trainer(tmp_path, logger)
+    trainer.fit(Logging())
+
+    runs_folder = tmp_path / (folder or "") / "p" / "r"
+    assert trainer.log_dir == str(runs_folder)
+    assert trainer.checkpoint_callback.dirpath == str(runs_folder / "checkpoints")
+    assert [path.suffix for path in (runs_folder / "checkpoints").iterdir()] == [
+        ".ckpt"
+    ]
+
+
+def test_lightnings_command_line_keeps_the_configuration_of_each_run(
+    tracker, tmp_path, monkeypatch
+):
+    framework("jsonargparse")
+    from lightning.pytorch.cli import LightningCLI
+
+    class_path = f"{SeamarkLogger.__module__}.{SeamarkLogger.__name__}"
+    arguments = [
+        f"--trainer.logger={class_path}",
+        f"--trainer.default_root_dir={tmp_path}",
+        "--trainer.accelerator=cpu",
+        "--trainer.max_steps=1",
+        "--trainer.limit_val_batches=0",
+        "--trainer.enable_progress_bar=false",
+        "--trainer.enable_model_summary=false",
+    ]
+    monkeypatch.setattr(sys, "argv", ["train.py", "fit", *arguments])
+    for name in "first", "second":
+        run = agent.init(name, project="p", monitor=False)
+        LightningCLI(BoringModel)
+        run.finish()
+
+    assert (tmp_path / "p" / "first" / "config.yaml").is_file()
+    assert (tmp_path / "p" / "second" / "config.yaml").is_file()
 
 
 def test_a_failure_in_fit_is_the_runs(tracker, run, tmp_path):
