@@ -203,7 +203,7 @@ class SeamarkCallback(Callback):
         if self._profiler is not None:
             if not self._is_told_actions:
                 self._profiler.clock.arrive()
-            self._profiler.clock.examples = count_examples(batch, self._batch_size)
+            self._profiler.begin_batch(count_examples(batch, self._batch_size))
 
     @quiet
     def on_train_batch_end(

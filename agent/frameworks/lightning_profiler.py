@@ -32,6 +32,8 @@ class StepProfiler(Profiler):
         self.run = run
         self.clock = StepClock(run.steps)
         self._is_timing = False
+        # Whether the batch that has arrived last is trained on.
+        self._is_begun = False
         self._kinds: dict[str, str | None] = {**_EXACT}
         self._open: dict[str, Phase] = {}
 
@@ -50,6 +52,11 @@ class StepProfiler(Profiler):
             self.run.steps.end()
         self._is_timing = False
 
+    def begin_batch(self, examples: int | None) -> None:
+        """The batch that has arrived is about to be trained on."""
+        self._is_begun = True
+        self.clock.examples = examples
+
     @quiet
     def start(self, action_name: str) -> None:
         """An action begins."""
@@ -57,6 +64,10 @@ class StepProfiler(Profiler):
         if kind is None or not self._is_timing:
             return
         if kind is _FETCH:
+            if self.clock.is_in_step and not self._is_begun:
+                # Of a loader without a length, Lightning fetches a batch ahead of an
+                # epoch: no step has begun with that one.
+                self.clock = StepClock(self.run.steps)
             self.clock.ask()
         # Validation copies its batches too, outside of any step.
         elif self.clock.is_in_step:
@@ -73,6 +84,7 @@ class StepProfiler(Profiler):
         if kind is _FETCH:
             if self._is_timing:
                 self.clock.arrive()
+                self._is_begun = False
         elif (phase := self._open.pop(action_name, None)) is not None:
             phase.__exit__(None, None, None)
 

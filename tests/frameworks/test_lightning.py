@@ -181,7 +181,7 @@ def test_how_training_is_set_up_is_stated(tracker, run, tmp_path):
     assert facts[f"{FACTS}/optimizer/class"] == "SGD"
 
 
-def test_an_iterable_of_unknown_length_is_timed_too(tracker, run, tmp_path):
+def test_each_batch_of_an_unknown_length_is_a_step(tracker, run, tmp_path):
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
             return iter([torch.randn(32)] * 6)
@@ -191,11 +191,13 @@ def test_an_iterable_of_unknown_length_is_timed_too(tracker, run, tmp_path):
         SeamarkLogger(run),
         callbacks=[SeamarkCallback()],
         limit_train_batches=None,
+        max_epochs=3,
     )
     trainer.fit(Logging(), torch.utils.data.DataLoader(Stream(), batch_size=2))
     run.finish()
 
-    assert len(tracker.values(f"{STEP}/seconds")) == 3
+    assert len(tracker.values(f"{STEP}/seconds")) == 3 * 3
+    assert len(tracker.values(f"{STEP}/data_wait_seconds")) == 3 * 3
 
 
 @pytest.mark.parametrize(
