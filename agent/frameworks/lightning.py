@@ -167,8 +167,12 @@ class SeamarkCallback(Callback):
         """Put a profiler in place, unless the user has chosen one."""
         if stage != "fit":
             return
+        self._profiler = None
         given = self._given
         if given is None:
+            if trainer.fast_dev_run:
+                # A run through all code, of which Lightning's loggers are told nothing.
+                return
             loggers = [n for n in trainer.loggers if isinstance(n, SeamarkLogger)]
             given = loggers[0].run if loggers else self._opened
         # Of a trainer that fits again the profiler is an earlier one of ours.

@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 
 import agent
+from agent import hooks
 from tests.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -449,6 +450,15 @@ def test_a_copy_that_stays_here_means_the_run_that_is_open_then(tracker, run):
 
     assert logger.run is other
     assert callback._opened is None
+
+
+def test_a_run_through_all_code_opens_no_run(tracker, tmp_path):
+    trainer = make_trainer(
+        tmp_path, SeamarkLogger(), callbacks=[SeamarkCallback()], fast_dev_run=True
+    )
+    trainer.fit(Logging())
+
+    assert hooks.open_runs() == []
 
 
 def test_the_tuner_leaves_the_logger_as_it_is(tracker, run, tmp_path):
