@@ -23,7 +23,7 @@ from agent.frameworks.lightning_package import (
 from agent.frameworks.lightning_profiler import BACKWARD, StepProfiler
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import for_child, run_for
-from agent.frameworks.torch import model_facts
+from agent.frameworks.torch import model_facts, optimizer_facts
 from agent.loader import count_examples, find_batch_size, loader_facts
 from agent.run import Run
 
@@ -190,9 +190,11 @@ class SeamarkCallback(Callback):
         steps = self._profiler.run.steps
         self._profiler.begin()
         facts = {f"lightning/{k}": v for k, v in _trainer_facts(trainer).items()}
-        facts |= {f"model/{k}": v for k, v in model_facts(pl_module).items()}
+        stated = _model_facts(trainer, pl_module)
+        facts |= {f"model/{k}": v for k, v in stated.items()}
         if trainer.optimizers:
-            facts["optimizer/class"] = type(trainer.optimizers[0]).__name__
+            stated = optimizer_facts(trainer.optimizers[0])
+            facts |= {f"optimizer/{k}": v for k, v in stated.items()}
         facts["torch/autocast"] = _AUTOCAST.get(str(trainer.precision), "off")
         loader = trainer.train_dataloader
         self._batch_size = find_batch_size(loader)
@@ -256,6 +258,11 @@ class SeamarkCallback(Callback):
         """The loop has failed; the run learns of it when the error ends the script."""
         if self._profiler is not None:
             self._profiler.end()
+
+
+def _model_facts(trainer: Any, pl_module: Any) -> dict[str, object]:
+    # Strategies wrap the module, some in classes of which nothing is known here.
+    return model_facts(trainer.strategy.model) | {"class": type(pl_module).__name__}
 
 
 def _trainer_facts(trainer: Any) -> dict[str, object]:

@@ -32,7 +32,14 @@ _DDP = {
     "ddp_gradient_as_bucket_view": "gradient_as_bucket_view",
 }
 _INNER_BACKEND = "_torchdynamo_orig_backend"
-_WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
+# What Lightning keeps in a module of what torch.compile had put around it.
+_LIGHTNINGS = "_compiler_ctx"
+_WRAPPERS = (
+    "DistributedDataParallel",
+    "DataParallel",
+    "FullyShardedDataParallel",
+    "DeepSpeedEngine",
+)
 
 
 def describe(
@@ -59,7 +66,8 @@ def describe(
         if model is not None:
             facts |= {f"model/{k}": v for k, v in model_facts(model).items()}
         if optimizer is not None:
-            facts |= {f"optimizer/{k}": v for k, v in _optimizer_facts(optimizer)}
+            stated = optimizer_facts(optimizer)
+            facts |= {f"optimizer/{k}": v for k, v in stated.items()}
         if scaler is not None:
             facts |= {f"grad_scaler/{k}": v for k, v in scaler_facts(scaler).items()}
         if flops_per_example is not None:
@@ -106,6 +114,18 @@ def scaler_facts(scaler: Any) -> dict[str, object]:
     return facts
 
 
+def optimizer_facts(optimizer: Any) -> dict[str, object]:
+    """Return what an optimizer is, and how it was told to go over the parameters."""
+    # Accelerate and others wrap the real one.
+    optimizer = getattr(optimizer, "optimizer", optimizer)
+    facts: dict[str, object] = {"class": type(optimizer).__name__}
+    for option in ("fused", "foreach"):
+        chosen = getattr(optimizer, "defaults", {}).get(option)
+        if chosen is not None:
+            facts[option] = bool(chosen)
+    return facts
+
+
 def _wrappers(model: Any) -> Iterator[Any]:
     """Yield the model and what is in it, from outside to inside."""
     while True:
@@ -131,7 +151,7 @@ def _ddp_facts(model: Any) -> dict[str, object]:
 def _compile_facts(model: Any) -> dict[str, object]:
     """Return what torch.compile was told; nothing where it does not keep it."""
     for part in _wrappers(model):
-        backend = getattr(getattr(part, "dynamo_ctx", None), "callback", None)
+        backend = getattr(_compilation(part), "callback", None)
         # Each layer around a backend names the one in it.
         while (inner := getattr(backend, _INNER_BACKEND, None)) is not None:
             backend = inner
@@ -151,6 +171,13 @@ def _compile_facts(model: Any) -> dict[str, object]:
             facts["compile_mode"] = _mode_of(options)
         return facts
     return {}
+
+
+def _compilation(part: Any) -> Any:
+    """Return what compiles this part of a model, if something does."""
+    kept = getattr(part, _LIGHTNINGS, None)
+    inner = kept.get("dynamo_ctx") if isinstance(kept, dict) else None
+    return getattr(part, "dynamo_ctx", inner)
 
 
 def _mode_of(options: dict[str, object]) -> str:
@@ -174,6 +201,7 @@ def _unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, str | None, boo
     while True:
         name = type(model).__name__
         is_compiled |= getattr(model, "_compiled_call_impl", None) is not None
+        is_compiled |= getattr(model, _LIGHTNINGS, None) is not None
         if name == "OptimizedModule":
             model, is_compiled = model._orig_mod, True  # noqa: SLF001 - torch.compile's
         elif name in _WRAPPERS:
@@ -183,13 +211,3 @@ def _unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, str | None, boo
     if any(base.__name__ == "FSDPModule" for base in type(model).__mro__):
         wrapper = "FSDPModule"
     return model, wrapper, is_compiled
-
-
-def _optimizer_facts(optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Any]]:
-    # Accelerate and others wrap the real one.
-    optimizer = getattr(optimizer, "optimizer", optimizer)
-    yield "class", type(optimizer).__name__
-    for option in ("fused", "foreach"):
-        chosen = optimizer.defaults.get(option)
-        if chosen is not None:
-            yield option, bool(chosen)

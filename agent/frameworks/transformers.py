@@ -14,7 +14,7 @@ from transformers import TrainerCallback
 
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
-from agent.frameworks.torch import model_facts
+from agent.frameworks.torch import model_facts, optimizer_facts
 from agent.loader import loader_facts
 from agent.phases import Phase
 from agent.run import Run
@@ -170,10 +170,11 @@ def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:
     facts = loader_facts(context.get("train_dataloader"))
     model, optimizer = context.get("model"), context.get("optimizer")
     if model is not None:
-        facts |= {f"model/{name}": value for name, value in model_facts(model).items()}
+        stated = _model_facts(args, model)
+        facts |= {f"model/{name}": value for name, value in stated.items()}
     if optimizer is not None:
-        inner = getattr(optimizer, "optimizer", optimizer)
-        facts["optimizer/class"] = type(inner).__name__
+        stated = optimizer_facts(optimizer)
+        facts |= {f"optimizer/{name}": value for name, value in stated.items()}
     types = {"bf16": "bfloat16", "fp16": "float16"}
     chosen = [name for flag, name in types.items() if getattr(args, flag, False)]
     facts["torch/autocast"] = chosen[0] if chosen else "off"
@@ -181,6 +182,32 @@ def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:
     facts["transformers/gradient_checkpointing"] = args.gradient_checkpointing
     facts["transformers/torch_compile"] = args.torch_compile
     return facts
+
+
+def _model_facts(args: Any, model: Any) -> dict[str, object]:
+    """Return what the model is, and what is around it, which callbacks are not shown."""
+    facts = model_facts(model)
+    if args.torch_compile:
+        facts["compiled"] = True
+        facts["compile_backend"] = args.torch_compile_backend
+        facts["compile_mode"] = args.torch_compile_mode or "default"
+    wrapper = _wrapper(args)
+    # What spreads the parameters, too, is to be seen in the model or in them.
+    is_whole = not any(type(p).__name__ == "DTensor" for p in model.parameters())
+    if wrapper is not None and is_whole:
+        facts.setdefault("wrapper", wrapper)
+    return facts
+
+
+def _wrapper(args: Any) -> str | None:
+    if args.parallel_mode.value == "not_distributed":
+        return "DataParallel"
+    kind = getattr(getattr(args, "distributed_state", None), "distributed_type", "")
+    if kind == "DEEPSPEED":
+        return "DeepSpeedEngine"
+    if kind.startswith("MULTI_") and args.world_size > 1:
+        return "DistributedDataParallel"
+    return None
 
 
 def _path(name: str) -> str:

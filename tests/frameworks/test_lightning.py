@@ -182,6 +182,22 @@ def test_how_training_is_set_up_is_stated(tracker, run, tmp_path):
     assert facts[f"{FACTS}/optimizer/class"] == "SGD"
 
 
+def test_how_a_module_is_compiled_and_updated_is_stated(tracker, run, tmp_path):
+    class Updating(BoringModel):
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1, foreach=False)
+
+    trainer = make_trainer(tmp_path, SeamarkLogger(run), callbacks=[SeamarkCallback()])
+    trainer.fit(torch.compile(Updating(), backend="eager"))
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/model/class"] == "Updating"
+    assert facts[f"{FACTS}/model/compiled"] is True
+    assert facts[f"{FACTS}/model/compile_backend"] == "eager"
+    assert facts[f"{FACTS}/optimizer/foreach"] is False
+
+
 def test_each_batch_of_an_unknown_length_is_a_step(tracker, run, tmp_path):
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
@@ -333,6 +349,8 @@ def test_processes_that_lightning_launches_know_their_ranks(
     assert sorted(message["rank"] for message in tracker.of_kind("open")) == [0, 1]
     assert tracker.steps(f"{STEP}/seconds") == [0, 1]
     assert tracker.steps("monitoring/train/rank-1/step/seconds") == [0, 1]
+    wrapper = tracker.attributes()[f"{FACTS}/model/wrapper"]
+    assert wrapper == "DistributedDataParallel"
 
 
 ALONE = """

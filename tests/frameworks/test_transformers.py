@@ -9,6 +9,7 @@ torch = framework("torch")
 transformers = framework("transformers")
 
 from agent.frameworks.transformers import SeamarkCallback  # noqa: E402
+from tests.frameworks.test_torchrun import LAUNCH  # noqa: E402
 
 STEP = "monitoring/train/step"
 FACTS = "monitoring/train/facts"
@@ -123,6 +124,51 @@ def test_how_training_is_set_up_is_stated(tracker, run, tmp_path):
     assert facts[f"{FACTS}/model/class"] == "GPT2LMHeadModel"
     assert facts["params/learning_rate"] == 5e-5
     assert facts["params/model/n_layer"] == 1
+
+
+def test_what_the_trainer_puts_around_the_model_is_stated(tracker, run, tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkCallback(run),
+        max_steps=1,
+        torch_compile=True,
+        torch_compile_backend="eager",
+        optim="adamw_torch_fused",
+    )
+    trainer.train()
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/model/class"] == "GPT2LMHeadModel"
+    assert facts[f"{FACTS}/model/compiled"] is True
+    assert facts[f"{FACTS}/model/compile_backend"] == "eager"
+    assert facts[f"{FACTS}/optimizer/fused"] is True
+    assert f"{FACTS}/model/wrapper" not in facts
+
+
+SPREAD = """
+import agent
+from agent.frameworks.transformers import SeamarkCallback
+from tests.frameworks.test_transformers import make_trainer
+
+run = agent.init("r", project="p", stage="train", monitor=False)
+make_trainer(".", SeamarkCallback(run), max_steps=1).train()
+run.finish()
+"""
+
+
+@pytest.mark.timeout(300)
+def test_models_that_several_processes_train_are_wrapped(tracker, run_script, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(SPREAD)
+
+    done = run_script(LAUNCH.format(ranks=2, script=script), seconds=240)
+
+    assert done.returncode == 0, done.stderr
+    for below in "", "/rank-1":
+        facts = f"monitoring/train{below}/facts"
+        wrapper = tracker.attributes()[f"{facts}/model/wrapper"]
+        assert wrapper == "DistributedDataParallel"
 
 
 def test_without_a_run_one_is_opened_with_the_name_of_the_arguments(tracker, tmp_path):
