@@ -106,6 +106,16 @@ class SeamarkCallback(TrainerCallback):
         self._ask()
 
     @quiet
+    def on_predict(
+        self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
+    ) -> None:
+        """Log the metrics of `predict`, which come by nothing else."""
+        if state.is_world_process_zero and metrics:
+            named = {_path(name): value for name, value in metrics.items()}
+            self._run_of(args).log(named, step=state.global_step)
+        self._ask()
+
+    @quiet
     def on_log(
         self,
         args: Any,

@@ -92,6 +92,16 @@ def test_updates_are_timed_as_steps(tracker, run, tmp_path):
     assert min(tracker.values(f"{STEP}/phase/optimizer_seconds")) > 0
 
 
+def test_what_a_prediction_comes_to_is_logged(tracker, run, tmp_path):
+    trainer = make_trainer(tmp_path, SeamarkCallback(run), num_train_epochs=1)
+    trainer.train()
+    found = trainer.predict(Texts()).metrics
+    run.finish()
+
+    assert tracker.steps("test/loss") == [8]
+    assert tracker.values("test/loss") == [found["test_loss"]]
+
+
 def test_a_slow_loader_is_seen_as_a_wait(tracker, run, tmp_path):
     trainer = make_trainer(tmp_path, SeamarkCallback(run), num_train_epochs=1)
     trainer.train_dataset = Slow()
