@@ -73,10 +73,10 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
 
 def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
     values: dict[str, SetValue | SetFile] = {}
-    rewinds: list[Rewind] = []
+    rewinds: dict[int, list[Rewind]] = {}
     for change in changes:
         if isinstance(change, Rewind):
-            rewinds.append(change)
+            rewinds.setdefault(change.time, []).append(change)
         elif isinstance(change, TagChange):
             yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
@@ -87,12 +87,12 @@ def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
             messages.set_file if isinstance(change, SetFile) else messages.set_value
         )
         yield 0, partial(encode, *change)
-    for low in range(0, len(rewinds), _REWINDS_IN_MESSAGE):
-        paths, steps, times = zip(
-            *rewinds[low : low + _REWINDS_IN_MESSAGE], strict=True
-        )
-        # All of a process have one time.
-        yield 0, partial(messages.rewind, paths, steps, times[0])
+    for moment, together in rewinds.items():
+        for low in range(0, len(together), _REWINDS_IN_MESSAGE):
+            paths, steps, _ = zip(
+                *together[low : low + _REWINDS_IN_MESSAGE], strict=True
+            )
+            yield 0, partial(messages.rewind, paths, steps, moment)
 
 
 def _messages_of_records(records: Iterable[Record]) -> Iterator[Message]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from os import PathLike, fsdecode
 from pathlib import Path
+from time import time_ns
 
-from agent.buffer import Change, SetValue
+from agent.buffer import Change, Rewind, SetValue
 from agent.contents import Job, is_content, to_content
 from agent.errors import AgentError, UnsupportedValue
 from agent.kinds import Kind
@@ -42,6 +45,14 @@ class Recorder(SeriesRecorder):
         if step is None and (self.is_awake or self._wake()):
             step = max(0.0, self.layouts.last_step())
         self.append(path, text, step, None)
+
+    def log_again(self, steps: Mapping[str, float]) -> None:
+        """Have what comes take the place of what was, of each series from a step on."""
+        now = time_ns() // 1_000
+        for path, step in steps.items():
+            # What cannot be a path was refused when it was logged.
+            with suppress(AgentError):
+                self.put(Rewind(self.own_path(path), step, now))
 
     def upload(
         self,

@@ -267,6 +267,10 @@ class Run:
         if self._recorder.is_awake or self._wake():
             self._recorder.log_measured(values, step, moment)
 
+    def log_again(self, steps: Mapping[str, float]) -> None:
+        """Log series again, each from a step on; called by the agent itself."""
+        self._recorder.log_again(steps)
+
     def note_end(self, moment: int) -> None:
         """Remember when what is imported ended; called by the agent itself."""
         self._ended_at = moment

@@ -57,8 +57,17 @@ def run_for(
 
 def run_of_rank(run: Run, rank: int) -> Run:
     """Return another process's part of a run."""
+    return _run_like(run, name=run.name, rank=rank)
+
+
+def run_beside(run: Run, name: str) -> Run:
+    """Return a run of that name, of the same project and stage, and set up the same."""
+    return _run_like(run, name=name, rank=run.rank)
+
+
+def _run_like(run: Run, *, name: str, rank: int) -> Run:
     return init(
-        run.name,
+        name,
         project=run.project,
         stage=run.stage,
         rank=rank,

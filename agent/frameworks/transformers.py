@@ -12,8 +12,9 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from agent import hooks
 from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
+from agent.frameworks.runs import run_beside, run_for
 from agent.frameworks.torch import model_facts, optimizer_facts
 from agent.loader import loader_facts
 from agent.phases import Phase
@@ -26,7 +27,8 @@ class SeamarkCallback(TrainerCallback):
 
     Every process times its own steps; metrics are those of the first one. Logging,
     evaluation and saving between two steps belong to the earlier one, and not to the
-    wait for data.
+    wait for data. Each trial of `hyperparameter_search` has a run of its own beside
+    the one that is meant: `<run>-trial-0` and so on, with the tag `trial`.
 
     Args:
         run: The run to log into, or its name; by default the one that is open, or a
@@ -39,6 +41,17 @@ class SeamarkCallback(TrainerCallback):
         self._clock: StepClock | None = None
         self._examples: int | None = None
         self._optimizer_phase: Phase | None = None
+        # The arguments of a training until it ends well; where its series began.
+        self._training: Any = None
+        self._first_steps: dict[str, float] = {}
+        self._trials = 0
+        self._is_trial = False
+        self._is_evaluated = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with whatever holds it, without what times a training."""
+        apart = ("_clock", "_optimizer_phase", "_training")
+        return {**vars(self), **dict.fromkeys(apart)}
 
     @quiet
     def on_train_begin(
@@ -47,8 +60,17 @@ class SeamarkCallback(TrainerCallback):
         """The loop begins."""
         # An earlier loop may have ended by an error, of which callbacks are not told.
         self._end_loop()
-        # The run of an earlier training may be finished.
-        self._run = None
+        if self._is_begun_again(args):
+            # Batches did not fit: what was trained with them is trained anew.
+            self._run_of(args).log_again(self._first_steps)
+        else:
+            self._end_trial()
+            # The run of an earlier training may be finished.
+            self._run = None
+            if state.trial_params is not None:
+                self._begin_trial(args)
+        self._training, self._first_steps = args, {}
+        self._is_evaluated = False
         run = self._run_of(args)
         if state.is_world_process_zero:
             run["params"] = args.to_sanitized_dict()
@@ -104,6 +126,9 @@ class SeamarkCallback(TrainerCallback):
     ) -> None:
         """An evaluation is over; its metrics come by `on_log`."""
         self._ask()
+        self._is_evaluated = True
+        if self._training is None:
+            self._end_trial()
 
     @quiet
     def on_predict(
@@ -137,6 +162,8 @@ class SeamarkCallback(TrainerCallback):
                     metrics[_path(name)] = value
             if metrics:
                 run.log(metrics, step=state.global_step)
+            for path in metrics:
+                self._first_steps.setdefault(path, state.global_step)
         self._ask()
 
     @quiet
@@ -151,11 +178,33 @@ class SeamarkCallback(TrainerCallback):
         if self._clock is not None:
             self._clock.stop()
         self._end_loop()
+        self._training = None
+        # A trial that has not evaluated its model does so now.
+        if self._is_evaluated:
+            self._end_trial()
 
     def _end_loop(self) -> None:
         if self._clock is not None and self._run is not None:
             self._run.steps.end()
         self._clock = None
+
+    def _is_begun_again(self, args: Any) -> bool:
+        """Whether the Trainer looks for a batch size, and the last one was too large."""
+        is_open = self._run is not None and self._run in hooks.open_runs()
+        return is_open and args.auto_find_batch_size and self._training is args
+
+    def _begin_trial(self, args: Any) -> None:
+        search = self._run_of(args)
+        self._run = run_beside(search, f"{search.name}-trial-{self._trials}")
+        self._run.add_tags("trial")
+        self._trials += 1
+        self._is_trial = True
+
+    def _end_trial(self) -> None:
+        if self._is_trial and self._run is not None:
+            self._run.finish()
+            self._run = None
+        self._is_trial = False
 
     def _run_of(self, args: Any) -> Run:
         if self._run is None:

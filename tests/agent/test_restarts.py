@@ -148,3 +148,14 @@ def test_a_job_whose_run_has_no_name_is_told_that_it_begins_anew(
     with agent.init(project="p", monitor=False):
         pass
     assert "has no name of its own" in caplog.text
+
+
+def test_what_is_logged_again_by_one_process_says_since_when_each_time(tracker):
+    with agent.init("r", monitor=False, strict=True) as run:
+        run.log_again({"train/loss": 2.0, "": 0.0})
+        time.sleep(0.001)
+        run.log_again({"train/loss": 1.0, "lr": 1.0})
+
+    first, second = tracker.of_kind("rewind")
+    assert (first["paths"], second["paths"]) == (["train/loss"], ["train/loss", "lr"])
+    assert first["time"] < second["time"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import agent
-from agent.frameworks.runs import run_for
+from agent.frameworks.runs import run_beside, run_for
 
 
 def test_by_default_the_last_run_that_was_opened_is_meant(run):
@@ -24,3 +24,7 @@ def test_a_name_means_the_rank_that_the_framework_says(run):
 
 def test_a_name_that_no_open_run_has_opens_one(run):
     assert run_for("new").name == "new"
+
+
+def test_a_run_beside_another_is_set_up_the_same(run):
+    assert run_beside(run, "r-2").settings == run.settings._replace(run="r-2")

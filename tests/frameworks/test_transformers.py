@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import agent
+from agent import hooks
 from tests.frameworks.requiring import framework
 
 torch = framework("torch")
 transformers = framework("transformers")
 
 from agent.frameworks.transformers import SeamarkCallback  # noqa: E402
+from tests.agent.tracker_double import doubles  # noqa: E402
 from tests.frameworks.test_torchrun import LAUNCH  # noqa: E402
 
 STEP = "monitoring/train/step"
@@ -24,10 +28,14 @@ class Texts(torch.utils.data.Dataset):
         return {"input_ids": tokens, "labels": tokens}
 
 
-def make_trainer(tmp_path, callback, **options):
+def make_model():
     config = transformers.GPT2Config(
         vocab_size=50, n_positions=8, n_embd=8, n_layer=1, n_head=1
     )
+    return transformers.GPT2LMHeadModel(config)
+
+
+def make_trainer(tmp_path, callback, *, is_search=False, **options):
     arguments = transformers.TrainingArguments(
         output_dir=str(tmp_path),
         **{
@@ -44,7 +52,8 @@ def make_trainer(tmp_path, callback, **options):
         },
     )
     return transformers.Trainer(
-        model=transformers.GPT2LMHeadModel(config),
+        model=None if is_search else make_model(),
+        model_init=make_model if is_search else None,
         args=arguments,
         train_dataset=Texts(),
         eval_dataset=Texts(),
@@ -205,24 +214,26 @@ def test_after_a_failure_the_next_training_is_timed_again(tracker, run, tmp_path
 
 
 class Failing(transformers.TrainerCallback):
-    """Fails in the first step it sees."""
+    """Fails once, behind so many steps."""
 
-    def __init__(self, error):
-        self.error = error
+    def __init__(self, error, steps=0):
+        self.error, self.steps = error, steps
 
     def on_step_begin(self, args, state, control, **context):
-        error, self.error = self.error, None
-        if error is not None:
+        if self.error is not None and state.global_step >= self.steps:
+            error, self.error = self.error, None
             raise error
 
 
 def test_after_an_interruption_another_callback_times_the_next_training(
     tracker, run, tmp_path
 ):
-    interrupted = make_trainer(tmp_path, SeamarkCallback(run))
+    callback = SeamarkCallback(run)
+    interrupted = make_trainer(tmp_path, callback)
     interrupted.add_callback(Failing(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         interrupted.train()
+    assert copy.deepcopy(callback)._run is run
 
     make_trainer(tmp_path, SeamarkCallback(run), num_train_epochs=1).train()
     run.finish()
@@ -256,3 +267,56 @@ def test_examples_are_those_of_the_batches_that_fit(tracker, run, tmp_path):
 
     assert trainer._train_batch_size < 16
     assert set(tracker.values(f"{STEP}/examples")) == {2 * trainer._train_batch_size}
+
+
+def test_what_is_trained_anew_with_smaller_batches_is_logged_once(
+    tracker, run, tmp_path
+):
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkCallback(run),
+        auto_find_batch_size=True,
+        per_device_train_batch_size=16,
+        gradient_accumulation_steps=1,
+        logging_steps=1,
+    )
+    trainer.add_callback(Failing(RuntimeError("CUDA out of memory."), steps=3))
+    trainer.train()
+    run.finish()
+
+    (again,) = tracker.of_kind("rewind")
+    first = dict(zip(again["paths"], doubles(again["steps"]), strict=True))
+    points = zip(tracker.steps("train/loss"), tracker.times("train/loss"), strict=True)
+    counted = [step for step, time in points if time >= again["time"]]
+    assert first["train/loss"] == 1
+    # Evaluated at the end of an epoch, of two steps.
+    assert first["eval/loss"] == 2
+    assert tracker.steps("train/loss")[:4] == [1, 2, 3, 1]
+    assert counted == list(range(1, trainer.state.global_step + 1))
+
+
+@pytest.mark.parametrize("evaluates", ["epoch", "no"])
+def test_each_trial_of_a_search_has_a_run_beside_the_one_that_is_meant(
+    tracker, run, tmp_path, evaluates
+):
+    framework("optuna")
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkCallback(run),
+        is_search=True,
+        num_train_epochs=1,
+        eval_strategy=evaluates,
+    )
+    trainer.hyperparameter_search(
+        lambda trial: {"learning_rate": trial.suggest_float("lr", 1e-5, 1e-3)},
+        n_trials=2,
+        backend="optuna",
+    )
+
+    # Nothing more comes of a trial when the search goes on.
+    assert hooks.open_runs() == [run]
+    run.finish()
+    opened = [message["run"] for message in tracker.of_kind("open")]
+    assert sorted(opened) == ["r", "r-trial-0", "r-trial-1"]
+    assert tracker.steps("train/loss") == [2, 4, 6, 8] * 2
+    assert tracker.steps("eval/loss") == [8] * 2
