@@ -20,6 +20,7 @@ class Meaning(Enum):
     OUT_OF_ORDER = "go on from a number"
     DIFFERS = "go on in a new spool, from a number"
     TOO_LARGE = "send fewer frames at a time"
+    NOT_LET_THROUGH = "send fewer frames at a time, and keep one that fails alone"
     TOO_SLOW = "send less at a time, later"
     HOLD = "keep everything and read the settings again before the next try"
     BUSY = "wait as told"
@@ -50,10 +51,8 @@ class Answer:
 
 
 _MEANINGS: dict[int, Meaning] = {
-    HTTPStatus.BAD_REQUEST: Meaning.MALFORMED,
     HTTPStatus.REQUEST_TIMEOUT: Meaning.TOO_SLOW,
     HTTPStatus.CONFLICT: Meaning.OUT_OF_ORDER,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Meaning.TOO_LARGE,
     HTTPStatus.TOO_MANY_REQUESTS: Meaning.BUSY,
     HTTPStatus.SERVICE_UNAVAILABLE: Meaning.BUSY,
 }
@@ -65,7 +64,7 @@ def judge(reply: Reply, *, now: float) -> Answer:
     if reply.status == HTTPStatus.OK:
         return _stored(content)
     text = f"{reply.status} {_error_text(content)}".strip()
-    meaning = _MEANINGS.get(reply.status)
+    meaning = _meaning(reply.status, _error_field(content, "code"))
     if meaning is Meaning.OUT_OF_ORDER:
         return _out_of_order(content, text)
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -74,7 +73,18 @@ def judge(reply: Reply, *, now: float) -> Answer:
         return Answer(
             meaning, wait_seconds=retry_after(reply.retry_after, now), text=text
         )
-    return Answer(meaning or _meaning_of_class(reply.status), text=text)
+    return Answer(meaning, text=text)
+
+
+def _meaning(status: int, code: object) -> Meaning:
+    """What a status means, with the code of the tracker's error, if it has one."""
+    # What may cost a frame only a tracker can say: whatever stands before it, or has
+    # taken its address, answers with these statuses, too.
+    if status == HTTPStatus.BAD_REQUEST:
+        return Meaning.MALFORMED if code == "malformed_batch" else Meaning.UNCLEAR
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return Meaning.TOO_LARGE if code == "too_large" else Meaning.NOT_LET_THROUGH
+    return _MEANINGS.get(status) or _meaning_of_class(status)
 
 
 def _meaning_of_class(status: int) -> Meaning:

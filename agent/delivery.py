@@ -81,6 +81,11 @@ class Delivery:
         """Send an empty batch, so that the process does not count as crashed."""
         return self._exchange(b"", [])
 
+    def forget_refusals(self) -> None:
+        """Send all frames as they are: not every tracker refuses the same."""
+        self._replacements.clear()
+        self._alone_until = 0
+
     def _next_frames(self) -> list[Frame]:
         first = self.spool.acknowledged + 1
         most_bytes = 0 if first <= self._alone_until else self._batch_bytes
@@ -130,11 +135,14 @@ class Delivery:
     def _make_smaller(self, answer: Answer, frames: list[Frame]) -> Outcome:
         """What cannot be read or is too large may pass in smaller pieces."""
         if len(frames) <= 1:
+            if answer.meaning is Meaning.NOT_LET_THROUGH:
+                # Another way to the tracker, or more room on this one, may take it.
+                return self._hold(answer)
             return self._set_aside(answer, frames)
-        if answer.meaning is Meaning.TOO_LARGE:
-            self._batch_bytes = sum(len(frame.payload) for frame in frames) // 2
-        else:
+        if answer.meaning is Meaning.MALFORMED:
             self._alone_until = frames[-1].number
+        else:
+            self._batch_bytes = sum(len(frame.payload) for frame in frames) // 2
         return Outcome()
 
     def _wait(self, answer: Answer) -> Outcome:
@@ -219,8 +227,7 @@ class Delivery:
         is_in_vain = self.spool.is_renewed_in_vain and first <= FIRST_NUMBER
         if is_in_vain or not self.spool.renew(first, answer.stored):
             return self._hold(answer)
-        self._replacements.clear()
-        self._alone_until = 0
+        self.forget_refusals()
         self._notices.warn(
             f"renewed {self.spool.id}",
             f"the server has other frames of the spool {known}, as if this machine had "

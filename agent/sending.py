@@ -138,6 +138,7 @@ class Sending:
         self._server = self._chosen(known, is_draining=is_draining)
         if self._server is None:
             return None
+        is_another = self._last is not None and self._last.url != self._server.url
         self._last, self._known = self._server, known
         self.close()
         self._transport = HttpTransport(self._server)
@@ -149,6 +150,8 @@ class Sending:
                 last_written=lambda: self._spool.written,
             )
         self._delivery.transport = self._transport
+        if is_another:
+            self._delivery.forget_refusals()
         return self._delivery
 
     def _chosen(self, known: list[Server], *, is_draining: bool) -> Server | None:

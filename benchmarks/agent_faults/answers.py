@@ -27,6 +27,8 @@ FRAMES = 8
 MOST_TURNS = 40
 # Seconds until the next try: at once, soon, not before a person did something.
 AT_ONCE, SOON, HELD = (0.0, 0.0), (0.01, 0.5), (60.0, 60.0)
+# Of a tracker; a 400 of anybody else says nothing of the frames.
+MALFORMED = Scripted(400, b'{"error": {"code": "malformed_batch"}}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,13 @@ def rows(elsewhere: str) -> list[Row]:
         Row("200 with HTML", [Scripted(200, b"<html>sign in</html>")], SOON),
         Row("409", [Scripted(409, b'{"error": {"expected": 1}}')], SOON),
         Row("413", [Scripted(413)], AT_ONCE, is_halved=True),
+        Row("400 with HTML", [Scripted(400, b"<html>use TLS</html>")], SOON),
         Row(
             "400 to the batch and to frame 3 alone",
             [
-                Scripted(400),
+                MALFORMED,
                 *(Scripted(200, b'{"stored": %d}' % n, stores=True) for n in (1, 2)),
-                Scripted(400),
+                MALFORMED,
             ],
             AT_ONCE,
             set_aside=1,

@@ -44,6 +44,9 @@ def stored(tracker):
 
 
 ALL = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+# Only a tracker's word may cost a frame.
+MALFORMED = b'{"error": {"code": "malformed_batch", "message": "no"}}'
+TOO_LARGE = b'{"error": {"code": "too_large", "message": "no"}}'
 
 
 def test_everything_arrives_and_is_acknowledged(delivery, tracker, spool):
@@ -122,12 +125,14 @@ def test_a_token_is_not_carried_to_where_a_redirect_points(delivery, tracker, st
 @pytest.mark.parametrize(
     ("answer", "is_held", "least_wait"),
     [
-        (Scripted(400), True, 60),
+        (Scripted(400), False, 0.1),
+        (Scripted(400, MALFORMED), True, 60),
         (Scripted(401), True, 60),
         (Scripted(403), True, 60),
         (Scripted(404), True, 60),
         (Scripted(409), False, 0.1),
         (Scripted(413), True, 60),
+        (Scripted(413, TOO_LARGE), True, 60),
         (Scripted(422), True, 60),
         (Scripted(429, headers={"Retry-After": "0"}), False, 0),
         (Scripted(429, headers={"Retry-After": "1"}), False, 1),
@@ -177,8 +182,9 @@ def test_a_server_that_asks_for_what_it_is_sent_is_not_hurried(delivery, tracker
     assert delivery.send_some().wait_seconds > 0
 
 
-def test_a_batch_that_is_too_large_is_halved(delivery, tracker):
-    tracker.script.extend([Scripted(413)] * 2)
+@pytest.mark.parametrize("body", [TOO_LARGE, b"<html>"])
+def test_a_batch_that_is_too_large_is_halved(delivery, tracker, body):
+    tracker.script.extend([Scripted(413, body)] * 2)
 
     deliver(delivery)
 
@@ -201,7 +207,7 @@ def test_what_came_too_slowly_is_sent_again_and_never_set_aside(delivery, tracke
 def test_a_frame_that_is_too_large_alone_is_set_aside(delivery, tracker):
     deliver_first = delivery.spool.frames_from(1, most_bytes=0)
     delivery._exchange(deliver_first[0].to_bytes(), deliver_first)
-    tracker.script.extend([Scripted(413)] * 3)
+    tracker.script.extend([Scripted(413, TOO_LARGE)] * 3)
 
     deliver(delivery)
 
@@ -213,10 +219,10 @@ def test_a_frame_that_cannot_be_read_is_set_aside_and_counted(
     delivery, tracker, caplog, spool
 ):
     # The batch, then frames 1 to 3 alone, of which the third fails.
-    tracker.script.append(Scripted(400))
+    tracker.script.append(Scripted(400, MALFORMED))
     tracker.script.extend([Scripted(200, b'{"stored": 1}', stores=True)])
     tracker.script.extend([Scripted(200, b'{"stored": 2}', stores=True)])
-    tracker.script.append(Scripted(400))
+    tracker.script.append(Scripted(400, MALFORMED))
 
     deliver(delivery)
 
@@ -227,8 +233,34 @@ def test_a_frame_that_cannot_be_read_is_set_aside_and_counted(
     assert "set-aside" in caplog.text
 
 
+@pytest.mark.parametrize("status", [400, 413])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>The plain HTTP request was sent to HTTPS port</html>",
+        b'{"error": {"code": "invalid_input"}}',
+        b'{"error": {"code": ["malformed_batch", "too_large"]}}',
+    ],
+)
+def test_what_is_not_a_trackers_word_costs_no_frame(
+    delivery, tracker, spool, status, body
+):
+    # One frame alone, as of a process that lives.
+    delivery.spool.acknowledge(7)
+    tracker.script.extend([Scripted(status, body)] * 3)
+
+    outcomes = [delivery.send_some() for _ in range(3)]
+    deliver(delivery)
+
+    assert all(outcome.wait_seconds > 0 for outcome in outcomes)
+    assert stored(tracker) == ALL
+    assert tracker.of_kind("drop") == []
+    assert not (spool.folder.parent / "set-aside").exists()
+
+
 def test_a_first_frame_that_cannot_be_read_holds_the_spool(delivery, tracker):
-    tracker.script.extend([Scripted(400)] * 2)
+    tracker.script.extend([Scripted(400, MALFORMED)] * 2)
 
     assert delivery.send_some().is_held is False
     assert delivery.send_some().is_held is True

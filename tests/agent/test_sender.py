@@ -120,6 +120,27 @@ def test_an_address_that_is_put_right_is_used_without_a_restart(store):
     double.stop()
 
 
+def test_what_one_server_cannot_read_goes_whole_to_the_next(
+    tracker, monkeypatch, spool_root
+):
+    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    other = TrackerDouble()
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: tracker.values("a") == [1.0])
+    malformed = Scripted(400, b'{"error": {"code": "malformed_batch"}}')
+    tracker.script.extend([malformed, malformed, *[Scripted(401)] * 100])
+    run["a"].append(2.0)
+    wait_until(lambda: list(spool_root.glob("set-aside/*")))
+
+    monkeypatch.setenv("SEAMARK_URL", other.url)
+
+    wait_until(lambda: other.values("a") == [1.0, 2.0])
+    run.finish()
+    other.stop()
+    assert other.of_kind("drop") == []
+
+
 def test_a_server_that_is_started_later_gets_everything(tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
     run = agent.init("r", monitor=False)
