@@ -152,14 +152,15 @@ def _error_text(content: dict[str, Any]) -> str:
 
 
 def retry_after(text: str | None, now: float) -> float | None:
-    """Return how many seconds a server asks to wait; None if it does not say."""
+    """Return how many seconds a server asks to wait; None if it asks for none."""
     if text is None:
         return None
     try:
         seconds = float(text) if text.strip().isdigit() else _seconds_until(text, now)
     except (ValueError, TypeError, OverflowError):
         return None
-    return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS)
+    # Whoever says 0, or a time that is over, says so each time: not to be hurried.
+    return min(seconds, _LONGEST_WAIT_SECONDS) if seconds > 0 else None
 
 
 def _seconds_until(date: str, now: float) -> float:

@@ -52,9 +52,9 @@ class Row:
 def rows(elsewhere: str) -> list[Row]:
     """Return what a server may answer; `elsewhere` is the address of another one."""
     past = formatdate(time() - 3600, usegmt=True)
-    waits = {"0": AT_ONCE, "1": (1.0, 1.0), "3600": (3600.0, 3600.0)}
-    # What cannot be understood, or is over, is no wait for ever.
-    waits |= {past: (0.0, 0.5), "junk": SOON}
+    waits = {"1": (1.0, 1.0), "3600": (3600.0, 3600.0)}
+    # What cannot be understood, or is over, is a wait, but not one for ever.
+    waits |= {"0": SOON, past: SOON, "junk": SOON}
     return [
         # Told again, it is not told again: three times the same.
         *(Row(f"{s}", 3 * [Scripted(s)], HELD) for s in (401, 403, 404, 415, 422)),
