@@ -55,6 +55,8 @@ class Delivery:
         self.spool = spool
         self.transport = transport
         self._notices = notices
+        # What is said of one spool another must not have forgotten by being taken.
+        self._held = f"held {spool.id}"
         self._last_written = last_written
         self._batch_bytes = LARGEST_BATCH_BYTES
         # Up to this number frames are sent alone, to find the one that fails.
@@ -112,7 +114,7 @@ class Delivery:
             self._send_less(body)
         outcome = self._obey(answer, frames)
         if not outcome.is_held:
-            self._notices.forget("held")
+            self._notices.forget(self._held)
         return outcome
 
     def _send_less(self, body: bytes) -> None:
@@ -238,7 +240,7 @@ class Delivery:
 
     def _hold(self, answer: Answer) -> Outcome:
         self._notices.warn(
-            "held",
+            self._held,
             f"the server does not accept data ({answer.text}); everything is kept in "
             f"{self.spool.folder} and tried again every minute",
         )

@@ -125,6 +125,27 @@ def test_a_refusal_holds_everything_and_is_told_once(delivery, tracker, caplog, 
     assert stored(tracker) == ALL
 
 
+def test_that_a_spool_is_held_is_told_once_though_another_is_taken(
+    delivery, tracker, tmp_path, caplog
+):
+    refused = create_spool(tmp_path / "spools", ORIGIN, url=None)
+    held = Delivery(SpoolReader(refused.folder), delivery.transport, delivery._notices)
+    for _ in range(3):
+        tracker.script.append(Scripted(404))
+        assert held.send_some().is_held
+        # Nothing but that the process lives.
+        assert not delivery.say_alive().is_held
+    assert len(caplog.records) == 1
+
+    deliver(held)
+    tracker.script.append(Scripted(404))
+    refused.write(messages.payload([]))
+    assert held.send_some().is_held
+    refused.close()
+
+    assert len(caplog.records) == 2
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_token_is_not_carried_to_where_a_redirect_points(delivery, tracker, status):
     other = TrackerDouble()
