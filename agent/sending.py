@@ -40,6 +40,7 @@ class Sending:
         self._uploads = [Uploads(Blobs(spool.folder), notices)]
         self._files_not_before = float("-inf")
         self._are_files_held = False
+        self._is_draining = False
         self._leftovers = Leftovers(root, notices)
         self._notices = notices
         self._server: Server | None = None
@@ -73,6 +74,10 @@ class Sending:
         if self._reader.follow():
             blobs = Blobs(self._spool.folder)
             self._uploads.insert(0, Uploads(blobs, self._notices))
+        if is_draining and not self._is_draining:
+            # Once more whatever the last answer was: the server may be back since.
+            self._files_not_before = float("-inf")
+        self._is_draining = is_draining
         delivery = self._found_delivery(is_draining=is_draining)
         if delivery is None or self._server is None:
             return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_held=True)

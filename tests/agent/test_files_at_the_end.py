@@ -7,9 +7,10 @@ import threading
 import pytest
 
 import agent
-from agent import blobs
+from agent import blobs, uploads
 from agent.contents import Content, Job
 from tests.agent.conftest import wait_until
+from tests.agent.tracker_double import Scripted
 
 
 def stored(tracker, path):
@@ -131,3 +132,15 @@ def test_a_set_that_is_interrupted_goes_on_where_it_was(
 
     assert copied == [b"a", b"b", b"# Done", b"b", b"c"]
     assert stored(tracker, "set/c") == b"c"
+
+
+def test_what_waits_for_its_next_try_is_tried_at_the_end(run, tracker, monkeypatch):
+    # As after minutes without a server that is back since.
+    monkeypatch.setattr(uploads, "longer_wait", lambda _: 3600.0)
+    tracker.part_script.append(Scripted(502))
+    run["report"].upload(b"final", wait=True)
+    wait_until(lambda: not tracker.part_script)
+
+    run.finish(timeout=20)
+
+    assert stored(tracker, "report") == b"final"
