@@ -169,7 +169,8 @@ class Delivery:
             return Outcome()
         if answer.number < frames[0].number:
             # It accepted the batch and stored none of it: not to be hurried.
-            return Outcome(wait_seconds=self._longer_wait())
+            why = "the server stores nothing of what it takes"
+            return Outcome(wait_seconds=self._longer_wait(), why=why)
         self._failures = 0
         self._batch_bytes = min(self._batch_bytes * 2 + 1, LARGEST_BATCH_BYTES)
         stored = min(answer.number, frames[-1].number)
@@ -179,7 +180,8 @@ class Delivery:
 
     def _rewind(self, answer: Answer, frames: list[Frame]) -> Outcome:
         if frames and answer.number == frames[0].number:
-            return Outcome(wait_seconds=self._longer_wait())
+            why = "the server asks again for what it was just sent"
+            return Outcome(wait_seconds=self._longer_wait(), why=why)
         self.spool.acknowledge(answer.number - 1)
         return Outcome(wait_seconds=0.0 if frames else self._longer_wait())
 

@@ -62,14 +62,17 @@ class _Patience:
 
     def __init__(self) -> None:
         self._until = time.monotonic() + _PATIENCE_SECONDS
+        self._was_taken = True
 
     def is_over(self, outcome: Outcome) -> bool:
         """Whether there is nothing to do any more, or nothing that can be waited for."""
         now = time.monotonic()
-        if not outcome.why:
+        is_taken = outcome.is_answered and not outcome.why
+        # Twice: a server that takes no part of a file may still say how much it has.
+        if is_taken and self._was_taken:
             self._until = now + _PATIENCE_SECONDS
-        is_too_long = now + outcome.wait_seconds > self._until
-        return outcome.is_done or not outcome.is_answered or is_too_long
+        self._was_taken = is_taken
+        return outcome.is_done or now + outcome.wait_seconds > self._until
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -166,13 +169,14 @@ def deliver(
                 any_host=any_host,
                 why=outcome.why,
             )
-        if follow and outcome.is_done:
-            time.sleep(_FOLLOW_SECONDS)
+        time.sleep(_FOLLOW_SECONDS if outcome.is_done else outcome.wait_seconds)
+        if follow and (outcome.is_done or outcome.wait_seconds):
+            # Somebody may have put the address or the token right meanwhile.
             known, server = server, find_server(os.environ)
             if transport is not None and server != known:
+                leftovers.let_go()
                 transport.close()
                 transport = None
-        time.sleep(outcome.wait_seconds)
 
 
 def _left(

@@ -306,7 +306,7 @@ def test_an_error_in_a_console_of_the_scripts_is_not_its_end(
 
 
 def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
-    run_script, absent_server, spool_root
+    run_script, absent_server, spool_root, monkeypatch
 ):
     began = time.monotonic()
     ended = run_script(f"{LOG_THREE}\nimport sys; sys.exit(7)")
@@ -315,7 +315,8 @@ def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
     assert ended.returncode == 7
     assert seconds < 60  # 5 s of waiting, and Python itself on a busy machine
     assert "python -m agent sync" in ended.stderr
-    assert run_script(SYNC).returncode == 1
+    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 0.1)
+    assert main(["sync"]) == 1
 
     double = TrackerDouble(absent_server)
     try:

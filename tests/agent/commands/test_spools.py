@@ -7,14 +7,17 @@ import json
 import pytest
 
 import agent
-from agent import messages
+from agent import locks, messages
 from agent.commands import main
+from agent.servers import Server, store_server
 from agent.spool import create_spool
+from tests.agent.conftest import wait_until
 from tests.agent.test_leftovers import say_of
 from tests.agent.test_spool import ORIGIN
-from tests.agent.tracker_double import Scripted
+from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
 LOG = "import agent; run = agent.init('r\\x1b[2J', monitor=False); run['a'].append(1.0)"
+UPLOAD = "import agent; agent.init('r', monitor=False)['f'].upload(b'content')"
 
 
 @pytest.fixture
@@ -230,8 +233,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(left, tracker, perform
 def test_a_server_that_takes_no_files_now_is_not_waited_for(
     run_script, tracker, perform
 ):
-    script = "import agent; agent.init('r', monitor=False)['f'].upload(b'content')"
-    run_script(script, SEAMARK_MODE="offline")
+    run_script(UPLOAD, SEAMARK_MODE="offline")
     tracker.part_script.append(Scripted(503, headers={"Retry-After": "3600"}))
 
     code, output, _ = perform("sync", "--json")
@@ -255,3 +257,70 @@ def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
     assert (spool["run"], spool["pending_bytes"] > 0) == ("r", True)
     assert "is in use" in told
     assert "Everything is delivered" not in told
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Scripted(502), Scripted(200, b"<html>"), Scripted(0, cuts=True)],
+    ids=lambda answer: str(answer.status),
+)
+def test_a_server_that_is_away_for_a_moment_is_waited_for(left, tracker, answer):
+    tracker.script.append(answer)
+
+    assert main(["sync"]) == 0
+
+    assert tracker.values("a") == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Scripted(502), "cannot take data now (502)"),
+        (Scripted(0, cuts=True), "does not answer"),
+        (Scripted(200, b'{"stored": 0}'), "stores nothing of what it takes"),
+        (Scripted(409, b'{"error": {"expected": 1}}'), "asks again"),
+    ],
+    ids=lambda value: str(value.status) if isinstance(value, Scripted) else None,
+)
+@pytest.mark.usefixtures("left")
+def test_a_server_that_takes_nothing_is_given_up(
+    tracker, capsys, monkeypatch, answer, words
+):
+    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 1.0)
+    tracker.script.extend([answer] * 8)
+
+    assert main(["sync", "--json"]) == 1
+
+    (spool,) = said(capsys)["left"]
+    assert words in spool["reason"]
+
+
+def test_a_server_that_takes_no_part_of_a_file_is_given_up(
+    run_script, tracker, monkeypatch
+):
+    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 2.0)
+    run_script(UPLOAD, SEAMARK_MODE="offline")
+    # Whenever it is asked, it says how much is there.
+    tracker.part_script.extend([Scripted(200, b'{"received": 0}'), Scripted(408)] * 15)
+
+    assert main(["sync"]) == 1
+
+    assert tracker.part_script
+
+
+def test_an_address_that_is_put_right_is_used_by_who_follows(
+    left, spool_root, start, agent_file
+):
+    double = TrackerDouble()
+    (spool,) = ids(spool_root)
+    store_server(agent_file, Server("http://127.0.0.1:9", TOKEN))
+    start("sync", "--follow")
+    # It has begun with what the other server does not take.
+    wait_until(lambda: locks.is_held(spool_root / spool))
+
+    store_server(agent_file, Server(double.url, TOKEN))
+
+    try:
+        wait_until(lambda: double.values("a") == [1.0])
+    finally:
+        double.stop()
