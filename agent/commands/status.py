@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent import locks
+from agent.blobs import Blobs
 from agent.commands.output import Refusal, clean, say, say_json
 from agent.recovery import points_left
 from agent.servers import spool_root
@@ -31,6 +32,7 @@ class Waiting:
     id: str
     run: str
     is_in_use: bool
+    # With the files that wait.
     pending_bytes: int
     # That no file holds yet; of a process that lives they are on their way.
     points_in_memory: int
@@ -88,12 +90,19 @@ def find_waiting(root: Path) -> list[Waiting]:
                 id=spool.id,
                 run=str(spool.run),
                 is_in_use=is_in_use,
-                pending_bytes=spool.pending_bytes(),
+                pending_bytes=spool.pending_bytes() + _bytes_of_files(spool),
                 points_in_memory=0 if is_in_use else _points_in_memory(spool),
                 seconds_since_written=_age(spool),
             )
         )
     return found
+
+
+def _bytes_of_files(spool: SpoolReader) -> int:
+    # It may be delivered, and deleted, since it was listed.
+    with contextlib.suppress(OSError):
+        return sum(blob.size for blob in Blobs(spool.folder).pending())
+    return 0
 
 
 def _points_in_memory(spool: SpoolReader) -> int:

@@ -324,3 +324,18 @@ def test_an_address_that_is_put_right_is_used_by_who_follows(
         wait_until(lambda: double.values("a") == [1.0])
     finally:
         double.stop()
+
+
+def test_files_that_wait_are_counted_though_all_else_is_delivered(
+    run_script, tracker, capsys
+):
+    run_script(UPLOAD.replace("b'content'", "bytes(100_000)"), SEAMARK_MODE="offline")
+    tracker.part_script.append(Scripted(503, headers={"Retry-After": "3600"}))
+    main(["sync"])
+    capsys.readouterr()
+
+    main(["status", "--json"])
+    assert said(capsys)["spools"][0]["pending_bytes"] == 100_000
+
+    main(["doctor", "--json"])
+    assert "1 spool (100,000 bytes" in json.dumps(said(capsys))
