@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from agent.hooks import claim_names, find_open_run
 from agent.run import Run
-from agent.settings import Mode, Settings, read_settings
+from agent.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from agent.reading import Runs
@@ -89,11 +89,10 @@ def _opened(settings: Settings) -> Run:
         # A notebook cell that runs again goes on with the same run.
         return known
     run = Run(settings)
-    if settings.mode is not Mode.DISABLED:
-        first = claim_names(run)
-        if isinstance(first, Run) and first is not run:
-            # Another thread was quicker, and is just starting it.
-            return first
+    first = claim_names(run)
+    if isinstance(first, Run) and first is not run:
+        # Another thread was quicker, and is just starting it.
+        return first
     run.start()
     return run
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from agent import exit_code
 from agent.background import importing
-from agent.settings import Settings
+from agent.settings import Mode, Settings
 
 # The last lines say what went wrong, so the front is what is cut.
 _LONGEST_FAILURE = 20_000  # characters
@@ -80,7 +80,8 @@ def open_runs() -> list[OpenRun]:
 
 def add_open_run(run: OpenRun) -> None:
     """Have the run finished when the process ends."""
-    _install()
+    if run.settings.mode is not Mode.DISABLED:
+        _install()
     claim_names(run)
     _open_runs.append(run)
 

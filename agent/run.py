@@ -319,6 +319,9 @@ class Run:
 
     def start(self) -> None:
         """Open the spool and start the threads; called by `agent.init`."""
+        if self.settings.mode is Mode.DISABLED:
+            # Callbacks find it, rather than open one.
+            hooks.add_open_run(self)
         self._wake()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -28,3 +28,10 @@ def test_a_name_that_no_open_run_has_opens_one(run):
 
 def test_a_run_beside_another_is_set_up_the_same(run):
     assert run_beside(run, "r-2").settings == run.settings._replace(run="r-2")
+
+
+def test_a_disabled_run_is_the_one_that_is_meant_too(run):
+    disabled = agent.init("d", mode="disabled")
+
+    assert run_for(None) is disabled
+    assert run_for("d") is disabled
