@@ -7,9 +7,7 @@ number, so that everything behind it can still be delivered.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import re
 import shutil
 import stat
 import uuid
@@ -21,8 +19,9 @@ from typing import Any
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
 from agent.machine import is_this_machine
-from agent.own_files import LARGEST_BYTES, append_to_file, read_file
+from agent.own_files import append_to_file, read_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
+from agent.segments import MOST_REPLACED, Segments
 from agent.spool import (
     COMPLETE_FILE,
     DESCRIPTION_FILE,
@@ -33,12 +32,7 @@ from agent.spool import (
 )
 
 SET_ASIDE_FOLDER = "set-aside"
-_SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
 _EMPTY_PAYLOAD = b"\x90"
-_MOST_REPLACED = 100_000  # frames
-_NO_FILE = (errno.ENOENT, errno.ELOOP, errno.EINVAL)
-# Of a segment, to see with which frame it begins.
-_BEGINNING_BYTES = 64 * 1024
 
 
 class SpoolReader:
@@ -48,17 +42,14 @@ class SpoolReader:
         """`living` is the spool itself, where its process is this one."""
         self.folder = folder
         self._living = living
-        self._also: list[Path] = []  # folders with earlier frames
         self._counted = 0
         self.lost = 0  # points of a living spool that nobody else counts
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
-        # Whether a file of frames is there and its disk does not give it back.
-        self.is_unreadable = False
         # The number of the last frame the tracker has.
         self.delivered = read_acknowledged(folder)
         self._renewal = read_renewal(folder)
-        self._firsts: dict[Path, int] = {}
+        self._segments = Segments(folder)
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
         # The file that was left alone when what is delivered was deleted.
@@ -120,6 +111,11 @@ class SpoolReader:
         return max(times, default=None)
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether a file of frames is there and its disk does not give it back."""
+        return self._segments.is_unreadable
+
+    @property
     def sent_as(self) -> str:
         """The id under which the tracker knows the frames."""
         return self.id if self._renewal is None else self._renewal.id
@@ -158,7 +154,7 @@ class SpoolReader:
 
         Raises OSError where a file cannot be read.
         """
-        for _, _, segment in reversed(self._ordered_segments()):
+        for _, _, segment in reversed(self._segments.ordered()):
             numbers = [frame.number for frame in read_frames(read_file(segment))]
             if numbers:
                 return max([*numbers, self.delivered])
@@ -167,7 +163,7 @@ class SpoolReader:
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
         size = 0
-        for _, segment in self._segments(self.delivered + 1):
+        for _, segment in self._segments.holding(self.delivered + 1):
             # Who delivers it deletes it; a listing may be older than that.
             with contextlib.suppress(OSError):
                 size += segment.stat().st_size
@@ -188,7 +184,8 @@ class SpoolReader:
         living = self._living
         if living is None or living.folder == self.folder:
             return False
-        self.folder, self._also = living.folder, living.folders_to_read
+        self.folder = living.folder
+        self._segments.go_on_in(self.folder, living.folders_to_read)
         self._cursor = None
         if self._renewal is not None:
             store_renewal(self.folder, self._renewal)
@@ -230,7 +227,8 @@ class SpoolReader:
             or messages.holds_close(last[0].payload)
         ):
             return None
-        written = [s.stat().st_mtime_ns for _, s in self._segments(self.delivered)]
+        segments = self._segments.holding(self.delivered)
+        written = [segment.stat().st_mtime_ns for _, segment in segments]
         if not written:
             return None
         close = messages.close_for_another(time=max(written) // 1000)
@@ -286,7 +284,7 @@ class SpoolReader:
         for first, frame in self._stored(number):
             # No damage loses this many: the number itself is false. What lay in
             # files before this one may be gone, because it was delivered once.
-            if frame.number - max(expected, first) > _MOST_REPLACED:
+            if frame.number - max(expected, first) > MOST_REPLACED:
                 continue
             while expected < frame.number:
                 yield self._remembered(expected) or self._replacement(expected)
@@ -305,11 +303,11 @@ class SpoolReader:
 
     def _stored(self, number: int) -> Iterator[tuple[int, Frame]]:
         """Every intact frame not before `number`, and the first number of its file."""
-        for first, segment in self._segments(number):
+        for first, segment in self._segments.holding(number):
             offset = 0
             if self._cursor is not None and self._cursor[:2] == (number, segment):
                 offset = self._cursor[2]
-            for frame in read_frames(self._read(segment, offset)):
+            for frame in read_frames(self._segments.read(segment, offset)):
                 if frame.number >= number:
                     end = offset + frame.end
                     start = end - HEADER_BYTES - len(frame.payload)
@@ -317,63 +315,6 @@ class SpoolReader:
                     self._cursor = (frame.number, segment, start)
                     yield first, Frame(frame.number, frame.payload, end)
                     self._cursor = (frame.number + 1, segment, end)
-
-    def _segments(self, number: int) -> list[tuple[int, Path]]:
-        """The segments that may hold frames from `number` on, in order, by their names."""
-        segments = self._ordered_segments()
-        # A segment ends where the next begins.
-        ends = [begin for begin, _, _ in segments[1:]] + [2**63]
-        return [
-            (name, segment)
-            for (_, name, segment), end in zip(segments, ends, strict=False)
-            if end > number
-        ]
-
-    def _ordered_segments(self) -> list[tuple[int, int, Path]]:
-        """Every segment in order: where it begins, the number in its name, its path.
-
-        Both are the same, unless its beginning is damaged, or files were restored under
-        each other's names: then what lies in it says where it belongs.
-        """
-        named = list(self._all_segments())
-        # A number that no frame of this spool can have is false itself.
-        most = max((name for name, _ in named), default=0) + _MOST_REPLACED
-        found = []
-        for name, segment in named:
-            begin = self._first_intact(segment) or name
-            found.append((begin if begin <= most else name, name, segment))
-        return sorted(found)
-
-    def _first_intact(self, segment: Path) -> int:
-        """Return the number of the first frame that can be read; 0 if there is none."""
-        known = self._firsts.get(segment)
-        if known is not None:
-            return known
-        beginning = self._read(segment, 0, _BEGINNING_BYTES)
-        found = next((frame.number for frame in read_frames(beginning)), 0)
-        # Of a file that is still written, there may soon be more to read.
-        if found or len(beginning) == _BEGINNING_BYTES:
-            self._firsts[segment] = found
-        return found
-
-    def _all_segments(self) -> Iterator[tuple[int, Path]]:
-        entries = []
-        for folder in (self.folder, *self._also):
-            with contextlib.suppress(OSError):
-                entries += [*folder.iterdir()]
-        for segment in entries:
-            match = _SEGMENT_NAME.fullmatch(segment.name)
-            # Links could lead anywhere; this folder is ours, its content is not trusted.
-            if match and segment.is_file() and not segment.is_symlink():
-                yield int(match[1]), segment
-
-    def _read(self, segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
-        try:
-            return read_file(segment, offset, most)
-        except OSError as error:
-            # What is no file of ours at all, or gone, is no fault of the disk.
-            self.is_unreadable |= error.errno not in _NO_FILE
-            return b""
 
     def _replacement(self, number: int) -> Frame:
         self.replaced += 1
@@ -403,7 +344,7 @@ class SpoolReader:
         if newest is not None and newest == self._left:
             return
         # One that begins after this look is not among them.
-        segments = self._ordered_segments()
+        segments = self._segments.ordered()
         self._left = newest if [path for _, _, path in segments] == [newest] else None
         for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import agent
 from agent import locks, messages, spool, spool_reader
 from agent.recovery import points_left
+from agent.segments import Segments
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader, find_spools
 
@@ -125,7 +126,7 @@ def test_what_memory_has_is_not_read_from_the_disk(written, monkeypatch):
         f.to_bytes()
         for f in SpoolReader(written.folder).frames_from(3, most_bytes=EVERYTHING)
     ]
-    monkeypatch.setattr(SpoolReader, "_all_segments", lambda _: pytest.fail("read"))
+    monkeypatch.setattr(Segments, "_all", lambda _: pytest.fail("read"))
 
     taken = reader.frames_from(3, most_bytes=EVERYTHING)
 
@@ -150,13 +151,13 @@ def test_a_living_spool_is_looked_through_once_for_each_file_that_is_delivered(
 ):
     opened = create_spool(tmp_path, ORIGIN, url=None)
     reader = SpoolReader(opened.folder, opened)
-    look, looks = SpoolReader._all_segments, []
+    look, looks = Segments._all, []
 
     def counted(reader):
         looks.append(1)
         return look(reader)
 
-    monkeypatch.setattr(SpoolReader, "_all_segments", counted)
+    monkeypatch.setattr(Segments, "_all", counted)
     for number in range(2, 12):
         opened.write(b"\x90")
         reader.acknowledge(number)
@@ -423,9 +424,9 @@ def test_one_that_is_gone_since_it_was_listed_hides_no_other(
 
 def test_what_is_delivered_while_it_is_counted_is_no_error(written, monkeypatch):
     reader = SpoolReader(written.folder)
-    size, listed = reader.pending_bytes(), reader._segments
+    size, listed = reader.pending_bytes(), reader._segments.holding
     gone = written.folder / f"{99:020}.frames"
-    monkeypatch.setattr(reader, "_segments", lambda n: [*listed(n), (99, gone)])
+    monkeypatch.setattr(reader._segments, "holding", lambda n: [*listed(n), (99, gone)])
 
     assert reader.pending_bytes() == size
 
@@ -497,7 +498,7 @@ def test_the_description_holds_no_token(written, monkeypatch):
 
 def test_a_tracker_that_forgot_the_start_gets_the_rest(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 100)
-    monkeypatch.setattr(spool_reader, "_MOST_REPLACED", 10)
+    monkeypatch.setattr(spool_reader, "MOST_REPLACED", 10)
     opened = create_spool(tmp_path, ORIGIN, url=None)
     for _ in range(60):
         opened.write(bytes([0x90]) * 30)
@@ -586,7 +587,7 @@ def test_a_segment_that_was_delivered_meanwhile_needs_no_sync(written):
 
 def test_a_segment_that_begins_while_others_are_removed_stays(written, monkeypatch):
     reader = SpoolReader(written.folder)
-    look = SpoolReader._all_segments
+    look = Segments._all
     begun = written.folder / f"{21:020}.frames"
     looks = []
 
@@ -597,7 +598,7 @@ def test_a_segment_that_begins_while_others_are_removed_stays(written, monkeypat
             begun.touch()
         looks.append(begun)
 
-    monkeypatch.setattr(SpoolReader, "_all_segments", look_and_begin)
+    monkeypatch.setattr(Segments, "_all", look_and_begin)
     reader.acknowledge(20)
 
     assert begun.exists()
