@@ -52,8 +52,17 @@ class Leftovers:
         current = self._current
         if current is None:
             return Outcome(is_done=True)
+        try:
+            return self._sent_some(current, transport)
+        except OSError as error:
+            # Of its own folder. Others are not to wait for that.
+            self._tell_of_obstacle(current.spool, str(error))
+            self._hold(current.spool.id, HOLD_SECONDS)
+            return Outcome()
+
+    def _sent_some(self, current: Delivery, transport: Transport) -> Outcome:
         outcome = current.send_some()
-        is_read = outcome.is_done and not current.spool.is_unreadable
+        is_read = outcome.is_done and not current.spool.obstacle
         end = current.spool.unsaid_end() if is_read else None
         if end is not None:
             # Or it would seem to live, because something of it arrived just now.
@@ -64,8 +73,7 @@ class Leftovers:
             self._finish(current.spool)
             return Outcome()
         if outcome.is_held:
-            self._held_until[current.spool.id] = time.monotonic() + HOLD_SECONDS
-            self.let_go()
+            self._hold(current.spool.id, outcome.wait_seconds)
             return Outcome()
         return outcome
 
@@ -95,6 +103,9 @@ class Leftovers:
                     continue
                 # Read again: its last owner may have gone on until now.
                 fresh = SpoolReader(spool.folder)
+                if not self._is_known(fresh) or not self._may_take(fresh, server):
+                    self.let_go()
+                    continue
                 self._current = Delivery(fresh, transport, self._notices)
                 self._uploads = Uploads(Blobs(spool.folder), self._notices)
                 self.search_again()
@@ -123,18 +134,42 @@ class Leftovers:
         for spool in find_spools(self._root):
             if self._held_until.get(spool.id, float("-inf")) > now:
                 continue
-            if not self._any_host and may_live_elsewhere(spool):
-                continue
-            if self._any_server or is_meant_for(spool, server):
+            if self._may_take(spool, server):
                 yield spool
 
+    def _may_take(self, spool: SpoolReader, server: Server) -> bool:
+        if not self._any_host and may_live_elsewhere(spool):
+            return False
+        return self._any_server or is_meant_for(spool, server)
+
+    def _is_known(self, spool: SpoolReader) -> bool:
+        """Whether it is known where a spool may go, and as which; if not, it is held."""
+        if not spool.is_known:
+            self._tell_of_obstacle(spool, "what describes it")
+            self._hold(spool.id, HOLD_SECONDS)
+        return spool.is_known
+
     def _finish(self, spool: SpoolReader) -> None:
-        is_nothing_read = spool.acknowledged == 0 and stored_bytes(spool.folder) > 0
-        if is_nothing_read or spool.is_unreadable:
-            # What could not be read may be another time, and a person may want to look.
-            self._held_until[spool.id] = float("inf")
+        if spool.obstacle:
+            self._tell_of_obstacle(spool, spool.obstacle)
+            self._hold(spool.id, HOLD_SECONDS)
+        elif spool.acknowledged == 0 and stored_bytes(spool.folder) > 0:
+            # All of it is damaged, and a person may want to look.
+            self._hold(spool.id, float("inf"))
         else:
             spool.remove()
+            self.let_go()
+
+    def _tell_of_obstacle(self, spool: SpoolReader, why: str) -> None:
+        self._notices.warn(
+            f"obstacle {spool.id}",
+            f"the spool {spool.folder} cannot be read now ({why}); what lies there, and is"
+            " not sent yet, is tried again every minute",
+        )
+
+    def _hold(self, spool_id: str, seconds: float) -> None:
+        """Leave a spool alone for so long."""
+        self._held_until[spool_id] = time.monotonic() + seconds
         self.let_go()
 
 

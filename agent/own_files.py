@@ -12,8 +12,20 @@ from pathlib import Path
 
 # No file that the agent makes is as long.
 LARGEST_BYTES = 32 * 1024 * 1024
+# What an error says where there is nothing, or no file of the agent's own.
+NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)
+# What one says of this process or machine, and not of the file.
+NO_MEANS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 _CAREFULLY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class CutOff(OSError):
+    """A file can be read up to a place only; `data` is what lies before it."""
+
+    def __init__(self, data: bytes, error: OSError) -> None:
+        super().__init__(error.errno, error.strerror)
+        self.data = data
 
 
 def read_file(path: Path, offset: int = 0, most: int = LARGEST_BYTES) -> bytes:
@@ -21,9 +33,34 @@ def read_file(path: Path, offset: int = 0, most: int = LARGEST_BYTES) -> bytes:
     file = _opened(path, os.O_RDONLY)
     try:
         length = max(0, os.fstat(file).st_size - offset)
-        return os.pread(file, min(length, most), offset)
+        return read_all(file, min(length, most), offset)
     finally:
         os.close(file)
+
+
+def read_all(file: int, length: int, offset: int) -> bytes:
+    """Return so many bytes of an open file, fewer only where it ends; OSError, or CutOff."""
+    data = os.pread(file, length, offset)
+    # Before what cannot be read, reading ends early, as if the file did.
+    while len(data) < length:
+        try:
+            more = os.pread(file, length - len(data), offset + len(data))
+        except OSError as error:
+            raise CutOff(data, error) from error
+        if not more:
+            break
+        data += more
+    return data
+
+
+def read_if_there(path: Path) -> bytes:
+    """As `read_file`; nothing where there is none, or one that is not the agent's own."""
+    try:
+        return read_file(path)
+    except OSError as error:
+        if error.errno not in NO_FILE:
+            raise
+        return b""
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -22,7 +22,7 @@ from agent.frames import Frame, read_frames
 from agent.grouping import encoded, payloads
 from agent.layouts import HEAD, TAIL, Layout
 from agent.notices import Notices
-from agent.own_files import write_file
+from agent.own_files import NO_FILE, read_all, write_file
 from agent.ring import (
     CHECKSUM,
     DEFINITIONS,
@@ -88,7 +88,8 @@ class Left:
 def recover(folder: Path, notices: Notices) -> None:
     """Write the rows of an abandoned spool's ring to the spool, and delete the ring.
 
-    The spool's lock is held by the caller. Raises OSError where nothing can be written.
+    The spool's lock is held by the caller. Raises OSError where it cannot be read, or
+    nothing be written.
     """
     with _opened(folder, os.O_RDWR) as file:
         data = None if file is None else _read(file)
@@ -96,8 +97,9 @@ def recover(folder: Path, notices: Notices) -> None:
             return
         may_go = _move(data, file, folder, notices)
     if may_go:
-        ring = find_ring(folder)
+        # Another time, it will be seen that nothing is left in it.
         with contextlib.suppress(OSError):
+            ring = find_ring(folder)
             if ring is not None:
                 ring.unlink()
 
@@ -120,7 +122,10 @@ def recover_all(root: Path, notices: Notices) -> None:
 
 
 def points_left(folder: Path) -> int:
-    """Return how many points of a killed process are in its ring alone."""
+    """Return how many points of a killed process are in its ring alone.
+
+    Raises OSError where that cannot be known now.
+    """
     with _opened(folder, os.O_RDONLY) as file:
         data = None if file is None else _read(file)
     if data is None:
@@ -175,17 +180,23 @@ def _mark_at(data: bytes, place: int) -> Mark | None:
 @contextlib.contextmanager
 def _opened(folder: Path, mode: int) -> Iterator[int | None]:
     """Open the ring of a spool; None where there is none that can be believed."""
-    file = None
-    with contextlib.suppress(OSError, ValueError):
-        ring = find_ring(folder)
-        if ring is not None:
-            flags = mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            file = os.open(ring, flags)
+    ring = find_ring(folder)
+    file = None if ring is None else _open(ring, mode)
     try:
         yield file
     finally:
         if file is not None:
             os.close(file)
+
+
+def _open(ring: Path, mode: int) -> int | None:
+    try:
+        return os.open(ring, mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        # Or what is in it would be thought delivered with the rest.
+        if error.errno not in NO_FILE:
+            raise
+        return None
 
 
 def _read(file: int) -> bytes | None:
@@ -195,7 +206,7 @@ def _read(file: int) -> bytes | None:
     is_whole = LEAST_ROW_BYTES <= row_bytes_of(found.st_size) <= MOST_ROW_BYTES
     if not is_ours or not is_whole:
         return None
-    data = os.pread(file, found.st_size, 0)
+    data = read_all(file, found.st_size, 0)
     return data if len(data) == found.st_size and data.startswith(MAGICS) else None
 
 
@@ -207,8 +218,8 @@ def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
     if not frames:
         return True
     if not last:
-        # Without its first frame it is not even known which run it belongs to. Or the
-        # files cannot be read just now.
+        # Without its first frame it is not even known which run it belongs to. Or its
+        # files are out of sight.
         return False
     aside = folder / f".{last + 1:020}.recovered"
     write_file(aside, b"".join(frames))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.messages import Origin, open_spool
-from agent.own_files import read_file, write_file
+from agent.own_files import read_if_there, write_file
 
 RENEWAL_FILE = "renewal.json"
 # Behind the frame that opens the new spool.
@@ -61,9 +61,9 @@ def store_renewal(folder: Path, renewal: Renewal) -> bool:
     try:
         write_file(aside, json.dumps(_stored(renewal)).encode())
         aside.replace(folder / RENEWAL_FILE)
+        return read_renewal(folder) == renewal
     except OSError:
         return False
-    return read_renewal(folder) == renewal
 
 
 def _stored(renewal: Renewal) -> dict[str, Any]:
@@ -71,9 +71,12 @@ def _stored(renewal: Renewal) -> dict[str, Any]:
 
 
 def read_renewal(folder: Path) -> Renewal | None:
-    """Return what was stored; None where there is nothing that can be used."""
+    """Return what was stored; None where there is nothing that can be used.
+
+    Raises OSError where that cannot be known now.
+    """
     try:
-        stored = json.loads(read_file(folder / RENEWAL_FILE))
+        stored = json.loads(read_if_there(folder / RENEWAL_FILE))
         renewal = Renewal(
             id=str(uuid.UUID(str(stored["id"]))),
             first=int(stored["first"]),
@@ -82,6 +85,6 @@ def read_renewal(folder: Path) -> Renewal | None:
         )
         # JSON holds what no message can.
         open_spool(renewal.origin)
-    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return renewal if renewal.first >= FIRST_NUMBER else None

@@ -29,7 +29,7 @@ from agent.descriptors import Descriptor
 from agent.frames import Frame
 from agent.layouts import HEAD, TAIL, Layout
 from agent.mounts import file_system_of
-from agent.own_files import read_file, write_file
+from agent.own_files import read_if_there, write_file
 from agent.rows import Row, read_row
 
 MAGIC = b"SMRING\x02\x00"
@@ -250,14 +250,17 @@ def ring_path(folder: Path, moves: int = 0) -> Path:
 
 
 def find_ring(folder: Path) -> Path | None:
-    """Return where the ring of a spool is; None if there is none to be believed."""
+    """Return where the ring of a spool is; None if there is none to be believed.
+
+    Raises OSError where that cannot be known now.
+    """
     try:
-        said = read_file(folder / RING_FILE).decode("ascii")
+        said = read_if_there(folder / RING_FILE).decode("ascii")
         boot, _, moves = said.partition("\n")
         # Memory of before the machine was started again is gone, whatever lies there.
-        if boot and boot == boot_id():
+        if boot and boot == _read_boot_id():
             return ring_path(folder, int(moves or 0))
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         pass
     return None
 
@@ -278,9 +281,13 @@ def boot_id() -> str:
     What a mapped file holds is in order while the machine runs, and only then.
     """
     try:
-        return _BOOT_ID.read_text("ascii").strip()
+        return _read_boot_id()
     except (OSError, ValueError):
         return ""
+
+
+def _read_boot_id() -> str:
+    return _BOOT_ID.read_text("ascii").strip()
 
 
 def remove_orphans(place: Path) -> None:

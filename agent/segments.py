@@ -1,23 +1,24 @@
 """The files that a spool's frames lie in: which there are, and in which order.
 
-Their bytes are not trusted, and neither are their names.
+Their bytes are not trusted, and neither are their names. What is gone, or no file of the
+agent's own, holds nothing; where something is there and cannot be read now, OSError is
+raised. Taken for nothing, it would be passed over, and deleted once what follows it is
+delivered.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent.frames import read_frames
-from agent.own_files import LARGEST_BYTES, read_file
+from agent.own_files import LARGEST_BYTES, NO_FILE, NO_MEANS, CutOff, read_file
 from agent.spool import SEGMENT_SUFFIX
 
 MOST_REPLACED = 100_000  # frames
 _NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
-_NO_FILE = (errno.ENOENT, errno.ELOOP, errno.EINVAL)
 # Of a segment, to see with which frame it begins.
 _BEGINNING_BYTES = 64 * 1024
 
@@ -28,8 +29,6 @@ class Segments:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._also: list[Path] = []  # folders with earlier frames
-        # Whether a file of frames is there and its disk does not give it back.
-        self.is_unreadable = False
         self._firsts: dict[Path, int] = {}
 
     def go_on_in(self, folder: Path, also: list[Path]) -> None:
@@ -56,20 +55,36 @@ class Segments:
         named = list(self._all())
         # A number that no frame of this spool can have is false itself.
         most = max((name for name, _ in named), default=0) + MOST_REPLACED
-        found = []
+        found: list[tuple[int, int, Path]] = []
+        obstacle: OSError | None = None
         for name, segment in named:
-            begin = self._first_intact(segment) or name
+            begin = name
+            try:
+                begin = self._first_intact(segment) or name
+            except OSError as error:
+                obstacle = error
             found.append((begin if begin <= most else name, name, segment))
+        # A name is believed for want of anything better, where all others are true.
+        if obstacle is not None and any(begin != name for begin, name, _ in found):
+            raise obstacle
         return sorted(found)
 
     def read(self, segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
-        """Return what lies in a segment from an offset on."""
+        """Return what lies in a segment from an offset on; nothing if it is gone."""
         try:
             return read_file(segment, offset, most)
         except OSError as error:
-            # What is no file of ours at all, or gone, is no fault of the disk.
-            self.is_unreadable |= error.errno not in _NO_FILE
-            return b""
+            if not self._is_gone(segment.parent, error):
+                # Who reads of it may want to move it away.
+                error.filename = error.filename or str(segment)
+                raise
+            return error.data if isinstance(error, CutOff) else b""
+
+    def _is_gone(self, folder: Path, error: OSError) -> bool:
+        """Whether what lies in a folder, and cannot be read, never will be."""
+        # The disk of a folder that was left is known to fail, and what follows waits.
+        is_given_up = folder != self._folder and error.errno not in NO_MEANS
+        return is_given_up or error.errno in NO_FILE
 
     def _first_intact(self, segment: Path) -> int:
         """Return the number of the first frame that can be read; 0 if there is none."""
@@ -84,12 +99,21 @@ class Segments:
         return found
 
     def _all(self) -> Iterator[tuple[int, Path]]:
-        entries = []
         for folder in (self._folder, *self._also):
-            with contextlib.suppress(OSError):
-                entries += [*folder.iterdir()]
-        for segment in entries:
-            match = _NAME.fullmatch(segment.name)
+            yield from self._in(folder)
+
+    def _in(self, folder: Path) -> Iterator[tuple[int, Path]]:
+        try:
+            yield from _segments_in(folder)
+        except OSError as error:
+            if not self._is_gone(folder, error):
+                raise
+
+
+def _segments_in(folder: Path) -> Iterator[tuple[int, Path]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            match = _NAME.fullmatch(entry.name)
             # Links could lead anywhere; this folder is ours, its content is not trusted.
-            if match and segment.is_file() and not segment.is_symlink():
-                yield int(match[1]), segment
+            if match and entry.is_file(follow_symlinks=False):
+                yield int(match[1]), Path(entry.path)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from agent import locks, messages
 from agent.descriptors import Descriptor, descriptor
 from agent.frames import Frame
-from agent.own_files import read_file, write_file
+from agent.own_files import read_file, read_if_there, write_file
 from agent.patience import within
 from agent.places import Place
 from agent.recent_frames import RecentFrames
@@ -228,9 +228,10 @@ class Spool:
 
     def _make_room(self) -> None:
         """Delete the last file, too, if it is delivered: it may be what fills the disk."""
-        if self._path is not None and read_acknowledged(self.folder) == self.written:
-            self._close_segment()
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            is_delivered = read_acknowledged(self.folder) == self.written
+            if self._path is not None and is_delivered:
+                self._close_segment()
                 self._path.unlink()
 
     def _open_segment(self) -> Descriptor:
@@ -393,10 +394,13 @@ def _lock(folder: Path) -> locks.Lock:
 
 
 def read_acknowledged(folder: Path) -> int:
-    """Return the number of the last frame that the tracker has."""
+    """Return the number of the last frame that the tracker has; 0 if nothing says so.
+
+    Raises OSError where that cannot be known now.
+    """
     try:
-        return int(read_file(folder / ACKNOWLEDGED_FILE))
-    except (OSError, ValueError):
+        return int(read_if_there(folder / ACKNOWLEDGED_FILE))
+    except ValueError:
         return 0
 
 

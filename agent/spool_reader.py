@@ -19,8 +19,14 @@ from typing import Any
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
 from agent.machine import is_this_machine
-from agent.own_files import append_to_file, read_file
-from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
+from agent.own_files import NO_FILE, CutOff, append_to_file, read_file
+from agent.renewal import (
+    FIRST_NUMBER,
+    Renewal,
+    read_renewal,
+    renewed,
+    store_renewal,
+)
 from agent.segments import MOST_REPLACED, Segments
 from agent.spool import (
     COMPLETE_FILE,
@@ -46,9 +52,20 @@ class SpoolReader:
         self.lost = 0  # points of a living spool that nobody else counts
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
-        # The number of the last frame the tracker has.
-        self.delivered = read_acknowledged(folder)
-        self._renewal = read_renewal(folder)
+        # Why frames that are there could not be read when they were last asked for.
+        self.obstacle = ""
+        # The number of the last frame the tracker has; one too small costs a repeat.
+        self.delivered = 0
+        with contextlib.suppress(OSError):
+            self.delivered = read_acknowledged(folder)
+        # Whether all else that is beside the frames could be read: for which server they
+        # are, and as which spool they are sent.
+        self.is_known = True
+        self._renewal: Renewal | None = None
+        try:
+            self._renewal = read_renewal(folder)
+        except OSError:
+            self.is_known = False
         self._segments = Segments(folder)
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
@@ -111,11 +128,6 @@ class SpoolReader:
         return max(times, default=None)
 
     @property
-    def is_unreadable(self) -> bool:
-        """Whether a file of frames is there and its disk does not give it back."""
-        return self._segments.is_unreadable
-
-    @property
     def sent_as(self) -> str:
         """The id under which the tracker knows the frames."""
         return self.id if self._renewal is None else self._renewal.id
@@ -137,8 +149,10 @@ class SpoolReader:
     def frames_from(self, number: int, *, most_bytes: int) -> list[Frame]:
         """Return frames as they are sent, from `number` on: one or more if there are.
 
-        Frames follow each other without gaps, whatever was lost.
+        Frames follow each other without gaps, whatever was lost. What is there and
+        cannot be read now is not lost: they end before it, and `obstacle` says why.
         """
+        self.obstacle = ""
         found: list[Frame] = []
         size = 0
         for frame in self._nearest(number):
@@ -152,18 +166,23 @@ class SpoolReader:
     def last_number(self) -> int:
         """Return the number of the last frame that was ever written, as far as known.
 
-        Raises OSError where a file cannot be read.
+        Raises OSError where that cannot be known now.
         """
+        delivered = max(self.delivered, read_acknowledged(self.folder))
         for _, _, segment in reversed(self._segments.ordered()):
             numbers = [frame.number for frame in read_frames(read_file(segment))]
             if numbers:
-                return max([*numbers, self.delivered])
-        return self.delivered
+                return max([*numbers, delivered])
+        return delivered
 
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
         size = 0
-        for _, segment in self._segments.holding(self.delivered + 1):
+        try:
+            segments = self._segments.holding(self.delivered + 1)
+        except OSError:
+            return 0
+        for _, segment in segments:
             # Who delivers it deletes it; a listing may be older than that.
             with contextlib.suppress(OSError):
                 size += segment.stat().st_size
@@ -217,7 +236,8 @@ class SpoolReader:
     def unsaid_end(self) -> Frame | None:
         """Return the frame that ends a delivered spool whose process could not.
 
-        None where the process said how it ended, or this was said for it before.
+        None where the process said how it ended, or this was said for it before; or
+        where that is not known now, as `obstacle` says.
         """
         number = self.acknowledged
         last = self.frames_from(number, most_bytes=0) if number else []
@@ -227,8 +247,12 @@ class SpoolReader:
             or messages.holds_close(last[0].payload)
         ):
             return None
-        segments = self._segments.holding(self.delivered)
-        written = [segment.stat().st_mtime_ns for _, segment in segments]
+        try:
+            segments = self._segments.holding(self.delivered)
+            written = [segment.stat().st_mtime_ns for _, segment in segments]
+        except OSError as error:
+            self.obstacle = str(error)
+            return None
         if not written:
             return None
         close = messages.close_for_another(time=max(written) // 1000)
@@ -303,18 +327,33 @@ class SpoolReader:
 
     def _stored(self, number: int) -> Iterator[tuple[int, Frame]]:
         """Every intact frame not before `number`, and the first number of its file."""
-        for first, segment in self._segments.holding(number):
-            offset = 0
-            if self._cursor is not None and self._cursor[:2] == (number, segment):
-                offset = self._cursor[2]
-            for frame in read_frames(self._segments.read(segment, offset)):
-                if frame.number >= number:
-                    end = offset + frame.end
-                    start = end - HEADER_BYTES - len(frame.payload)
-                    # Left like this when the caller takes no more than before.
-                    self._cursor = (frame.number, segment, start)
-                    yield first, Frame(frame.number, frame.payload, end)
-                    self._cursor = (frame.number + 1, segment, end)
+        try:
+            for first, segment in self._segments.holding(number):
+                for frame in self._in_segment(number, segment):
+                    yield first, frame
+        except OSError as error:
+            # What follows has to wait: it would take the place of what is there.
+            self.obstacle = str(error)
+
+    def _in_segment(self, number: int, segment: Path) -> Iterator[Frame]:
+        offset = 0
+        if self._cursor is not None and self._cursor[:2] == (number, segment):
+            offset = self._cursor[2]
+        obstacle: OSError | None = None
+        try:
+            data = self._segments.read(segment, offset)
+        except CutOff as error:
+            data, obstacle = error.data, error
+        for frame in read_frames(data):
+            if frame.number >= number:
+                end = offset + frame.end
+                start = end - HEADER_BYTES - len(frame.payload)
+                # Left like this when the caller takes no more than before.
+                self._cursor = (frame.number, segment, start)
+                yield Frame(frame.number, frame.payload, end)
+                self._cursor = (frame.number + 1, segment, end)
+        if obstacle is not None:
+            raise obstacle
 
     def _replacement(self, number: int) -> Frame:
         self.replaced += 1
@@ -343,8 +382,11 @@ class SpoolReader:
         newest = None if self._living is None else self._living.newest_segment
         if newest is not None and newest == self._left:
             return
-        # One that begins after this look is not among them.
-        segments = self._segments.ordered()
+        try:
+            # One that begins after this look is not among them.
+            segments = self._segments.ordered()
+        except OSError:
+            return
         self._left = newest if [path for _, _, path in segments] == [newest] else None
         for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:
@@ -362,6 +404,7 @@ class SpoolReader:
             stored = json.loads(read_file(self.folder / DESCRIPTION_FILE))
         except OSError as error:
             self._is_described = isinstance(error, FileNotFoundError)
+            self.is_known &= error.errno in NO_FILE
             return {}
         except (ValueError, RecursionError):
             return {}

@@ -17,6 +17,7 @@ class FailingDisk:
         self._fails_reading = fails_reading
         self.is_broken = False
         self.refused = 0
+        self.fails_at_most = 2**63  # times
         # What is done before each opening, as by a file system that hangs.
         self.before_opening: Callable[[], object] = lambda: None
 
@@ -31,6 +32,11 @@ class FailingDisk:
                 self._fail()
         return os.open(path, flags, mode)
 
+    def scandir(self, path: Path) -> Any:
+        if str(path).startswith(self._below) and self._fails_reading:
+            self._fail()
+        return os.scandir(path)
+
     def write(self, file: int, data: bytes) -> int:
         path = Path(f"/proc/self/fd/{file}").readlink()
         if str(path).startswith(self._below):
@@ -38,6 +44,6 @@ class FailingDisk:
         return os.write(file, data)
 
     def _fail(self) -> None:
-        if self.is_broken:
+        if self.is_broken and self.refused < self.fails_at_most:
             self.refused += 1
             raise OSError(self._error, os.strerror(self._error))

@@ -13,15 +13,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent import locks, messages, own_files, spool
+from agent import locks, messages, own_files, segments, spool
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.machine import host_name
 from agent.notices import Notices
 from agent.ring import boot_id
 from agent.servers import Server
-from agent.spool import DESCRIPTION_FILE, create_spool
+from agent.spool import COMPLETE_FILE, DESCRIPTION_FILE, create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport
+from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted
@@ -42,19 +43,25 @@ def abandoned(root):
 
 
 @pytest.fixture
-def deliver(root, tracker):
-    server = Server(tracker.url, TOKEN)
-    transport = HttpTransport(server)
+def server(tracker):
+    """The server, and the way to it."""
+    known = Server(tracker.url, TOKEN)
+    transport = HttpTransport(known)
+    yield known, transport
+    transport.close()
+
+
+@pytest.fixture
+def deliver(root, server):
 
     def run():
         leftovers = Leftovers(root, Notices())
         for _ in range(20):
-            if leftovers.send_some(server, transport).is_done:
+            if leftovers.send_some(*server).is_done:
                 return
         pytest.fail("it never comes to an end")
 
-    yield run
-    transport.close()
+    return run
 
 
 def states(tracker):
@@ -73,28 +80,114 @@ def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tra
     assert not abandoned.exists()
 
 
-def test_what_a_disk_does_not_give_back_now_is_not_deleted(
-    root, deliver, tracker, monkeypatch
-):
+@pytest.fixture
+def of_four_files(root, monkeypatch):
+    """Write a spool with a file for each of its frames: the opening, and three steps."""
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
     opened = create_spool(root, ORIGIN, url=None)
-    for step in (0.0, 1.0):
+    for step in (0.0, 1.0, 2.0):
         opened.write(messages.payload([messages.points(["a"], [step], [0], [[step]])]))
     opened.close()
-    last = max(opened.folder.glob("*.frames"))
-    disk = FailingDisk(last, errno.EIO, fails_reading=True)
-    disk.is_broken = True
-    monkeypatch.setattr(own_files, "os", disk)
+    return opened.folder
 
+
+@pytest.fixture
+def break_disk(monkeypatch):
+    """Have what lies below a path fail until it is told not to."""
+
+    def put(below, error):
+        disk = FailingDisk(below, error, fails_reading=True)
+        disk.is_broken = True
+        monkeypatch.setattr(own_files, "os", disk)
+        return disk
+
+    return put
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [(3, errno.EIO), (3, errno.EMFILE), (3, errno.ESTALE), (4, errno.EIO)],
+    ids=str,
+)
+def test_what_a_disk_does_not_give_back_now_is_neither_passed_over_nor_deleted(
+    of_four_files, deliver, tracker, break_disk, failure
+):
+    broken, error = failure
+    disk = break_disk(of_four_files / f"{broken:020}.frames", error)
     deliver()
-    assert tracker.values("a") == [0.0]
+    assert tracker.values("a") == [0.0, 1.0][: broken - 2]
     assert not states(tracker)
 
     disk.is_broken = False
     deliver()
-    assert tracker.values("a") == [0.0, 1.0]
+    assert tracker.values("a") == [0.0, 1.0, 2.0]
     assert states(tracker) == ["crashed"]
-    assert not opened.folder.exists()
+    assert not of_four_files.exists()
+
+
+def test_what_fails_for_ever_keeps_no_other_from_being_delivered(
+    of_four_files, abandoned, deliver, break_disk, caplog
+):
+    break_disk(of_four_files / f"{1:020}.frames", errno.EIO)
+
+    for _ in range(3):
+        deliver()
+
+    assert not abandoned.exists()
+    assert of_four_files.exists()
+    assert f"{of_four_files} cannot be read now" in caplog.text
+
+
+def test_it_is_tried_again_after_a_minute(
+    of_four_files, server, tracker, break_disk, monkeypatch
+):
+    monkeypatch.setattr("agent.leftovers.HOLD_SECONDS", 0.3)
+    disk = break_disk(of_four_files / f"{3:020}.frames", errno.EIO)
+    leftovers = Leftovers(of_four_files.parent, Notices())
+
+    def send_all():
+        leftovers.search_again()
+        while not leftovers.send_some(*server).is_done:
+            pass
+        return tracker.values("a")
+
+    assert send_all() == [0.0]
+    disk.is_broken = False
+    wait_until(lambda: send_all() == [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("times", [1, 2, 1_000])
+def test_a_folder_that_cannot_be_listed_now_is_not_taken_for_an_empty_one(
+    of_four_files, deliver, tracker, monkeypatch, times
+):
+    (of_four_files / "acknowledged").write_text(f"{2:020}")
+    disk = FailingDisk(of_four_files, errno.ESTALE, fails_reading=True)
+    disk.is_broken, disk.fails_at_most = True, times
+    monkeypatch.setattr(segments, "os", disk)
+    deliver()
+    assert of_four_files.exists()
+    assert not states(tracker)
+
+    disk.is_broken = False
+    deliver()
+    assert tracker.values("a") == [0.0, 1.0, 2.0]
+    assert states(tracker) == ["crashed"]
+
+
+@pytest.mark.parametrize("name", [DESCRIPTION_FILE, "renewal.json"])
+def test_without_knowing_for_which_server_and_as_what_nothing_is_sent(
+    abandoned, deliver, tracker, break_disk, name
+):
+    description = json.loads((abandoned / DESCRIPTION_FILE).read_text())
+    description["url"] = None if name == "renewal.json" else "http://elsewhere.example"
+    (abandoned / DESCRIPTION_FILE).write_text(json.dumps(description))
+    (abandoned / COMPLETE_FILE).touch()
+    break_disk(abandoned / name, errno.EMFILE)
+
+    deliver()
+
+    assert tracker.requests == []
+    assert abandoned.exists()
 
 
 @pytest.mark.parametrize(

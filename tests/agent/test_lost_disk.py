@@ -12,11 +12,24 @@ import time
 import pytest
 
 import agent
-from agent import own_files, places, recent_frames, session, spool, writer
+from agent import (
+    messages,
+    own_files,
+    places,
+    recent_frames,
+    segments,
+    session,
+    spool,
+    writer,
+)
 from agent.commands import main
+from agent.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
+from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TrackerDouble
+
+POINT = messages.payload([messages.points(["a"], [0.0], [0], [[1.0]])])
 
 LOST = [
     pytest.param((errno.EIO, True), id="EIO"),
@@ -264,3 +277,84 @@ def test_a_file_with_the_token_that_hangs_keeps_no_run_from_its_spool(
     with contextlib.suppress(OSError):
         while True:
             os.close(os.open(tmp_path / "token", os.O_WRONLY | os.O_NONBLOCK))
+
+
+def test_what_cannot_be_read_when_a_run_ends_is_left_to_others(
+    late_port, monkeypatch, spool_root
+):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    run = agent.init("r", monitor=False)
+    for number in range(20):
+        log(run, [number])
+        run._session._writer.flush()
+    disk = FailingDisk(
+        run._session.folder / f"{2:020}.frames", errno.EIO, fails_reading=True
+    )
+    monkeypatch.setattr(own_files, "os", disk)
+    disk.is_broken = True
+    tracker = TrackerDouble(late_port)
+    began = time.monotonic()
+    try:
+        run.finish(timeout=2)
+        assert time.monotonic() - began < 30
+        assert disk.refused
+
+        disk.is_broken = False
+        assert main(["sync"]) == 0
+    finally:
+        tracker.stop()
+    assert tracker.values("a") == [float(number) for number in range(20)]
+    assert dropped(tracker) == 0
+    assert not [*spool_root.glob("*/*.frames")]
+
+
+@pytest.fixture
+def reader_of_two_folders(tmp_path, monkeypatch):
+    """Return the reader of a spool that has left a folder with frames, and that folder."""
+    monkeypatch.setattr(
+        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
+    )
+    opened = spool.create_spool(tmp_path / "before", ORIGIN, url=None)
+    left, reader = opened.folder, SpoolReader(opened.folder, opened)
+    for _ in range(3):
+        opened.write(POINT)
+    opened.go_on_in(opened.make_refuge(places.Place(lambda: tmp_path / "after")))
+    opened.write(POINT)
+    assert reader.follow()
+    yield reader, left
+    opened.close()
+
+
+def test_a_disk_that_was_left_and_is_lost_for_good_keeps_the_rest_from_nobody(
+    reader_of_two_folders, monkeypatch
+):
+    reader, left = reader_of_two_folders
+    disk = FailingDisk(left, errno.EIO, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(own_files, "os", disk)
+    monkeypatch.setattr(segments, "os", disk)
+
+    frames = reader.frames_from(1, most_bytes=2**30)
+
+    assert [frame.number for frame in frames] == [1, 2, 3, 4, 5]
+    assert [frame.payload == POINT for frame in frames] == [False] * 3 + [True] * 2
+    assert reader.lost == 2
+    assert not reader.obstacle
+
+
+@pytest.mark.parametrize("module", [own_files, segments])
+def test_where_only_the_process_lacks_descriptors_nothing_is_given_up(
+    reader_of_two_folders, monkeypatch, module
+):
+    reader, left = reader_of_two_folders
+    disk = FailingDisk(left, errno.EMFILE, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(module, "os", disk)
+    assert reader.frames_from(1, most_bytes=2**30) == []
+    assert "Too many open files" in reader.obstacle
+
+    disk.is_broken = False
+    frames = reader.frames_from(1, most_bytes=2**30)
+
+    assert [frame.payload == POINT for frame in frames] == [False] + [True] * 4
+    assert reader.lost == 0

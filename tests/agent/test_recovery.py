@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import recovery
+from agent import own_files, recovery, segments
 from agent import ring as ring_module
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
@@ -36,9 +37,10 @@ from agent.ring import (
     ring_bytes_with,
 )
 from agent.rows import Row
-from agent.spool import Spool, create_spool
+from agent.spool import ACKNOWLEDGED_FILE, Spool, create_spool
 from agent.spool_reader import SpoolReader
 from agent.writer import RING_BYTES_AT_ONCE
+from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_spool import ORIGIN
 
 WIDTHS = (1, 3, 20)
@@ -475,3 +477,37 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
     assert not process.ring.path.exists()
     # It holds all that was in memory when it was made.
     assert stored(process.spool.folder) == process.logged
+
+
+@pytest.mark.parametrize(
+    "what", ["its mark", "the boot", "the ring", "the frames", "the folder", "the rest"]
+)
+def test_a_ring_that_cannot_be_looked_at_now_is_not_taken_for_none(
+    process: Process, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+):
+    """Or the spool would be delivered without its rows, or have them under old numbers."""
+    for number in (1, 2, 3):
+        process.log(number)
+    process.move(most_bytes=100)
+    process.end()
+    folder = process.spool.folder
+    module, path = {
+        "its mark": (own_files, folder / RING_FILE),
+        "the boot": (own_files, tmp_path / "nothing"),
+        "the ring": (recovery, process.ring.path),
+        "the frames": (own_files, min(folder.glob("*.frames"))),
+        "the folder": (segments, folder),
+        "the rest": (own_files, folder / ACKNOWLEDGED_FILE),
+    }[what]
+    disk = FailingDisk(path, errno.EMFILE, fails_reading=True)
+    disk.is_broken = True
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "os", disk)
+        if what == "the boot":
+            # It is there, and cannot be read.
+            patched.setattr(ring_module, "_BOOT_ID", tmp_path)
+        with pytest.raises(OSError, match=r"Too many open files|Is a directory"):
+            recover(folder, Notices())
+        assert process.ring.path.exists()
+
+    assert recovered(process) == process.logged

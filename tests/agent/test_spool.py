@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agent
-from agent import locks, messages, spool, spool_reader
+from agent import locks, messages, own_files, spool, spool_reader
 from agent.recovery import points_left
 from agent.segments import Segments
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader, find_spools
+from tests.agent.failing_disk import FailingDisk
 
 ORIGIN = messages.Origin(
     project="p", run="r", stage="s", rank=0, host="h", pid=1, agent="0", time=0
@@ -643,3 +644,63 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
 
     assert caplog.text.count("lies on a network file system (nfs4)") == 1
     assert "SEAMARK_SPOOL" in caplog.text
+
+
+def test_files_under_each_others_names_are_not_sorted_by_the_names_of_unread_ones(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    opened = create_spool(tmp_path, ORIGIN, url=None)
+    for number in range(2, 6):
+        opened.write(messages.payload([messages.drop(number)]))
+    opened.close()
+    expected = SpoolReader(opened.folder).frames_from(1, most_bytes=EVERYTHING)
+    _, second, *_, last = sorted(opened.folder.glob("*.frames"))
+    aside = second.rename(tmp_path / "aside")
+    last.rename(second)
+    aside.rename(last)
+    disk = FailingDisk(second, errno.EMFILE, fails_reading=True)
+    monkeypatch.setattr(own_files, "os", disk)
+    reader = SpoolReader(opened.folder)
+
+    disk.is_broken, disk.fails_at_most = True, 1
+    assert reader.frames_from(2, most_bytes=EVERYTHING) == []
+    assert reader.obstacle
+
+    found = reader.frames_from(1, most_bytes=EVERYTHING)
+    assert [f.payload for f in found] == [f.payload for f in expected]
+    assert not reader.obstacle
+
+
+class CutOffAt:
+    """Stands in for `os`: of each file there is a place behind which reading fails."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+    def pread(self, file, length, offset):
+        if length and offset >= self.place:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return os.pread(file, min(length, self.place - offset), offset)
+
+
+def test_of_a_file_that_can_be_read_in_part_the_rest_is_not_taken_for_damaged(
+    written, monkeypatch
+):
+    (segment,) = written.folder.glob("*.frames")
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    written.write(EMPTY)
+    size = segment.stat().st_size
+    monkeypatch.setattr(own_files, "os", CutOffAt(size - 10))
+    reader = SpoolReader(written.folder)
+
+    assert numbers(reader) == list(range(1, 20))
+    assert f"Input/output error: '{segment}'" in reader.obstacle
+    assert numbers(reader, 20) == []
+
+    monkeypatch.setattr(own_files, "os", os)
+    assert numbers(reader, 20) == [20, 21]
+    assert reader.replaced == 0
