@@ -13,7 +13,7 @@ from agent.notices import Notices
 from agent.recovery import recover
 from agent.servers import Server, origin
 from agent.spool import stored_bytes
-from agent.spool_reader import SpoolReader, find_spools
+from agent.spool_reader import SpoolReader, spool_folders
 from agent.transport import Transport
 from agent.uploads import Uploads
 
@@ -42,6 +42,9 @@ class Leftovers:
         self._uploads: Uploads | None = None
         self._lock: locks.Lock | None = None
         self._next_search = float("-inf")
+        # What a search has found and nobody has looked at yet: one for each spool that is
+        # delivered would take a processor of the training.
+        self._found: Iterator[Path] = iter(())
         # Spools the server does not accept, and until when they are left alone.
         self._held_until: dict[str, float] = {}
 
@@ -78,7 +81,7 @@ class Leftovers:
         return outcome
 
     def search_again(self) -> None:
-        """Look for abandoned spools at the next call, not at the next interval."""
+        """Look for abandoned spools once more before the next interval."""
         self._next_search = float("-inf")
 
     def let_go(self) -> None:
@@ -89,53 +92,58 @@ class Leftovers:
             self._lock = None
 
     def _claim(self, server: Server, transport: Transport) -> bool:
-        now = time.monotonic()
-        if now < self._next_search:
+        return any(
+            self._is_claimed(folder, server, transport) for folder in self._to_look_at()
+        )
+
+    def _to_look_at(self) -> Iterator[Path]:
+        """Go on with what was found; once that is over, look again when it is due."""
+        while True:
+            yield from self._found
+            now = time.monotonic()
+            if now < self._next_search:
+                return
+            # Before the search, so that another one can be asked for meanwhile.
+            self._next_search = now + _SEARCH_SECONDS
+            self._found = iter(spool_folders(self._root))
+
+    def _is_claimed(self, folder: Path, server: Server, transport: Transport) -> bool:
+        """Take a spool, if it is abandoned and may go to the server now."""
+        if self._held_until.get(folder.name, float("-inf")) > time.monotonic():
             return False
-        # Before the search, so that another one can be asked for meanwhile.
-        self._next_search = now + _SEARCH_SECONDS
-        for spool in self._deliverable(server, now):
-            lock = locks.acquire(spool.folder)
-            if lock is not None:
-                self._lock = lock
-                if not self._recovered(spool, now):
-                    self.let_go()
-                    continue
-                # Read again: its last owner may have gone on until now.
-                fresh = SpoolReader(spool.folder)
-                if not self._is_known(fresh) or not self._may_take(fresh, server):
-                    self.let_go()
-                    continue
-                self._current = Delivery(fresh, transport, self._notices)
-                self._uploads = Uploads(Blobs(spool.folder), self._notices)
-                self.search_again()
+        if not self._may_take(SpoolReader(folder), server):
+            return False
+        self._lock = locks.acquire(folder)
+        if self._lock is None:
+            return False
+        if self._is_recovered(folder):
+            # Read again: its last owner may have gone on until now.
+            spool = SpoolReader(folder)
+            if self._is_known(spool) and self._may_take(spool, server):
+                self._current = Delivery(spool, transport, self._notices)
+                self._uploads = Uploads(Blobs(folder), self._notices)
                 return True
+        self.let_go()
         return False
 
-    def _recovered(self, spool: SpoolReader, now: float) -> bool:
+    def _is_recovered(self, folder: Path) -> bool:
         """Complete a spool with what is in memory; False, and held, if that fails."""
         # Whatever is raised: it is not to be tried again at once.
-        self._held_until[spool.id] = now + HOLD_SECONDS
+        self._held_until[folder.name] = time.monotonic() + HOLD_SECONDS
         try:
-            recover(spool.folder, self._notices)
+            recover(folder, self._notices)
         except OSError as error:
             self._notices.warn(
-                f"ring {spool.id}",
-                f"what a killed process left in memory cannot be written ({error})",
+                f"ring {folder.name}",
+                "what a killed process left in memory cannot be moved to its spool"
+                f" ({error})",
             )
             return False
         except BaseException:
             self.let_go()
             raise
-        del self._held_until[spool.id]
+        del self._held_until[folder.name]
         return True
-
-    def _deliverable(self, server: Server, now: float) -> Iterator[SpoolReader]:
-        for spool in find_spools(self._root):
-            if self._held_until.get(spool.id, float("-inf")) > now:
-                continue
-            if self._may_take(spool, server):
-                yield spool
 
     def _may_take(self, spool: SpoolReader, server: Server) -> bool:
         if not self._any_host and may_live_elsewhere(spool):

@@ -413,6 +413,11 @@ class SpoolReader:
 
 def find_spools(root: Path) -> list[SpoolReader]:
     """Return every spool below the folder that can be looked at, the oldest first."""
+    return [SpoolReader(folder) for folder in spool_folders(root)]
+
+
+def spool_folders(root: Path) -> list[Path]:
+    """Return the folder of each."""
     found = []
     with contextlib.suppress(OSError):
         for folder in filter(_is_named_by_id, root.iterdir()):
@@ -421,7 +426,7 @@ def find_spools(root: Path) -> list[SpoolReader]:
                 status = folder.stat(follow_symlinks=False)
                 if stat.S_ISDIR(status.st_mode):
                     found.append((status.st_mtime, folder))
-    return [SpoolReader(folder) for _, folder in sorted(found)]
+    return [folder for _, folder in sorted(found)]
 
 
 def _is_named_by_id(folder: Path) -> bool:

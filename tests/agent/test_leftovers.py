@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent import locks, messages, own_files, segments, spool
+from agent import leftovers, locks, messages, own_files, segments, spool
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.machine import host_name
 from agent.notices import Notices
@@ -55,9 +55,9 @@ def server(tracker):
 def deliver(root, server):
 
     def run():
-        leftovers = Leftovers(root, Notices())
+        sending = Leftovers(root, Notices())
         for _ in range(20):
-            if leftovers.send_some(*server).is_done:
+            if sending.send_some(*server).is_done:
                 return
         pytest.fail("it never comes to an end")
 
@@ -141,13 +141,13 @@ def test_what_fails_for_ever_keeps_no_other_from_being_delivered(
 def test_it_is_tried_again_after_a_minute(
     of_four_files, server, tracker, break_disk, monkeypatch
 ):
-    monkeypatch.setattr("agent.leftovers.HOLD_SECONDS", 0.3)
+    monkeypatch.setattr(leftovers, "HOLD_SECONDS", 0.3)
     disk = break_disk(of_four_files / f"{3:020}.frames", errno.EIO)
-    leftovers = Leftovers(of_four_files.parent, Notices())
+    sending = Leftovers(of_four_files.parent, Notices())
 
     def send_all():
-        leftovers.search_again()
-        while not leftovers.send_some(*server).is_done:
+        sending.search_again()
+        while not sending.send_some(*server).is_done:
             pass
         return tracker.values("a")
 
@@ -259,24 +259,70 @@ def test_a_lost_answer_repeats_the_end(abandoned, deliver, tracker):
 
 
 def test_what_another_looked_at_for_a_moment_is_found_when_searched_again(
-    abandoned, root, tracker
+    abandoned, root, tracker, server
 ):
-    server = Server(tracker.url, TOKEN)
-    transport = HttpTransport(server)
-    leftovers = Leftovers(root, Notices())
+    sending = Leftovers(root, Notices())
     lock = locks.acquire(abandoned)
-    assert leftovers.send_some(server, transport).is_done
+    assert sending.send_some(*server).is_done
     locks.release(lock)
-    assert leftovers.send_some(server, transport).is_done
+    assert sending.send_some(*server).is_done
     assert tracker.values("a") == []
 
-    leftovers.search_again()
-    while not leftovers.send_some(server, transport).is_done:
+    sending.search_again()
+    while not sending.send_some(*server).is_done:
         pass
-    transport.close()
 
     assert tracker.values("a") == [1.0]
     assert not abandoned.exists()
+
+
+def left_behind(root, count, url=None):
+    """Write spools whose processes were killed, and return their folders."""
+    folders = []
+    for _ in range(count):
+        opened = create_spool(root, ORIGIN, url=url)
+        opened.close()
+        folders.append(opened.folder)
+    return folders
+
+
+def test_many_are_searched_for_once_and_not_for_each_that_is_delivered(
+    root, deliver, monkeypatch
+):
+    folders = left_behind(root, 5)
+    searches, readers = [], []
+    search, read = leftovers.spool_folders, leftovers.SpoolReader
+
+    def searched(root):
+        searches.append(root)
+        return search(root)
+
+    def opened(folder):
+        readers.append(folder)
+        return read(folder)
+
+    monkeypatch.setattr(leftovers, "spool_folders", searched)
+    monkeypatch.setattr(leftovers, "SpoolReader", opened)
+    deliver()
+
+    assert not any(folder.exists() for folder in folders)
+    assert len(searches) == 1
+    assert len(readers) == 2 * len(folders)
+
+
+def test_what_was_found_goes_only_where_it_may_by_the_settings_of_then(
+    root, server, tracker
+):
+    left_behind(root, 2, url=tracker.url)
+    known, transport = server
+    sending = Leftovers(root, Notices())
+    while len([*root.iterdir()]) == 2:
+        assert not sending.send_some(known, transport).is_done
+
+    elsewhere = Server("http://elsewhere.example", TOKEN)
+    assert sending.send_some(elsewhere, transport).is_done
+
+    assert len(tracker.frames) == 1
 
 
 def say_of(folder, *, host="node-7", boot="another"):
