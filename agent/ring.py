@@ -306,10 +306,21 @@ def _remove_orphan(path: Path) -> None:
         if not head.startswith(MAGICS):
             return
         folder, namespace = _owner_in(head)
+        # Whoever delivers what is there has to find this, however old it is.
+        if _is_folder(folder):
+            return
         # Containers may share this memory, and not their folders.
-        is_gone = namespace == _namespace() and not folder.is_dir()
+        is_gone = namespace == _namespace()
         if is_gone or is_forgotten:
             path.unlink(missing_ok=True)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is there; OSError if that cannot be known now."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def shared_memory_problem() -> str:

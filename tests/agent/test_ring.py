@@ -336,16 +336,51 @@ def test_others_are_left_alone(
     assert names(made.path.parent) == {made.path.name, ring.path.name}
 
 
-def test_what_was_forgotten_for_a_week_is_deleted_wherever_it_belongs(
-    ring: Ring, place: Path, another: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_might_be_out_of_sight_is_deleted_once_it_is_forgotten_for_a_week(
+    ring: Ring, place: Path, spool: Path, another: Path, monkeypatch: pytest.MonkeyPatch
 ):
     ring.close()
+    shutil.rmtree(spool)
+    monkeypatch.setattr(ring_module, "_namespace", lambda: "mnt:[1]")
     os.utime(ring.path, (0, 0))
 
     made = create_ring(another)
 
     assert made is not None
     assert names(place) == {made.path.name}
+
+
+@pytest.mark.parametrize("namespace", ["ours", "another"])
+def test_what_is_to_be_recovered_stays_however_long_nobody_logged(
+    ring: Ring, another: Path, monkeypatch: pytest.MonkeyPatch, namespace: str
+):
+    ring.close()
+    os.utime(ring.path, (0, 0))
+    if namespace == "another":
+        # As of a container that was started again.
+        monkeypatch.setattr(ring_module, "_namespace", lambda: "mnt:[1]")
+
+    assert create_ring(another) is not None
+
+    assert ring.path.exists()
+
+
+def test_a_folder_that_cannot_be_looked_at_now_is_not_taken_for_gone(
+    ring: Ring, spool: Path, another: Path, monkeypatch: pytest.MonkeyPatch
+):
+    ring.close()
+    really_stat = Path.stat
+
+    def stat(path: Path, **options: bool) -> os.stat_result:
+        if path == spool:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return really_stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+    assert create_ring(another) is not None
+
+    assert ring.path.exists()
 
 
 def test_a_ring_in_use_can_be_closed(ring: Ring):
