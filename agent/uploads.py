@@ -39,6 +39,8 @@ class Uploads:
     def __init__(self, blobs: Blobs, notices: Notices) -> None:
         self._blobs = blobs
         self._notices = notices
+        # Of other folders, what is taken says nothing.
+        self._held = f"files held {blobs.folder}"
         self._current: _Current | None = None
         self._listed: deque[Blob] = deque()
         # Done with, and still there: their disk takes nothing, not even this.
@@ -109,8 +111,7 @@ class Uploads:
         if reply.status == HTTPStatus.OK:
             return self._progressed(content, current)
         if reply.status == HTTPStatus.CONFLICT:
-            current.offset = _whole(_error(content).get("expected"))
-            return self._moved() if current.offset is not None else self._wait()
+            return self._rewound(content, current)
         if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
             return self._send_again(current)
         if reply.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -119,13 +120,12 @@ class Uploads:
             HTTPStatus.TOO_MANY_REQUESTS,
             HTTPStatus.SERVICE_UNAVAILABLE,
         ):
-            wait = retry_after(reply.retry_after, time.time())
+            told = retry_after(reply.retry_after, time.time())
             # A content of which somebody else sends the same may grow meanwhile.
             current.offset = None
-            if wait is None:
-                return self._wait()
             why = f"the server cannot take files now ({_text_of(reply, content)})"
-            return Outcome(wait_seconds=wait, why=why)
+            # Who says 0, or a time that is over, says so each time: not to be hurried.
+            return Outcome(wait_seconds=told, why=why) if told else self._wait(why)
         if reply.status == HTTPStatus.REQUEST_TIMEOUT:
             self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
             current.offset = None
@@ -144,14 +144,28 @@ class Uploads:
             return self._moved()
         if received is None or received > current.blob.size:
             return self._wait("a server answers that is no tracker")
-        is_checking = received == current.blob.size
-        current.offset = None if is_checking else received
-        self._moved()
-        return Outcome(wait_seconds=_CHECKING_SECONDS if is_checking else 0.0)
+        if received == current.blob.size:
+            current.offset = None
+            self._moved()
+            return Outcome(wait_seconds=_CHECKING_SECONDS)
+        sent, current.offset = current.offset, received
+        if sent is not None and received <= sent:
+            return self._wait("the server stores nothing of what it takes")
+        return self._moved()
+
+    def _rewound(self, content: dict[str, object], current: _Current) -> Outcome:
+        expected = _whole(_error(content).get("expected"))
+        if expected is None or expected > current.blob.size:
+            current.offset = None
+            return self._wait("a server answers that is no tracker")
+        sent, current.offset = current.offset, expected
+        if sent == expected:
+            return self._wait("the server asks again for what it was just sent")
+        return self._moved()
 
     def _moved(self) -> Outcome:
         self._failures = 0
-        self._notices.forget("files held")
+        self._notices.forget(self._held)
         return Outcome()
 
     def _send_again(self, current: _Current) -> Outcome:
@@ -194,7 +208,7 @@ class Uploads:
         self, reply: Reply, content: dict[str, object], seconds: float
     ) -> Outcome:
         self._notices.warn(
-            "files held",
+            self._held,
             f"the server does not accept files ({_text_of(reply, content)}); they are "
             f"kept in {self._blobs.folder} and tried again later",
         )
