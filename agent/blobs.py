@@ -50,6 +50,10 @@ class Changed(Exception):
     """A file was written to for as long as anybody tried to copy it."""
 
 
+class Shortened(Exception):
+    """A content is shorter than it was when it was listed."""
+
+
 class Blobs:
     """The contents in one spool's folder."""
 
@@ -94,36 +98,40 @@ class Blobs:
         raise Changed
 
     def pending(self) -> list[Blob]:
-        """Return what waits for delivery, the oldest first; costs as much as there is."""
+        """Return what waits for delivery, the oldest first; costs as much as there is.
+
+        OSError where that cannot be known now.
+        """
         found = []
         for entry in self._entries():
             # It may be delivered meanwhile.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(FileNotFoundError):
                 known = entry.stat(follow_symlinks=False)
                 found.append((known.st_mtime_ns, Blob(entry.name, known.st_size)))
         return [blob for _, blob in sorted(found)]
 
     def digests(self) -> Iterator[str]:
-        """Yield what waits for delivery, in no order, no further than it is asked for."""
+        """Yield what waits for delivery, in no order, no further than it is asked for.
+
+        OSError as above.
+        """
         for entry in self._entries():
             yield entry.name
 
     def read(self, blob: Blob, offset: int, most_bytes: int) -> bytes:
-        """Return a part of a content; OSError if that is not possible."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.folder / blob.digest, flags)
-        try:
-            return os.pread(descriptor, min(most_bytes, blob.size - offset), offset)
-        finally:
-            os.close(descriptor)
+        """Return a part of a content; OSError if that is not possible now, Shortened if
+        it never will be.
+        """
+        with self._opened(blob) as file:
+            part = os.pread(file, min(most_bytes, blob.size - offset), offset)
+        if not part and offset < blob.size:
+            raise Shortened
+        return part
 
     def is_intact(self, blob: Blob) -> bool:
-        """Whether a content still is what its digest says."""
-        try:
-            with (self.folder / blob.digest).open("rb") as file:
-                return self._copy(file.fileno(), None)[0] == blob.digest
-        except OSError:
-            return False
+        """Whether a content still is what its digest says; OSError as above."""
+        with self._opened(blob) as file:
+            return self._copy(file, None)[0] == blob.digest
 
     def remove(self, blob: Blob) -> bool:
         """Delete a content: it is delivered, or never will be; False if that fails."""
@@ -138,6 +146,15 @@ class Blobs:
     def go_on_in(self, spool: Path) -> None:
         """Keep what comes from now on in another spool's folder."""
         self.folder = spool / FOLDER
+
+    @contextlib.contextmanager
+    def _opened(self, blob: Blob) -> Iterator[int]:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.folder / blob.digest, flags)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[tuple[Path, BinaryIO]]:
@@ -189,13 +206,19 @@ class Blobs:
 
     def _counted(self) -> _Count:
         folder, began = self.folder, time.monotonic()
-        size = sum(blob.size for blob in self.pending())
+        try:
+            size = sum(blob.size for blob in self.pending())
+        except OSError:
+            # No reason not to store a file; counted the next time.
+            return _Count(folder, 0, began)
         ended = time.monotonic()
         self._count = _Count(folder, size, ended + _RESTS * (ended - began))
         return self._count
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
-        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+        # There is no folder before the first file.
+        absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+        with absent, os.scandir(self.folder) as entries:
             for entry in entries:
                 # Links could lead anywhere; the folder is ours, its content is not trusted.
                 if _DIGEST.fullmatch(entry.name) and entry.is_file(

@@ -72,6 +72,7 @@ class Sending:
     def send_some(self, *, is_draining: bool) -> Outcome:
         """Send one batch, or a part of a file, or something of others."""
         if self._reader.follow():
+            self._uploads[0].is_left = True
             blobs = Blobs(self._spool.folder)
             self._uploads.insert(0, Uploads(blobs, self._notices))
         if is_draining and not self._is_draining:

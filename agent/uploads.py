@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from agent.answers import Reply, content_of, retry_after
-from agent.blobs import Blob, Blobs
+from agent.blobs import Blob, Blobs, Shortened
 from agent.delivery import HOLD_SECONDS, Outcome, longer_wait
 from agent.errors import NoAnswer
 from agent.notices import Notices
+from agent.own_files import NO_MEANS
 from agent.transport import Transport
 
 # A part should take so long: points wait for no more than one.
@@ -22,6 +23,8 @@ LARGEST_PART_BYTES = 8 * 1024 * 1024
 _CHECKING_SECONDS = 1.0
 _NO_ROOM_SECONDS = 600.0
 _ATTEMPTS = 3
+# Longer, the end of a script does not wait for files.
+_WORTH_WAITING_SECONDS = 5.0
 
 
 @dataclass
@@ -31,6 +34,14 @@ class _Current:
     blob: Blob
     offset: int | None = None
     restarts: int = 0
+
+
+@dataclass
+class _PutOff:
+    """How long a content is left alone that cannot be sent now, and how often it failed."""
+
+    until: float  # by the clock of time.monotonic
+    failures: int
 
 
 class Uploads:
@@ -45,27 +56,39 @@ class Uploads:
         self._listed: deque[Blob] = deque()
         # Done with, and still there: their disk takes nothing, not even this.
         self._stuck: set[str] = set()
+        # Of a folder that was left because its disk fails no more is expected.
+        self.is_left = False
+        # What cannot be sent now, by digest: others may be. The folder is in it as "".
+        self._put_off: dict[str, _PutOff] = {}
         self._part_bytes = _FIRST_PART_BYTES
         self._failures = 0
 
     @property
     def is_done(self) -> bool:
         """Whether nothing waits; asked anew each time, as more may come."""
-        return all(digest in self._stuck for digest in self._blobs.digests())
+        try:
+            return all(digest in self._stuck for digest in self._blobs.digests())
+        except OSError as error:
+            return self.is_left and error.errno not in NO_MEANS
 
     def send_some(self, transport: Transport) -> Outcome:
         """Send one part, if there is anything to send."""
-        current = self._current or self._next()
+        try:
+            current = self._current or self._next()
+        except OSError as error:
+            # So it is not known whether anything waits.
+            self._delay("", error)
+            current = None
         if current is None:
-            return Outcome(is_done=True)
+            return self._left_alone()
         try:
             part = self._part(current)
+        except FileNotFoundError:
+            return self._lost(current, "gone")
+        except Shortened:
+            return self._lost(current, "damaged and lost")
         except OSError as error:
-            # Deleted under us, or the disk fails: others may still be read.
-            self._notices.warn(
-                f"blob {error.errno}", f"a file cannot be read from the spool ({error})"
-            )
-            self._forget(current)
+            self._delay(current.blob.digest, error)
             return Outcome()
         began = time.monotonic()
         try:
@@ -83,7 +106,8 @@ class Uploads:
     def _next(self) -> _Current | None:
         if not self._listed:
             pending = self._blobs.pending()
-            self._listed.extend(b for b in pending if b.digest not in self._stuck)
+            self._forget_delays(pending)
+            self._listed.extend(b for b in pending if self._is_due(b))
         self._current = _Current(self._listed.popleft()) if self._listed else None
         return self._current
 
@@ -91,9 +115,49 @@ class Uploads:
         if current.offset is None:
             return b""
         part = self._blobs.read(current.blob, current.offset, self._part_bytes)
-        if not part and current.offset < current.blob.size:
-            raise OSError("it became shorter")
+        if part:
+            self._put_off.pop(current.blob.digest, None)
         return part
+
+    def _is_due(self, blob: Blob) -> bool:
+        put_off = self._put_off.get(blob.digest)
+        is_in_time = put_off is None or put_off.until <= time.monotonic()
+        return is_in_time and blob.digest not in self._stuck
+
+    def _forget_delays(self, pending: list[Blob]) -> None:
+        """Wait no longer for what is not there any more, and for the folder."""
+        if self._put_off:
+            digests = {blob.digest for blob in pending}
+            self._put_off = {d: p for d, p in self._put_off.items() if d in digests}
+
+    def _delay(self, digest: str, error: OSError) -> None:
+        """Leave a content alone that cannot be read now: it is nowhere else."""
+        self._notices.warn(
+            f"unread {self._blobs.folder}",
+            f"files that wait in the spool cannot be read now ({error}); they are kept"
+            f" in {self._blobs.folder} and tried again",
+        )
+        before = self._put_off.get(digest)
+        failures = 0 if before is None else before.failures
+        is_lasting = failures >= _ATTEMPTS
+        wait = HOLD_SECONDS if is_lasting else longer_wait(failures)
+        self._leave_alone(digest, wait, failures + 1)
+
+    def _leave_alone(self, digest: str, seconds: float, failures: int) -> None:
+        self._put_off[digest] = _PutOff(time.monotonic() + seconds, failures)
+        self._current = None
+
+    def _left_alone(self) -> Outcome:
+        """Wait for what was put off, if anything was: nothing else is there."""
+        if not self._put_off:
+            return Outcome(is_done=True)
+        until = min(put_off.until for put_off in self._put_off.values())
+        wait = max(0.0, until - time.monotonic())
+        return Outcome(
+            wait_seconds=wait,
+            is_held=wait > _WORTH_WAITING_SECONDS,
+            why="files that wait in the spool cannot be sent now",
+        )
 
     def _pace(self, sent_bytes: int, seconds: float) -> None:
         """Have the next part take as long as parts should."""
@@ -172,12 +236,26 @@ class Uploads:
         """What came has another digest: begin anew, unless it is damaged here."""
         current.restarts += 1
         current.offset = 0
-        is_hopeless = current.restarts >= _ATTEMPTS
-        if not is_hopeless and self._blobs.is_intact(current.blob):
+        try:
+            is_intact = self._blobs.is_intact(current.blob)
+        except OSError as error:
+            self._delay(current.blob.digest, error)
             return Outcome()
+        if not is_intact:
+            return self._lost(current, "damaged and lost")
+        if current.restarts >= _ATTEMPTS:
+            self._notices.warn(
+                f"changed on the way {current.blob.digest}",
+                "a file does not reach the server as it was sent; it is kept in"
+                f" {self._blobs.folder} and tried again later ({current.blob.digest})",
+            )
+            self._leave_alone(current.blob.digest, _NO_ROOM_SECONDS, 1)
+        return Outcome()
+
+    def _lost(self, current: _Current, how: str) -> Outcome:
         self._notices.warn(
-            "damaged file",
-            f"a file of the spool is damaged and lost ({current.blob.digest})",
+            f"lost {self._blobs.folder}",
+            f"a file of the spool is {how} ({current.blob.digest})",
         )
         self._forget(current)
         return Outcome()
@@ -200,6 +278,7 @@ class Uploads:
         return Outcome()
 
     def _forget(self, current: _Current) -> None:
+        self._put_off.pop(current.blob.digest, None)
         if not self._blobs.remove(current.blob):
             self._stuck.add(current.blob.digest)
         self._current = None

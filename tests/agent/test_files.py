@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from agent.matching import matching
 from agent.notices import Notices
 from agent.run import Run
 from tests.agent.conftest import wait_until
+from tests.agent.failing_disk import FailingDisk
 from tests.agent.tracker_double import Scripted, doubles
 
 LARGE = os.urandom(3_000_000)
@@ -276,6 +278,23 @@ def test_what_was_waited_for_survives_kill(tracker, large, run_script, monkeypat
 
     assert main(["sync"]) == 0
 
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_files_that_cannot_be_listed_at_the_end_are_left_to_others(
+    tracker, large, spool_root, monkeypatch
+):
+    tracker.part_script.extend([Scripted(503, b"{}", {"Retry-After": "60"})] * 3)
+    run = init()
+    run["model/best"].upload(large, wait=True)
+    disk = FailingDisk(spool_root, errno.EIO, fails_reading=True)
+    monkeypatch.setattr(blobs, "os", disk)
+    disk.is_broken = True
+    run.finish(timeout=1)
+
+    disk.is_broken = False
+    tracker.part_script.clear()
+    assert main(["sync"]) == 0
     assert stored(tracker, "model/best") == LARGE
 
 

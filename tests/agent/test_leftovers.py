@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent import leftovers, locks, messages, own_files, segments, spool
+from agent import blobs, leftovers, locks, messages, own_files, segments, spool
+from agent.blobs import Blobs
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.machine import host_name
 from agent.notices import Notices
@@ -172,6 +173,23 @@ def test_a_folder_that_cannot_be_listed_now_is_not_taken_for_an_empty_one(
     deliver()
     assert tracker.values("a") == [0.0, 1.0, 2.0]
     assert states(tracker) == ["crashed"]
+
+
+def test_files_that_cannot_be_listed_now_are_not_deleted_with_their_spool(
+    abandoned, deliver, tracker, monkeypatch
+):
+    blob = Blobs(abandoned).keep(b"weights")
+    disk = FailingDisk(abandoned / "blobs", errno.ESTALE, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(blobs, "os", disk)
+    deliver()
+    assert states(tracker) == ["crashed"]
+    assert abandoned.exists()
+
+    disk.is_broken = False
+    deliver()
+    assert tracker.stored == {blob.digest: b"weights"}
+    assert not abandoned.exists()
 
 
 @pytest.mark.parametrize("name", [DESCRIPTION_FILE, "renewal.json"])

@@ -13,6 +13,7 @@ import pytest
 
 import agent
 from agent import (
+    blobs,
     messages,
     own_files,
     places,
@@ -53,8 +54,8 @@ def disk_of(monkeypatch, spool_root, other):
 
     def put(error, *, fails_reading, patience=0.3, opening=60):
         disk = FailingDisk(spool_root, error, fails_reading=fails_reading)
-        monkeypatch.setattr(spool, "os", disk)
-        monkeypatch.setattr(own_files, "os", disk)
+        for module in (spool, own_files, segments, blobs):
+            monkeypatch.setattr(module, "os", disk)
         monkeypatch.setattr(writer, "_PATIENCE_SECONDS", patience)
         monkeypatch.setattr(session, "_OPEN_SECONDS", opening)
         return disk

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
+from agent import blobs as blobs_module
+from agent import uploads as uploads_module
 from agent.answers import Reply
 from agent.notices import Notices
 from agent.uploads import Uploads
+from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_blobs import Counted
 
 
@@ -119,3 +123,170 @@ def test_of_each_folder_it_is_said_once_that_files_are_held(tmp_path, caplog):
 
     assert caplog.text.count("does not accept files") == 1
     assert str(tmp_path / "theirs") in caplog.text
+
+
+class Taking:
+    """A transport to a tracker that takes contents part by part."""
+
+    def __init__(self):
+        self.arrived = {}
+
+    def send_part(self, digest, size, offset, part):
+        there = self.arrived.setdefault(digest, bytearray())
+        assert not part or offset == len(there)
+        there += part
+        is_stored = "true" if len(there) == size else "false"
+        answer = f'{{"received": {len(there)}, "is_stored": {is_stored}}}'
+        return Reply(200, None, answer.encode())
+
+
+class Clock:
+    """Stands in for `time`, and goes on when it is told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    time = monotonic
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(uploads_module, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def break_disk(monkeypatch):
+    """Have what lies below a path fail until it is told not to."""
+
+    def put(below, error):
+        disk = FailingDisk(below, error, fails_reading=True)
+        disk.is_broken = True
+        monkeypatch.setattr(blobs_module, "os", disk)
+        return disk
+
+    return put
+
+
+def until_held(uploads, transport, clock):
+    """Send until it is not worth waiting any longer; return how long was waited."""
+    waits = []
+    for _ in range(30):
+        outcome = uploads.send_some(transport)
+        assert not outcome.is_done
+        if outcome.is_held:
+            return waits
+        waits.append(outcome.wait_seconds)
+        clock.now += outcome.wait_seconds
+    pytest.fail("it never comes to an end")
+
+
+def send_all(uploads, transport, clock):
+    for _ in range(30):
+        outcome = uploads.send_some(transport)
+        clock.now += outcome.wait_seconds
+        if outcome.is_done:
+            return
+    pytest.fail("it never comes to an end")
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.EIO, errno.ESTALE])
+def test_a_file_that_cannot_be_read_now_is_kept_and_the_others_are_sent(
+    tmp_path, clock, break_disk, error, caplog
+):
+    blobs, [good, bad] = kept(tmp_path, b"good", b"bad")
+    disk = break_disk(blobs.folder / bad, error)
+    uploads, transport = Uploads(blobs, Notices()), Taking()
+
+    waits = until_held(uploads, transport, clock)
+
+    # Tried a few times, and not at once.
+    assert 2 < disk.refused < 10
+    assert sum(wait > 0 for wait in waits) >= 2
+    assert transport.arrived == {good: b"good", bad: b""}
+    assert [*blobs.digests()] == [bad]
+    assert not uploads.is_done
+    assert caplog.text.count("cannot be read now") == 1
+
+    disk.is_broken = False
+    clock.now += 60
+    send_all(uploads, transport, clock)
+    assert transport.arrived[bad] == b"bad"
+    assert uploads.is_done
+
+
+def test_files_that_cannot_be_listed_now_are_not_taken_for_none(
+    tmp_path, clock, break_disk
+):
+    blobs, [digest] = kept(tmp_path, b"content")
+    disk = break_disk(blobs.folder, errno.EMFILE)
+    uploads, transport = Uploads(blobs, Notices()), Taking()
+
+    assert not uploads.is_done
+    assert until_held(uploads, transport, clock)
+
+    disk.is_broken = False
+    clock.now += 60
+    send_all(uploads, transport, clock)
+    assert transport.arrived == {digest: b"content"}
+
+
+def test_of_a_folder_that_was_left_with_its_disk_nothing_more_is_expected(
+    tmp_path, break_disk
+):
+    blobs, _ = kept(tmp_path, b"content")
+    uploads = Uploads(blobs, Notices())
+    uploads.is_left = True
+    assert not uploads.is_done
+
+    break_disk(blobs.folder, errno.EIO)
+    assert uploads.is_done
+    # That says nothing of the disk.
+    break_disk(blobs.folder, errno.EMFILE)
+    assert not uploads.is_done
+
+
+@pytest.mark.parametrize("loss", [lambda path: os.truncate(path, 0), os.unlink])
+def test_what_was_cut_off_or_deleted_is_not_waited_for(tmp_path, clock, loss, caplog):
+    blobs, [digest] = kept(tmp_path, b"content")
+    uploads, transport = Uploads(blobs, Notices()), Taking()
+    uploads.send_some(transport)
+    loss(blobs.folder / digest)
+
+    send_all(uploads, transport, clock)
+
+    assert uploads.is_done
+    assert "a file of the spool is" in caplog.text
+
+
+def test_an_intact_file_that_something_on_the_way_changes_is_kept(
+    tmp_path, clock, caplog
+):
+    blobs, digests = kept(tmp_path, b"one", b"another")
+    uploads, differs = Uploads(blobs, Notices()), Answering(422)
+
+    until_held(uploads, differs, clock)
+
+    assert differs.asked == 6
+    assert {*blobs.digests()} == {*digests}
+    assert caplog.text.count("does not reach the server as it was sent") == 2
+    clock.now += 600
+    send_all(uploads, Taking(), clock)
+    assert uploads.is_done
+
+
+def test_what_cannot_be_compared_now_is_not_taken_for_damaged(
+    tmp_path, clock, break_disk
+):
+    blobs, [digest] = kept(tmp_path, b"content")
+    disk = break_disk(blobs.folder / digest, errno.EIO)
+    uploads = Uploads(blobs, Notices())
+
+    until_held(uploads, Answering(422), clock)
+
+    assert disk.refused > 2
+    assert [*blobs.digests()] == [digest]
