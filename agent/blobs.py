@@ -21,6 +21,8 @@ from typing import BinaryIO, NamedTuple
 FOLDER = "blobs"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _READ_BYTES = 1024 * 1024
+# Of what says that it is empty, and may not be, as files of the kernel.
+_UNSAID_BYTES = 64 * 1024 * 1024
 _ATTEMPTS = 3
 # What is left to everybody else on the disk.
 _LEAST_FREE_BYTES = 1024 * 1024 * 1024
@@ -84,16 +86,18 @@ class Blobs:
             before = os.fstat(descriptor)
             self._check_room(before.st_size)
             with self._made() as (place, file):
-                is_clone = _clone(descriptor, file.fileno())
-                source = file.fileno() if is_clone else descriptor
-                digest, size = self._copy(source, None if is_clone else file)
+                if _clone(descriptor, file.fileno()):
+                    return self._named(place, *self._copy(file.fileno(), None))
+                # One that grows as fast as it is copied would have no end.
+                most = before.st_size or _UNSAID_BYTES
+                digest, size = self._copy(descriptor, file, most_bytes=most)
                 after = os.fstat(descriptor)
                 # In place; one that was put in its place is another file.
                 is_same = (before.st_size, before.st_mtime_ns) == (
                     after.st_size,
                     after.st_mtime_ns,
                 )
-                if is_clone or is_same:
+                if is_same and size <= most:
                     return self._named(place, digest, size)
         raise Changed
 
@@ -174,10 +178,13 @@ class Blobs:
             self._count.size += size
         return Blob(digest, size)
 
-    def _copy(self, source: int, to: BinaryIO | None) -> tuple[str, int]:
+    def _copy(
+        self, source: int, to: BinaryIO | None, *, most_bytes: int = 2**63
+    ) -> tuple[str, int]:
+        """Copy to the end, or until it is more; return its digest and its size."""
         total = hashlib.sha256()
         size = 0
-        while data := os.pread(source, _READ_BYTES, size):
+        while size <= most_bytes and (data := os.pread(source, _READ_BYTES, size)):
             total.update(data)
             size += len(data)
             if to is not None:

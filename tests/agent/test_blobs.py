@@ -5,11 +5,12 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from agent import blobs as module
-from agent.blobs import Blobs
+from agent.blobs import Blobs, Changed
 from tests.agent.conftest import wait_until
 
 
@@ -97,3 +98,37 @@ def test_another_folder_has_room_of_its_own(tmp_path):
 
     assert is_taken(blobs, b"abcdef")
     assert not is_taken(blobs, b"ghijkl")
+
+
+def test_of_a_file_that_grows_while_it_is_copied_no_more_is_than_it_had(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "_clone", lambda *_: False)
+    monkeypatch.setattr(module, "_READ_BYTES", 1024)
+    path = tmp_path / "log"
+    path.write_bytes(bytes(1024))
+    copied = []
+
+    def grow():
+        copied.append(1024)
+        # Or it would never end, should it not hold.
+        if len(copied) < 1000:
+            with path.open("ab") as growing:
+                growing.write(bytes(2048))
+
+    blobs = Blobs(tmp_path / "spool", progress=grow)
+    with path.open("rb") as file, pytest.raises(Changed):
+        blobs.keep_file(file.fileno())
+
+    assert len(copied) < 100
+    assert not [*blobs.folder.iterdir()]
+
+
+def test_a_file_of_the_kernel_that_says_it_is_empty_is_kept(tmp_path):
+    blobs = Blobs(tmp_path)
+    with Path("/proc/version").open("rb") as file:
+        blob = blobs.keep_file(file.fileno())
+
+    said = Path("/proc/version").read_bytes()
+    assert blob.size == len(said) > 0
+    assert blobs.read(blob, 0, 10_000) == said
