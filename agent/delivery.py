@@ -97,7 +97,16 @@ class Delivery:
                 "damaged",
                 f"frames of the spool {self.spool.folder} are damaged and lost",
             )
+        if self.spool.obstacle:
+            self._tell_of_obstacle()
         return [self._replacements.get(frame.number, frame) for frame in frames]
+
+    def _tell_of_obstacle(self) -> None:
+        self._notices.warn(
+            f"obstacle {self.spool.id}",
+            f"the spool {self.spool.folder} cannot be read now ({self.spool.obstacle});"
+            " what lies there, and is not sent yet, is tried again",
+        )
 
     def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
         try:

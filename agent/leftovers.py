@@ -159,7 +159,6 @@ class Leftovers:
 
     def _finish(self, spool: SpoolReader) -> None:
         if spool.obstacle:
-            self._tell_of_obstacle(spool, spool.obstacle)
             self._hold(spool.id, HOLD_SECONDS)
         elif spool.acknowledged == 0 and stored_bytes(spool.folder) > 0:
             # All of it is damaged, and a person may want to look.

@@ -212,6 +212,9 @@ def _why_left(
         )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
+    spool.frames_from(spool.acknowledged + 1, most_bytes=0)
+    if spool.obstacle:
+        return f"it cannot be read now ({clean(spool.obstacle)})"
     if why:
         return f"{clean(why)}; try again later, and `seamark doctor` may know more"
     return "the server did not take it, and `seamark doctor` may know why"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
 
 import agent
-from agent import locks, messages
+from agent import locks, messages, own_files
 from agent.commands import main
 from agent.servers import Server, store_server
 from agent.spool import create_spool
 from tests.agent.conftest import wait_until
+from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_leftovers import say_of
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
@@ -257,6 +259,28 @@ def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
     assert (spool["run"], spool["pending_bytes"] > 0) == ("r", True)
     assert "is in use" in told
     assert "Everything is delivered" not in told
+
+
+@pytest.mark.usefixtures("left")
+def test_a_spool_that_its_disk_does_not_give_back_is_named(
+    spool_root, tracker, capsys, caplog, monkeypatch
+):
+    (segment,) = spool_root.glob("*/*.frames")
+    disk = FailingDisk(segment, errno.EIO, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(own_files, "os", disk)
+
+    assert main(["sync", "--json"]) == 1
+    (spool,) = said(capsys)["left"]
+    assert (
+        f"cannot be read now ([Errno 5] Input/output error: '{segment}'"
+        in (spool["reason"])
+    )
+    assert caplog.text.count("cannot be read now") == 1
+
+    disk.is_broken = False
+    assert main(["sync"]) == 0
+    assert tracker.values("a") == [1.0]
 
 
 @pytest.mark.parametrize(
