@@ -634,6 +634,7 @@ def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):
     def interrupted(*_):
         raise KeyboardInterrupt
 
+    before = agents_threads()
     run = agent.init("r", monitor=False)
     run["a"].append(1.0)
     monkeypatch.setattr(part, interrupted)
@@ -641,10 +642,14 @@ def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):
     with pytest.raises(KeyboardInterrupt):
         run.finish()
 
-    wait_until(lambda: not any("seamark" in t.name for t in threading.enumerate()))
+    wait_until(lambda: agents_threads() <= before)
     main(["sync"])
     assert tracker.values("a") == [1.0]
     assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+def agents_threads():
+    return {thread for thread in threading.enumerate() if "seamark" in thread.name}
 
 
 BEGIN_AT_ONCE = """
