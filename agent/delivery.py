@@ -98,15 +98,8 @@ class Delivery:
                 f"frames of the spool {self.spool.folder} are damaged and lost",
             )
         if self.spool.obstacle:
-            self._tell_of_obstacle()
+            tell_of_obstacle(self._notices, self.spool, self.spool.obstacle)
         return [self._replacements.get(frame.number, frame) for frame in frames]
-
-    def _tell_of_obstacle(self) -> None:
-        self._notices.warn(
-            f"obstacle {self.spool.id}",
-            f"the spool {self.spool.folder} cannot be read now ({self.spool.obstacle});"
-            " what lies there, and is not sent yet, is tried again",
-        )
 
     def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
         try:
@@ -269,3 +262,12 @@ def longer_wait(failures: int) -> float:
     wait = min(_FIRST_RETRY_SECONDS * 2 ** min(failures, 16), _LONGEST_RETRY_SECONDS)
     jittered: float = wait * _random.uniform(0.5, 1.0)
     return jittered
+
+
+def tell_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
+    """Say once that a spool, or a part of it, cannot be read now."""
+    notices.warn(
+        f"obstacle {spool.id}",
+        f"the spool {spool.folder} cannot be read now ({why}); what lies there, and is"
+        " not sent yet, is tried again",
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent import locks
 from agent.blobs import Blobs
-from agent.delivery import HOLD_SECONDS, Delivery, Outcome
+from agent.delivery import HOLD_SECONDS, Delivery, Outcome, tell_of_obstacle
 from agent.notices import Notices
 from agent.recovery import recover
 from agent.servers import Server, origin
@@ -59,7 +59,7 @@ class Leftovers:
             return self._sent_some(current, transport)
         except OSError as error:
             # Of its own folder. Others are not to wait for that.
-            self._tell_of_obstacle(current.spool, str(error))
+            tell_of_obstacle(self._notices, current.spool, str(error))
             self._hold(current.spool.id, HOLD_SECONDS)
             return Outcome()
 
@@ -153,7 +153,7 @@ class Leftovers:
     def _is_known(self, spool: SpoolReader) -> bool:
         """Whether it is known where a spool may go, and as which; if not, it is held."""
         if not spool.is_known:
-            self._tell_of_obstacle(spool, "what describes it")
+            tell_of_obstacle(self._notices, spool, "what describes it")
             self._hold(spool.id, HOLD_SECONDS)
         return spool.is_known
 
@@ -166,13 +166,6 @@ class Leftovers:
         else:
             spool.remove()
             self.let_go()
-
-    def _tell_of_obstacle(self, spool: SpoolReader, why: str) -> None:
-        self._notices.warn(
-            f"obstacle {spool.id}",
-            f"the spool {spool.folder} cannot be read now ({why}); what lies there, and is"
-            " not sent yet, is tried again every minute",
-        )
 
     def _hold(self, spool_id: str, seconds: float) -> None:
         """Leave a spool alone for so long."""
