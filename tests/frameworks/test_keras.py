@@ -97,15 +97,20 @@ def test_an_end_that_is_told_late_says_nothing_of_the_wait(tracker, run):
     assert max(tracker.values(f"{STEP}/data_wait_seconds")) < 0.1
 
 
-def test_after_an_interruption_another_callback_times_the_next_fit(tracker, run):
-    class Interrupting(keras.callbacks.Callback):
-        def on_train_batch_begin(self, batch, logs=None):
-            raise KeyboardInterrupt
+class Interrupting(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        raise KeyboardInterrupt
 
+
+def interrupt_fit(run):
     with pytest.raises(KeyboardInterrupt):
         make_model().fit(
             Slow(), callbacks=[SeamarkCallback(run), Interrupting()], verbose=0
         )
+
+
+def test_after_an_interruption_another_callback_times_the_next_fit(tracker, run):
+    interrupt_fit(run)
     make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
     run.finish()
 
@@ -113,14 +118,7 @@ def test_after_an_interruption_another_callback_times_the_next_fit(tracker, run)
 
 
 def test_loops_of_others_are_timed_after_an_interruption(tracker, run):
-    class Interrupting(keras.callbacks.Callback):
-        def on_train_batch_begin(self, batch, logs=None):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        make_model().fit(
-            Slow(), callbacks=[SeamarkCallback(run), Interrupting()], verbose=0
-        )
+    interrupt_fit(run)
     list(run.loader([1, 2, 3]))
     run.finish()
 

@@ -112,18 +112,22 @@ def is_at_rest(pid):
     )
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path):
-    line = f"{sys.executable} -m agent completion bash | true; echo ${{PIPESTATUS[0]}}"
-
-    done = subprocess.run(
+def in_bash(line, folder):
+    return subprocess.run(
         ["bash", "-c", line],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path):
+    line = f"{sys.executable} -m agent completion bash | true; echo ${{PIPESTATUS[0]}}"
+
+    done = in_bash(line, tmp_path)
 
     assert done.stdout.strip() in ("0", "141")
     assert done.stderr == ""
@@ -155,15 +159,7 @@ def test_what_should_not_happen_is_one_line(monkeypatch, capsys):
     ],
 )
 def test_whatever_it_is_nobody_is_shown_a_traceback(tracker, tmp_path, line, code):
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m agent {line}"],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = in_bash(f"{sys.executable} -m agent {line}", tmp_path)
 
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
