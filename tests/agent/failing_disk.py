@@ -47,3 +47,11 @@ class FailingDisk:
         if self.is_broken and self.refused < self.fails_at_most:
             self.refused += 1
             raise OSError(self._error, os.strerror(self._error))
+
+
+def broken_disk(monkeypatch, module, below, error):
+    """Have what a module reads below a path fail until `is_broken` is put back."""
+    disk = FailingDisk(below, error, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(module, "os", disk)
+    return disk

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,7 +25,7 @@ from agent.spool import COMPLETE_FILE, DESCRIPTION_FILE, create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport
 from tests.agent.conftest import wait_until
-from tests.agent.failing_disk import FailingDisk
+from tests.agent.failing_disk import FailingDisk, broken_disk
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted
 
@@ -94,15 +95,7 @@ def of_four_files(root, monkeypatch):
 
 @pytest.fixture
 def break_disk(monkeypatch):
-    """Have what lies below a path fail until it is told not to."""
-
-    def put(below, error):
-        disk = FailingDisk(below, error, fails_reading=True)
-        disk.is_broken = True
-        monkeypatch.setattr(own_files, "os", disk)
-        return disk
-
-    return put
+    return partial(broken_disk, monkeypatch, own_files)
 
 
 @pytest.mark.parametrize(

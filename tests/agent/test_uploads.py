@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from agent import uploads as uploads_module
 from agent.answers import Reply
 from agent.notices import Notices
 from agent.uploads import Uploads
-from tests.agent.failing_disk import FailingDisk
+from tests.agent.failing_disk import broken_disk
 from tests.agent.test_blobs import Counted
 
 
@@ -161,15 +162,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def break_disk(monkeypatch):
-    """Have what lies below a path fail until it is told not to."""
-
-    def put(below, error):
-        disk = FailingDisk(below, error, fails_reading=True)
-        disk.is_broken = True
-        monkeypatch.setattr(blobs_module, "os", disk)
-        return disk
-
-    return put
+    return partial(broken_disk, monkeypatch, blobs_module)
 
 
 def until_held(uploads, transport, clock):
