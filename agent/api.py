@@ -25,6 +25,7 @@ def init(
     params: Mapping[str, object] | None = None,
     rank: SupportsIndex | None = None,
     monitor: bool | None = None,
+    sample_seconds: float | None = None,
     capture: bool | Iterable[str] | None = None,
     mode: str | None = None,
     strict: bool = False,
@@ -47,6 +48,8 @@ def init(
         params: Parameters, nested as they like; stored below `params/`.
         rank: Which process of a distributed run this is (RANK, SLURM_PROCID, …).
         monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
+        sample_seconds: How often to, from 0.5 to 60 (SEAMARK_SAMPLE_SECONDS), by
+            default every second.
         capture: What to store besides (SEAMARK_CAPTURE), by default everything: True,
             False, or names out of `console`, `environment`, `failure`, `git`, `host`,
             `packages`, `signals` and `source`; each with a minus before it: all others.
@@ -68,6 +71,7 @@ def init(
         rank=rank,
         mode=mode,
         monitor=monitor,
+        sample_seconds=sample_seconds,
         capture=capture,
         strict=strict,
         environment=os.environ,

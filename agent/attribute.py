@@ -50,8 +50,9 @@ class Attribute:
         Args:
             value: Anything that is one number: a float, a NumPy or PyTorch
                 scalar, a boolean, a Decimal. NaN and infinities are kept.
-                Or a text, up to 65,536 characters of which are kept; or an
-                `agent.Histogram` or an `agent.Image`. A series holds one of the four.
+                Or a text, up to 65,536 characters of which are kept; an
+                `agent.Histogram`; or an `agent.Image`, a Matplotlib figure or a PIL
+                image. A series holds one of the four.
             step: Orders the points; by default one more than the last step.
             time: When it was measured, as seconds since 1970 or a datetime
                 with a time zone; by default now.
@@ -98,8 +99,8 @@ class Attribute:
 
         Args:
             content: A path, bytes, something to read from, a Matplotlib or Plotly
-                figure, a PIL image, or an array of pixels: fractions between 0 and 1,
-                or whole numbers up to 255.
+                figure, a PIL image, a data frame, or an array of pixels: fractions
+                between 0 and 1, or whole numbers up to 255.
             name: What it is called when it is downloaded.
             media_type: What it holds; by default the name says it.
             wait: Return only when it is copied and survives the process, or nothing

@@ -48,7 +48,7 @@ class File:
 
     Args:
         content: The path of a file, bytes, something to read from, a Matplotlib or
-            Plotly figure, a PIL image, or an array of pixels.
+            Plotly figure, a PIL image, a data frame, or an array of pixels.
         name: What it is called when it is downloaded.
         media_type: What it holds, such as `text/plain`; by default guessed.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from agent.steps import StepClock, Steps, find_framework
 
@@ -40,6 +40,14 @@ class Loader(Generic[Batch]):
     def __len__(self) -> int:
         # Any iterable may be given; progress bars ask and accept the TypeError.
         return len(self._batches)  # type: ignore[arg-type]
+
+    # Any: whatever the loader has.
+    def __getattr__(self, name: str) -> Any:
+        """Return what the loader has: `sampler.set_epoch(epoch)` goes on working."""
+        # While it is copied or pickled there is none yet.
+        if name.startswith("__") or "_batches" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self._batches, name)
 
     def __iter__(self) -> Iterator[Batch]:
         if not self._steps.begin():

@@ -6,8 +6,9 @@ from typing import TypeGuard
 
 from agent.buffer import Buffer
 from agent.contents import Image, Job, to_content
-from agent.errors import AgentError
+from agent.errors import AgentError, UnsupportedValue
 from agent.file_jobs import FileJobs
+from agent.foreign import is_picture, is_plotly_figure
 from agent.kinds import Kind, Kinds
 from agent.notices import Notices
 from agent.records import RECORDED, Recorded, Records
@@ -41,12 +42,26 @@ class RecordWriter:
             self._buffer.put_record(self._records.made(path, value, step, moment))
         return True
 
+    def append_picture(
+        self, path: str, value: object, step: float | None, moment: int
+    ) -> bool:
+        """Log what can only be meant as a picture, and return whether it is that.
+
+        Asked of what is no number: the question runs code of the value.
+        """
+        if not _is_picture(value):
+            return False
+        self._append_image(path, Image(value), step, moment)
+        return True
+
     def _append_image(
         self, path: str, image: Image, step: float | None, moment: int
     ) -> None:
         name = path.rpartition("/")[2]
         content = to_content(image, fallback=name, name=None, media_type=None)
         try:
+            if content.media_type and not content.media_type.startswith("image/"):
+                raise UnsupportedValue(image, "is no picture; upload it")
             self._kinds.claim(path, Kind.IMAGE)
         except AgentError:
             content.close()
@@ -60,6 +75,14 @@ def is_record(value: object) -> TypeGuard[Recorded | Image]:
     try:
         return isinstance(value, _NO_NUMBERS)
     except Exception:  # noqa: BLE001 - what stands for something else runs its own code
+        return False
+
+
+def _is_picture(value: object) -> bool:
+    try:
+        # One of Plotly's says what to draw, and is drawn by the page.
+        return is_picture(value) and not is_plotly_figure(value)
+    except Exception:  # noqa: BLE001 - foreign code
         return False
 
 

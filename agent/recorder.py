@@ -102,10 +102,11 @@ class Recorder(SeriesRecorder):
 
     def _set_leaf(self, path: str, value: object) -> None:
         try:
-            cleaned = clean_path(path)
             if is_content(value):
-                self.upload(cleaned, value)
+                # As by a call that says so: each rank has its own, if they are parted.
+                self.upload(self.own_path(path), value)
                 return
+            cleaned = clean_path(path)
             # What is refused leaves its path to what is stored instead.
             stored = to_value(value)
             self.claim(cleaned, Kind.VALUE)

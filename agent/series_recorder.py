@@ -12,7 +12,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from agent.buffer import Buffer
-from agent.errors import AgentError
+from agent.errors import AgentError, UnsupportedValue
 from agent.file_jobs import FileJobs
 from agent.foreign import is_time
 from agent.kinds import Kind, Kinds
@@ -304,7 +304,12 @@ class SeriesRecorder:
             # Here each series comes first; of a duration in nanoseconds an integer
             # would be left.
             raise a_time(value)
-        number = to_number(value)
+        try:
+            number = to_number(value)
+        except UnsupportedValue:
+            if not self._records.append_picture(path, value, step, moment):
+                raise
+            return None
         self.claim(path)
         return number
 

@@ -135,6 +135,7 @@ def read_settings(
     monitor: bool | None,
     strict: bool,
     environment: Environment,
+    sample_seconds: float | None = None,
     capture: object = None,
     separate_ranks: bool | None = None,
 ) -> Settings:
@@ -158,7 +159,9 @@ def read_settings(
         mode=_mode(mode) if mode else said.mode(),
         spool=said.spool(),
         monitor=said.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
-        sample_seconds=said.sample_seconds(),
+        sample_seconds=said.sample_seconds()
+        if sample_seconds is None
+        else _sample_seconds(sample_seconds),
         local_rank=_launched(environment, _LOCAL_RANK_VARIABLES),
         world_size=_launched(environment, _WORLD_SIZE_VARIABLES) or 1,
         dataset=said.of("SEAMARK_DATASET", _dataset, ""),
@@ -258,13 +261,10 @@ class _Said:
 
     def sample_seconds(self) -> float:
         seconds = self.of("SEAMARK_SAMPLE_SECONDS", _number_of_seconds, "1")
-        low, high = _SAMPLE_SECONDS
-        clamped = min(max(seconds, low), high)
+        clamped = min(max(seconds, _SAMPLE_SECONDS[0]), _SAMPLE_SECONDS[1])
         if seconds != clamped:
             self._refuse(
-                InvalidSetting(
-                    "SEAMARK_SAMPLE_SECONDS", f"must be from {low} to {high:g}"
-                ),
+                _too_often_or_seldom("SEAMARK_SAMPLE_SECONDS"),
                 f"what holds is {clamped:g}",
             )
         return clamped
@@ -368,6 +368,22 @@ def _number_of_seconds(text: str) -> float:
     if seconds != seconds:  # noqa: PLR0124 - NaN
         raise InvalidSetting("SEAMARK_SAMPLE_SECONDS", "must be a number of seconds")
     return seconds
+
+
+def _sample_seconds(seconds: float) -> float:
+    try:
+        # Of numpy and torch, too.
+        number = float(seconds)
+    except Exception:  # noqa: BLE001 - foreign code
+        number = float("nan")
+    if not _SAMPLE_SECONDS[0] <= number <= _SAMPLE_SECONDS[1]:
+        raise _too_often_or_seldom("sample_seconds")
+    return number
+
+
+def _too_often_or_seldom(setting: str) -> InvalidSetting:
+    low, high = _SAMPLE_SECONDS
+    return InvalidSetting(setting, f"must be from {low} to {high:g}")
 
 
 def _measured_by(settings: Settings, said: str | None) -> str | None:

@@ -283,9 +283,7 @@ def _listed(array: object) -> str:
 def _advice(value: object) -> str:
     """What would store after all what is no number."""
     try:
-        if is_picture(value):
-            return "; append agent.Image of it, or upload it"
-        if is_table(value):
+        if is_picture(value) or is_table(value):
             return "; upload it"
         if is_array(value):
             return "; append its mean, or agent.Histogram or agent.Image of it"

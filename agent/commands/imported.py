@@ -9,7 +9,7 @@ import argparse
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -240,8 +240,8 @@ def marks_of(
 ) -> dict[Path, str]:
     """Return where the run remembers each file; refuse one that it remembers already.
 
-    Where no server can be asked, nobody knows. What a file before it holds is passed
-    over.
+    Where no server can be asked, nobody knows, and it says so. What a file before it
+    holds is passed over.
     """
     folder = f"monitoring/{settings.stage}/imported"
     files: dict[str, Path] = {}
@@ -251,13 +251,24 @@ def marks_of(
             tell(f"{str(path)!a} is passed over, as {str(file)!a} holds the same")
     known: Mapping[str, object] = {}
     if settings.mode is Mode.ONLINE and not chosen.again:
-        with suppress(AgentError):
-            run = read_run(settings.run, project=settings.project)
-            known = run.attributes(f"{folder}/")
+        known = _known_files(settings, f"{folder}/")
     for mark, path in files.items():
         if mark in known:
             raise _known(settings.run, path, str(known[mark]))
     return {path: mark for mark, path in files.items()}
+
+
+def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
+    """Return what the run remembers of files; nothing if that cannot be asked."""
+    try:
+        return read_run(settings.run, project=settings.project).attributes(folder)
+    except AgentError as error:
+        if error.code != "not_found":
+            tell(
+                "whether it was imported before could not be asked, and if so its points"
+                f" are there twice: {error}"
+            )
+        return {}
 
 
 def _known(run: str, path: Path, value: str) -> Refusal:

@@ -45,7 +45,7 @@ _FIELDS = """\
 | `logout` | `url`, `file`, `was_stored` |
 | `run`, `watch` | on the last line of standard error: `run`, `project`, `stage`; of `run` also `exit_code` and `failure` |
 | `status` | `folder`, `spools`: each `id`, `run`, `is_in_use`, `pending_bytes`, `points_in_memory`, `seconds_since_written` |
-| `sync` | `folder`, `left`: each `id`, `run`, `reason`; with `--discard`, `folder` and `discarded`: ids |
+| `sync` | `folder`, `left`: each `id`, `run`, `reason`, `in_use`: each `id`, `run`, `pending_bytes`; with `--discard`, `folder` and `discarded`: ids |
 | `doctor` | `ok`, `checks`: each `name`, `state` (`ok`, `note`, `problem`), `text`, `advice` |
 | `ls projects` | `projects`, as the API answers them |
 | `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |

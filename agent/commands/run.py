@@ -3,7 +3,7 @@
 Everything behind -- is the program and its arguments. Its input, output, open files and
 exit code are as they would be without this. What it writes to files, terminals, pipes
 and sockets is kept as the run's logs, unless --no-logs is said. A script that uses the
-agent joins the same run.
+agent, and names no other run or project itself, joins the same run.
 With --json, the last line of standard error says which run it was.
 """
 

@@ -72,7 +72,7 @@ class SeamarkTracker(GeneralTracker):
     def log(
         self, values: Mapping[str, Any], step: int | None = None, **options: Any
     ) -> None:
-        """Log numbers as series, and anything else as a value."""
+        """Log texts as values, of which the last counts, and anything else as `Run.log`."""
         numbers: dict[str, Any] = {}
         for name, value in values.items():
             if isinstance(value, str):

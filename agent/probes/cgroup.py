@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -84,6 +85,14 @@ class CgroupProbe(Probe):
             "times that the memory limit was met since the agent began",
         ),
         _reading(
+            "oom_hits",
+            "",
+            "memory.events",
+            COUNTED,
+            "times that memory ran out and nothing was left to take back, since the agent"
+            " began; version 2",
+        ),
+        _reading(
             "oom_kills",
             "",
             "memory.events",
@@ -111,8 +120,7 @@ class CgroupProbe(Probe):
         self._files = _Files(self._groups, self._limits)
         self._last_periods: tuple[int, int] | None = None
         self._rates = Rates()
-        self._limit_hits, self._kills = Growth(), Growth()
-        self._throttle_hits = Growth()
+        self._grown: defaultdict[str, Growth] = defaultdict(Growth)
         self._seldom_at = float("-inf")
 
     @classmethod
@@ -149,6 +157,12 @@ class CgroupProbe(Probe):
             now,
         )
         hits = _number(files.failures) if files.failures else events.get("max")
+        counts = {
+            "cgroup/memory_throttle_hits": throttles.get("high"),
+            "cgroup/memory_limit_hits": hits,
+            "cgroup/oom_hits": events.get("oom"),
+            "cgroup/oom_kills": events.get("oom_kill"),
+        }
         return known(
             {
                 **rates,
@@ -156,11 +170,7 @@ class CgroupProbe(Probe):
                 "cgroup/memory_used_bytes": self._memory_used(memory),
                 "cgroup/page_cache_bytes": _first(memory, "total_cache", "file"),
                 **self._seldom(memory, now),
-                "cgroup/memory_throttle_hits": self._throttle_hits.of(
-                    throttles.get("high")
-                ),
-                "cgroup/memory_limit_hits": self._limit_hits.of(hits),
-                "cgroup/oom_kills": self._kills.of(events.get("oom_kill")),
+                **{path: self._grown[path].of(n) for path, n in counts.items()},
             }
         )
 
@@ -188,7 +198,7 @@ class CgroupProbe(Probe):
         self._files = _Files(self._groups, self._limits)
         self._last_periods = None
         self._rates.forget(["cgroup/throttled_seconds_per_second"])
-        for growth in (self._limit_hits, self._kills, self._throttle_hits):
+        for growth in self._grown.values():
             growth.go_on_with_another()
 
     def _used_seconds(self, processor: dict[str, int]) -> float | None:

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -405,6 +406,42 @@ def test_log_takes_what_append_takes(tracker):
     ]
     assert sorted(said) == [("said", 4), ("samples", 4), ("samples", 5)]
     assert tracker.steps("loss") == [4]
+
+
+def test_what_can_only_be_a_picture_needs_no_name_for_it(tracker):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    picture = pytest.importorskip("PIL.Image").new("RGB", (2, 2))
+    axes = figure.add_subplot()
+    with init(strict=True) as run:
+        run["figures"].append(figure, step=1)
+        run.log({"loss": 0.5, "figures": axes}, step=2)
+        run["figures"].extend([picture, figure], steps=[3, 4])
+
+    [*said] = tracker.of_kind("records")
+    steps = [step for m in said for step in doubles(m["steps"])]
+    assert {(m["kind"], m["path"]) for m in said} == {("image", "figures")}
+    assert steps == [1, 2, 3, 4]
+    assert tracker.steps("loss") == [2]
+    assert all(data.startswith(b"\x89PNG") for data in tracker.stored.values())
+
+
+def test_a_figure_that_is_no_picture_is_refused_and_leaves_its_path(tracker, caplog):
+    figure = pytest.importorskip("plotly.graph_objects").Figure()
+    with init() as run:
+        run["a"].append(figure)
+        run["b"].append(agent.Image(figure))
+        for path in "ab":
+            run[path].upload(figure)
+
+    assert {m["path"] for m in tracker.of_kind("file")} == {"a", "b"}
+    assert [r.getMessage()[-10:] for r in caplog.records] == ["upload it."] * 2
+
+
+def test_a_number_that_could_be_a_picture_is_a_number(tracker):
+    with init() as run:
+        run["x"].append(MagicMock(__float__=lambda _: 2.0), step=1)
+
+    assert tracker.steps("x") == [1]
 
 
 def test_a_copy_that_takes_too_long_does_not_hold_up_the_end(

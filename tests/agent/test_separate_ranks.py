@@ -84,3 +84,13 @@ def test_what_is_held_of_a_run_has_its_rank_once_when_it_travels(tracker):
         pickle.loads(pickle.dumps(run["a"])).append(1.0)
 
     assert paths(tracker) == {"rank-1/a"}
+
+
+def test_a_file_that_is_assigned_lies_where_it_is_uploaded(tracker):
+    with agent.init("r", monitor=False, rank=1, separate_ranks=True) as run:
+        run["a"].upload(b"a")
+        run["b"] = agent.File(b"b")
+        run["c"] = 1
+
+    assert {m["path"] for m in tracker.of_kind("file")} == {"rank-1/a", "rank-1/b"}
+    assert tracker.attributes() == {"c": 1}

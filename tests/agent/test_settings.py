@@ -33,6 +33,19 @@ def test_an_argument_comes_before_the_environment():
     assert (settings.run, settings.project, settings.stage) == ("a", "a", "a")
 
 
+def test_how_often_to_measure_may_be_an_argument():
+    environment = {"SEAMARK_SAMPLE_SECONDS": "9"}
+
+    assert read("r", environment, sample_seconds=5).sample_seconds == 5.0
+    assert read("r", environment).sample_seconds == 9.0
+
+
+@pytest.mark.parametrize("seconds", [0.1, 61, float("nan"), "often", object()])
+def test_an_argument_that_is_no_interval_is_refused(seconds):
+    with pytest.raises(InvalidSetting, match="sample_seconds"):
+        read("r", sample_seconds=seconds)
+
+
 def test_the_environment_comes_before_defaults():
     environment = {"SEAMARK_PROJECT": "e", "SEAMARK_STAGE": "s", "RANK": "3"}
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import threading
 import time
 
@@ -56,6 +57,28 @@ def test_the_loader_says_its_facts(tracker, run):
     assert facts["monitoring/train/facts/batch_size"] == 4
     assert facts["monitoring/train/facts/loader_workers"] == 2
     assert facts["monitoring/train/facts/framework"] == "plain"
+
+
+class WithSampler(list):
+    """What a script asks a loader for, beside its batches."""
+
+    epoch = None
+    dataset = "cats"
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+
+def test_what_is_handed_on_from_has_all_that_it_had(run):
+    batches = WithSampler([1, 2])
+    loader = run.loader(batches)
+
+    loader.set_epoch(3)
+
+    assert (loader.dataset, batches.epoch) == ("cats", 3)
+    assert list(copy.copy(loader)) == [1, 2]
+    with pytest.raises(AttributeError):
+        _ = loader.sampler
 
 
 def test_what_the_loader_does_not_say_is_absent(tracker, run):

@@ -128,7 +128,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     batch, checksums, series, ids = _accepted(spool, batch)
     batch = write_values(spool, batch)
     write_pictures(spool, batch)
-    is_ripe = add_records(spool.run_id, records_of(batch, ids))
+    is_ripe = add_records(spool.run_id, records_of(batch, ids), spool.id)
     now = timezone.now()
     entry = entry_of(batch, series)
     if entry is not None:

@@ -67,8 +67,8 @@ class Attribute(models.Model):
     last_step = models.FloatField(null=True)
     first_time = models.BigIntegerField(null=True)  # microseconds since 1970, UTC
     last_time = models.BigIntegerField(null=True)
-    # Series of numbers only. The spool of the process that writes it; and, once several
-    # did at the same time, all of them: [[rank, stage, host, process], …].
+    # Of series. The spool of the process that writes it; and, once several did at the
+    # same time, all of them: [[rank, stage, host, process], …].
     writer = models.UUIDField(null=True)
     writers = models.JSONField(null=True)
 

@@ -16,6 +16,7 @@ from tracker.records.record import Records, one_after_the_other
 from tracker.records.search import places_of
 from tracker.records.store import Part, Room, read_parts, read_rooms
 from tracker.series.points import Integers
+from tracker.series.writers import Writer
 
 RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
 # Of the values of one answer, but for a single larger one.
@@ -40,6 +41,8 @@ class RecordSeries:
     last_step: float | None
     first_time: int | None
     last_time: int | None
+    # Who logged to it at the same time; nobody where it was one after the other.
+    writers: tuple[Writer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,4 +258,5 @@ def _series(run: Run, row: Attribute) -> RecordSeries:
     return RecordSeries(
         *(row.pk, run, row.path, Kind(row.kind), row.count, row.text),
         *(row.first_step, row.last_step, row.first_time, row.last_time),
+        tuple(Writer(*writer) for writer in row.writers or ()),
     )

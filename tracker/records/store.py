@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
 
+import numpy as np
 from django.utils import timezone
 
 from tracker.models import Attribute, Kind
@@ -20,6 +21,8 @@ from tracker.records import codec
 from tracker.records.nearest import ChunkSteps
 from tracker.records.record import Records, pieces
 from tracker.series.store import undamaged
+from tracker.series.writer_rows import find_changes_of, note_writers
+from tracker.series.writers import Logged
 from tracker.statements import carry_out_many, every_row, key, many, moment
 
 # So many chunks of a series of one level are joined to one of the next.
@@ -92,8 +95,8 @@ class Part:
     records: Records
 
 
-def add_records(run_id: UUID, new: Mapping[int, Records]) -> bool:
-    """Add records to series of a run; return whether so many chunks are to be joined.
+def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID) -> bool:
+    """Add records of a spool to series of a run; return whether to join chunks now.
 
     Only inside the transaction of their batch. The rows of the series are locked in
     order of their paths, as those of values are.
@@ -104,6 +107,12 @@ def add_records(run_id: UUID, new: Mapping[int, Records]) -> bool:
         .order_by("path")
     )
     series = {row.pk: row for row in rows if len(new[row.pk])}
+    # Before the rows know of these records.
+    logged = [
+        Logged(key(spool), np.array([series_id]), new[series_id].times.max().item())
+        for series_id in series
+    ]
+    changes = find_changes_of(series.values(), run_id, logged)
     chunks: list[ChunkRow] = []
     for series_id, row in series.items():
         records = new[series_id]
@@ -121,6 +130,7 @@ def add_records(run_id: UUID, new: Mapping[int, Records]) -> bool:
             for row in series.values()
         ],
     )
+    note_writers(run_id, changes)
     if not series:
         return False
     return bool(every_row(SELECT_RIPE, [many(series)], run_ids={run_id}))

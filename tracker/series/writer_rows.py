@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -40,9 +40,21 @@ def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
         asked = [Kind.FLOAT_SERIES.value, many(ids)]
         spools.update(every_row(SELECT_WRITERS, asked, run_ids=[run_id]))
     new = strangers(spools, logged)
-    if not new:
-        return {}
-    known = _known(run_id, new)
+    return _changed(run_id, logged, _known(run_id, new)) if new else {}
+
+
+def find_changes_of(
+    rows: Iterable[Attribute], run_id: UUID, logged: Sequence[Logged]
+) -> dict[int, Known]:
+    """Likewise, where the rows are at hand, as they were before this was logged."""
+    known = {row.pk: _as_known(row.writer, row.last_time, row.writers) for row in rows}
+    spools = {series_id: found.spool for series_id, found in known.items()}
+    return _changed(run_id, logged, known) if strangers(spools, logged) else {}
+
+
+def _changed(
+    run_id: UUID, logged: Sequence[Logged], known: Mapping[int, Known]
+) -> dict[int, Known]:
     named = {some.spool for some in logged}
     named.update(found.spool for found in known.values() if found.spool is not None)
     return changed(known, logged, _processes(run_id, named))
@@ -68,12 +80,20 @@ def _known(run_id: UUID, series_ids: Collection[int]) -> dict[int, Known]:
         for series_id, spool, last_time, writers in rows.values_list(
             "id", "writer", "last_time", "writers"
         ):
-            found[series_id] = Known(
-                None if spool is None else key(spool),
-                last_time,
-                tuple(Writer(*writer) for writer in writers or ()),
-            )
+            found[series_id] = _as_known(spool, last_time, writers)
     return found
+
+
+def _as_known(
+    spool: UUID | None,
+    last_time: int | None,
+    writers: Sequence[tuple[int, str, str, int]] | None,
+) -> Known:
+    return Known(
+        None if spool is None else key(spool),
+        last_time,
+        tuple(Writer(*writer) for writer in writers or ()),
+    )
 
 
 def _processes(run_id: UUID, spools: Collection[SpoolKey]) -> dict[SpoolKey, Process]:

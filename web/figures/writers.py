@@ -41,14 +41,32 @@ def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
             " same time: a step may have a point of each."
         )
         return said % {"count": len(ranks)}
-    if len(set(first)) > 1:
-        said = gettext(
-            "%(path)s was written by %(writers)s at the same time: a step may have a"
-            " point of each. SEAMARK_SEPARATE_RANKS=yes keeps them apart."
+    said = gettext(
+        "%(path)s was written by %(writers)s at the same time: a step may have a point"
+        " of each."
+    )
+    said = said % {"path": path, "writers": writers_words(first)}
+    return f"{said} {_how_to_part(first)}"
+
+
+def lines_note(ranks: Sequence[int], *, is_measured: bool) -> str:
+    """Say that a text is shared; "" if it is not. Is it one that the agent captures?"""
+    if not ranks:
+        return ""
+    said = gettext(
+        "Written by %(writers)s at the same time: what each of them wrote stands in the"
+        " order in which it arrived."
+    )
+    said = said % {"writers": writers_words(ranks)}
+    if is_measured:
+        how = gettext(
+            "Give each process a stage or a rank of its own to keep them apart."
         )
-    else:
-        said = gettext(
-            "%(path)s was written by %(writers)s at the same time: a step may have a"
-            " point of each. Give each process a path of its own to keep them apart."
-        )
-    return said % {"path": path, "writers": writers_words(first)}
+        return f"{said} {how}"
+    return f"{said} {_how_to_part(ranks)}"
+
+
+def _how_to_part(ranks: Sequence[int]) -> str:
+    if len(set(ranks)) > 1:
+        return gettext("SEAMARK_SEPARATE_RANKS=yes keeps them apart.")
+    return gettext("Give each process a path of its own to keep them apart.")

@@ -30,6 +30,7 @@ from tracker.queries.histograms import read_histograms
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.versions import version_of
+from tracker.queries.writers import read_writers
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import NOTHING_TO_DRAW, evidence_rows
 from web.figures.hardware import (
@@ -49,6 +50,7 @@ from web.figures.rows import (
 )
 from web.figures.stages import stages_figure
 from web.figures.traces import Figure
+from web.figures.writers import shared_note
 from web.session import PageRequest, signed_in
 from web.stage_bars import milliseconds, stage_bars
 from web.views.chart_options import named_path, read_number, read_options
@@ -147,6 +149,9 @@ def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
             high=options.high,
             count=found.count,
         )
+        shared = read_writers([run.id], [path])
+        ranks = {of: [each.rank for each in them] for (_, of), them in shared.items()}
+        figure["notes"] += filter(None, [shared_note(ranks)])
         return sent_figure(request, figure, is_live=is_live)
 
     return fresh_answer(request, version, draw)

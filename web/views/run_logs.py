@@ -16,6 +16,7 @@ from tracker.access import readable_run
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.records import RecordSeries, list_texts, read_page
 from tracker.records.search import plain
+from web.figures.writers import lines_note
 from web.log_places import LABELS, choices, nearest, place_of
 from web.report_blocks import key_of
 from web.session import PageRequest, signed_in
@@ -41,6 +42,8 @@ class Log:
     count: int
     is_errors: bool
     is_chosen: bool
+    # Who wrote it, where several did at the same time.
+    note: str
 
     @property
     def name(self) -> str:
@@ -63,6 +66,7 @@ class Text:
 class Texts:
     path: str
     rows: list[Text]
+    note: str
 
     @property
     def key(self) -> str:
@@ -134,7 +138,14 @@ def _newest(series: RecordSeries) -> tuple[bool, int, bool]:
 
 def _log(series: RecordSeries, chosen: RecordSeries | None) -> Log:
     is_chosen = chosen is not None and chosen.path == series.path
-    return Log(series.path, series.count, is_errors(series.path), is_chosen)
+    return Log(
+        series.path, series.count, is_errors(series.path), is_chosen, _note(series)
+    )
+
+
+def _note(series: RecordSeries) -> str:
+    ranks = [writer.rank for writer in series.writers]
+    return lines_note(ranks, is_measured=series.path.startswith(MONITORING))
 
 
 # Any: a row of the runs table; pages do not import tables.
@@ -164,7 +175,7 @@ def _table(series: RecordSeries) -> Texts:
         page.records.listed(),
         strict=True,
     )
-    return Texts(series.path, [_text(*row) for row in columns])
+    return Texts(series.path, [_text(*row) for row in columns], _note(series))
 
 
 def _text(step: float, time: int, value: bytes) -> Text:

@@ -15,6 +15,7 @@ from agent.commands import main
 from agent.commands.imported import Imported, Importer, settings_of
 from agent.importers.reading import Reading
 from agent.spool_reader import find_spools
+from tests.agent.commands.site import TOKEN, Site
 from tests.agent.importers.traces import kernel, steps_of, write_trace
 
 MOST = 2**26  # bytes
@@ -132,6 +133,22 @@ def test_of_files_that_hold_the_same_one_is_imported(log, tmp_path, messages, ca
     assert f"{str(log)!a} is passed over" in told.err
     assert f"{str(copy)!a} is passed over, as {str(log)!a} holds the same" in told.err
     assert list(values_of(messages()).values()).count("gpu.csv") == 1
+
+
+@pytest.mark.parametrize(("token", "is_told"), [(TOKEN, False), ("ingests", True)])
+def test_that_nobody_says_whether_it_was_imported_before_is_told(
+    token, is_told, log, monkeypatch, capsys
+):
+    site = Site()
+    monkeypatch.setenv("SEAMARK_MODE", "online")
+    monkeypatch.setenv("SEAMARK_URL", site.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", token)
+    monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "0")
+
+    main(["import", "nvidia-smi", str(log), "--project", "p", "--run", "r"])
+
+    site.stop()
+    assert ("could not be asked" in capsys.readouterr().err) is is_told
 
 
 def test_programs_are_told_what_was_not_understood(log, capsys):

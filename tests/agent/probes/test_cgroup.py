@@ -112,6 +112,18 @@ def test_the_tightest_limit_on_the_way_up_counts(make, membership, files):
     )
 
 
+def test_memory_that_ran_out_is_counted_though_nobody_was_killed(make):
+    unified, root = make(IN_V2, V2)
+    first = unified.sample(0.0)
+    events = root / "job/memory.events"
+    events.write_text(events.read_text().replace("oom 0", "oom 2"))
+
+    later = unified.sample(1.0)
+
+    assert (first["cgroup/oom_hits"], later["cgroup/oom_hits"]) == (0, 2)
+    assert later["cgroup/oom_kills"] == 0
+
+
 def test_only_version_2_slows_who_takes_too_much(make):
     unified, root = make(IN_V2, V2)
     first = unified.sample(0.0)

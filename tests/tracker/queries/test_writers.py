@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.builders import SECOND, START, Process, points_message
+from tests.builders import SECOND, START, Process, points_message, records_message
 from tracker.models import Attribute
 from tracker.queries.attributes import list_attributes
 from tracker.queries.writers import read_writers
@@ -74,3 +74,59 @@ def test_a_second_writer_is_noted_once_and_costs_nothing_after(project):
     assert Attribute.objects.get(id=noted.id).writer == noted.writer
     changed = [q for q in queries if "SET" in q["sql"] and '"writers"' in q["sql"]]
     assert changed == []
+
+
+def write_lines(process, lines, path="logs/stdout", *, since=START):
+    times = [since + number * SECOND for number, _ in enumerate(lines)]
+    process.send([records_message(path, lines, times=times)])
+    return process.run
+
+
+def test_ranks_that_write_to_one_text_are_named_at_once(project):
+    first, second = rank(project, 0), rank(project, 1)
+    run = write_lines(first, ["a", "b", "c"])
+    write_lines(first, ["own"], "logs/own")
+
+    assert ranks_of(run, "logs/stdout") == []
+
+    write_lines(second, ["d"], since=START + SECOND)
+
+    assert ranks_of(run, "logs/stdout") == [0, 1]
+    assert ranks_of(run, "logs/own") == []
+    (row,) = list_attributes(run, prefix="logs/stdout")
+    assert [writer.rank for writer in row.writers] == [0, 1]
+
+
+def test_one_that_takes_over_a_text_is_no_second_writer(project):
+    run = write_lines(rank(project, 0), ["a", "b"])
+    later = START + 3_600 * SECOND
+    successor = rank(project, 1, began=later)
+    write_lines(successor, ["c"], since=later)
+    write_lines(successor, ["d"], since=later + SECOND)
+
+    assert ranks_of(run, "logs/stdout") == []
+    row = Attribute.objects.get(run=run, path="logs/stdout")
+    assert row.writer == successor.spool_id
+
+
+def test_a_second_writer_of_a_text_is_noted_once(project):
+    first, second = rank(project, 0), rank(project, 1)
+    write_lines(first, ["a", "b"])
+    write_lines(second, ["a", "b"])
+    with CaptureQueriesContext(connection) as queries:
+        run = write_lines(first, ["c"])
+        write_lines(second, ["d"])
+
+    assert ranks_of(run, "logs/stdout") == [0, 1]
+    changed = [q for q in queries if "SET" in q["sql"] and '"writers"' in q["sql"]]
+    assert changed == []
+
+
+def test_a_batch_that_is_sent_again_makes_nobody_a_writer(project):
+    first = rank(project, 0)
+    run = write_lines(first, ["a"])
+    first.next_number -= 1
+    write_lines(first, ["a"])
+
+    assert ranks_of(run, "logs/stdout") == []
+    assert Attribute.objects.get(run=run, path="logs/stdout").count == 1

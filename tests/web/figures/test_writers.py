@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.figures.writers import MOST_KNOWN, shared_note, writers_words
+from web.figures.writers import MOST_KNOWN, lines_note, shared_note, writers_words
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,11 @@ def test_a_chart_says_how_to_keep_them_apart():
     assert "SEAMARK_SEPARATE_RANKS" in shared_note({"loss": [0, 1]})
     assert "a path of its own" in shared_note({"loss": [0, 0]})
     assert shared_note({"a": [0, 1], "b": [0, 1]}).startswith("2 of these series")
+
+
+def test_a_text_says_how_to_keep_them_apart():
+    assert lines_note([], is_measured=False) == ""
+    assert "SEAMARK_SEPARATE_RANKS" in lines_note([0, 1], is_measured=False)
+    assert "a path of its own" in lines_note([0, 0], is_measured=False)
+    # What the agent captures lies below stage and rank.
+    assert "a stage or a rank" in lines_note([0, 0], is_measured=True)

@@ -3,7 +3,14 @@
 import pytest
 
 import agent
-from tests.builders import START, make_project, make_run, records_message, write
+from tests.builders import (
+    START,
+    Process,
+    make_project,
+    make_run,
+    records_message,
+    write,
+)
 from tests.web.figures.plotly_schema import numbers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -157,3 +164,20 @@ def test_histograms_that_do_not_exist_are_an_empty_chart(client_of, member, run)
     for path in ("nothing", "logs/stdout"):
         figure = client.get(f"/runs/{run.id}/figures/histograms?path={path}").json()
         assert figure["data"] == []
+
+
+@pytest.mark.parametrize("path", ["logs/stdout", "samples/caption"])
+def test_a_text_that_several_processes_write_says_so(page, run, path):
+    for rank in (0, 1):
+        process = Process(run.project, run.name, rank=rank)
+        process.open()
+        process.send([records_message(path, ["a cat", "a dog"])])
+
+    assert "Written by ranks 0 and 1 at the same time" in page("logs")
+    assert "written by ranks 0 and 1 at the same time" in page("attributes")
+
+
+def test_a_text_of_one_process_says_nothing_of_who_wrote_it(page, run):
+    log(run, ["a", "b"])
+
+    assert "Written by" not in page("logs")

@@ -80,11 +80,16 @@ class SeriesSummaryOut(AttributeOut):
 
 
 class RecordSeriesOut(AttributeOut):
-    """The value is the beginning of the last text, and null of histograms."""
+    """The value is the beginning of the last text, and null of histograms.
+
+    `writers` are as those of series of numbers; what each logged stands in the order in
+    which it arrived.
+    """
 
     count: int
     first_step: float | None
     last_step: float | None
+    writers: list[WriterOut]
 
 
 class AttributesOut(Schema):
@@ -150,20 +155,19 @@ def attribute_answer(row: AttributeRow) -> dict[str, object]:
         "value": value(row.value),
         "updated_at": row.updated_at,
     }
-    if row.kind in ("text_series", "histogram_series", "image_series"):
-        return attribute | {
-            "count": row.count,
-            "first_step": row.first_step,
-            "last_step": row.last_step,
-        }
-    if row.kind != "float_series":
+    if not row.kind.endswith("_series"):
         return attribute
-    return attribute | {
+    series = {
         "count": row.count,
-        "minimum": number(row.minimum),
-        "maximum": number(row.maximum),
-        "mean": number(row.mean),
         "first_step": row.first_step,
         "last_step": row.last_step,
         "writers": [writer._asdict() for writer in row.writers],
     }
+    if row.kind != "float_series":
+        return attribute | series
+    numbers = {
+        "minimum": number(row.minimum),
+        "maximum": number(row.maximum),
+        "mean": number(row.mean),
+    }
+    return attribute | series | numbers

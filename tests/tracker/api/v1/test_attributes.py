@@ -3,7 +3,13 @@ import json
 import pytest
 from django.db import OperationalError
 
-from tests.builders import write_series, write_tags, write_values
+from tests.builders import (
+    Process,
+    records_message,
+    write_series,
+    write_tags,
+    write_values,
+)
 from tracker.api.v1 import attributes as endpoint
 from tracker.models import Attribute
 from tracker.queries import attributes as queries
@@ -33,6 +39,18 @@ def test_lists_values_and_series_by_path(get, run):
     assert attributes["params/seed"]["value"] == str(2**60)
     assert attributes["train/loss"]["kind"] == "float_series"
     assert "count" in attributes["train/loss"]
+
+
+def test_who_wrote_a_text_at_the_same_time_is_listed(get, run):
+    for rank in (0, 1):
+        process = Process(run.project, run.name, rank=rank)
+        process.open()
+        process.send([records_message("logs/stdout", ["a", "b"])])
+
+    [attribute] = get("logs/").json()["attributes"]
+
+    assert [writer["rank"] for writer in attribute["writers"]] == [0, 1]
+    assert attribute["count"] == 4
 
 
 def test_a_prefix_is_literal(get, run):
