@@ -46,6 +46,8 @@ _MOST_GPUS = 1_024
 _SHOWN = 60
 # As `nvidia-smi pmon` marks processes that compute.
 _COMPUTES = "C"
+# As it says that there are no processes on a GPU.
+_NONE = "-"
 
 
 @dataclass
@@ -55,7 +57,8 @@ class _Tick:
     number: int = -1
     moment: int | None = None
     mark: str = ""
-    seen: set[int] = field(default_factory=set)
+    # Of each GPU, as pmon has one row for each process on it; dmon's say no process.
+    seen: dict[int, set[str]] = field(default_factory=dict)
     processes: dict[int, _Processes] = field(default_factory=dict)
 
 
@@ -176,15 +179,18 @@ class _Reader:
         """Go to the moment of a row; yield what was said of processes before."""
         tick = self._tick
         mark = f"{row.get('date', '')} {row.get('time', '')}".strip()
-        is_repeated = gpu in tick.seen and "pid" not in row
+        process = row.get("pid", "")
+        others = tick.seen.get(gpu, set())
+        # That there is one, and that there is none, is said at two moments.
+        is_again = process in others or (bool(others) and _NONE in {process, *others})
         is_back = bool(tick.seen) and gpu < max(tick.seen)
-        is_new = mark != tick.mark or is_repeated or is_back or tick.number < 0
+        is_new = mark != tick.mark or is_again or is_back or tick.number < 0
         if is_new:
             yield from self.finished()
             counted = tick.number + 1
             moment = self._moment(row, counted, number)
             self._tick = _Tick(counted, moment, mark)
-        self._tick.seen.add(gpu)
+        self._tick.seen.setdefault(gpu, set()).add(process)
 
     def _moment(self, row: dict[str, str], tick: int, number: int) -> int | None:
         date, time = row.get("date"), row.get("time")
@@ -225,7 +231,7 @@ class _Reader:
 
     def _add_process(self, gpu: int, row: dict[str, str], number: int) -> None:
         found = self._tick.processes.setdefault(gpu, _Processes())
-        if row["pid"] == "-":
+        if row["pid"] == _NONE:
             return
         pid = to_number(row["pid"])
         if pid is None:

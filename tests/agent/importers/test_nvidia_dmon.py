@@ -34,6 +34,10 @@ PMON = (
     " 20260812   10:00:00      1          -     -     -     -    -   -",
     " 20260812   10:00:01      0       4711     C    41     5  101   python",
 )
+PLAIN_PMON = (
+    "# gpu         pid   type     sm    mem    enc    dec    command",
+    "# Idx           #    C/G      %      %      %      %    name",
+)
 
 
 def read(*lines, start=None, **options):
@@ -129,6 +133,35 @@ def test_the_jobs_own_processes_are_told_apart_where_they_are_named():
         "gpu/0/other_memory_bytes": 50.0 * 2**20,
         "gpu/0/other_processes": 1.0,
     }
+
+
+def processes_of(*rows):
+    """Return the seconds after the start and the count of each reading of GPU 0."""
+    readings, noted = read(*PLAIN_PMON, *rows, start=START)
+    assert not noted.causes
+    return [
+        ((reading.moment - START) // 1_000_000, reading.values["gpu/0/processes"])
+        for reading in readings
+    ]
+
+
+def test_pmon_of_one_gpu_without_times_has_a_reading_a_second():
+    row = "    0       4711     C     40      5      -      -    python"
+
+    assert processes_of(row, row, row) == [(0, 1.0), (1, 1.0), (2, 1.0)]
+
+
+def test_pmon_without_times_sees_processes_come_and_go():
+    idle = "    0          -     -      -      -      -      -    -"
+    ours, others = (
+        f"    0       {pid}     C     40      5      -      -    python"
+        for pid in (4711, 4712)
+    )
+
+    found = processes_of(idle, idle, ours, ours, others, ours, others, others, idle)
+
+    assert [count for _, count in found] == [0.0, 0.0, 1.0, 2.0, 2.0, 1.0, 0.0]
+    assert [second for second, _ in found] == list(range(7))
 
 
 @pytest.mark.parametrize(
