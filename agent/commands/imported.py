@@ -178,11 +178,16 @@ class Importer:
 
     @contextmanager
     def importing(self, mark: str, file: Path) -> Iterator[None]:
-        """Store with a file's first reading that it has begun, and then that it is whole."""
+        """Store with a file's first reading that it has begun, and then that it is whole.
+
+        A file that gives nothing is not remembered, so that it can be mended and come
+        again.
+        """
         self._coming = mark, file
         yield
+        has_begun = self._coming is None
         self._coming = None
-        if self._run is not None:
+        if has_begun and self._run is not None:
             self._run[mark] = file.name
 
     def upload(self, path: str, file: Path) -> None:

@@ -134,6 +134,17 @@ def test_of_files_that_hold_the_same_one_is_imported(log, tmp_path, messages, ca
     assert list(values_of(messages()).values()).count("gpu.csv") == 1
 
 
+def test_a_file_that_gives_nothing_is_not_remembered(log, tmp_path, messages):
+    headless = tmp_path / "headless.csv"
+    headless.write_text("2026/08/12 10:00:02.000, 0, 47 %\n")
+
+    assert main(["import", "nvidia-smi", str(log), str(headless), "--zone", "UTC"]) == 0
+
+    stated = values_of(messages())
+    marks = [value for path, value in stated.items() if "/imported/" in path]
+    assert marks == ["gpu.csv"]
+
+
 def test_programs_are_told_what_was_not_understood(log, capsys):
     main(["import", "nvidia-smi", str(log), "--run", "r", "--zone", "UTC", "--json"])
 
