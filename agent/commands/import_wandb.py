@@ -46,6 +46,9 @@ _FILES = (_EVENTS, "wandb-history.jsonl")
 _METADATA = "wandb-metadata.json"
 _LARGEST_METADATA = 10 * 2**20  # bytes
 _LOOKED_AT = 20  # lines
+_LOOKED_AT_CHARACTERS = 1 << 20
+# With histograms of all weights and gradients, a line of history takes megabytes.
+_LONGEST_LINE = 32 << 20  # characters
 # How good it is what is said of one process, where the job may have several.
 _INFERRED = 0.4
 
@@ -65,7 +68,7 @@ def perform(chosen: argparse.Namespace) -> int:
         machine.start = clock.start
         noted = imported.noted.setdefault(str(path), Noted())
         with importer.importing(mark, path), open_log(path) as file:
-            lines = lines_of(file, noted)
+            lines = lines_of(file, noted, _LONGEST_LINE)
             importer.log_readings(_readings(path, lines, noted, machine))
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
@@ -104,8 +107,19 @@ def _readings(
     path: Path, lines: Iterator[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
     """Read events or history: as the file is called, else as its first lines are."""
-    first = list(islice(lines, _LOOKED_AT))
     name = path.name.removesuffix(".gz")
-    is_of_events = are_events(first) if name not in _FILES else name == _EVENTS
+    is_of_events = name == _EVENTS
+    if name not in _FILES:
+        first = list(_beginning(lines))
+        is_of_events, lines = are_events(first), chain(first, lines)
     read = read_events if is_of_events else read_history
-    return read(chain(first, lines), noted, machine)
+    return read(lines, noted, machine)
+
+
+def _beginning(lines: Iterator[str]) -> Iterator[str]:
+    characters = 0
+    for line in islice(lines, _LOOKED_AT):
+        yield line
+        characters += len(line)
+        if characters > _LOOKED_AT_CHARACTERS:
+            return

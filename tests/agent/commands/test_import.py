@@ -258,6 +258,43 @@ def test_wandbs_own_names_say_what_a_file_holds(tmp_path, messages, ending):
     }
 
 
+def history_line(step, **more):
+    row = {**more, "_step": step, "_timestamp": 1_700_000_000 + step}
+    return json.dumps(row) + "\n"
+
+
+def test_history_with_histograms_of_all_weights_is_read(tmp_path, messages, capsys):
+    path = tmp_path / "wandb-history.jsonl"
+    histogram = {"_type": "histogram", "values": [0.123456789] * 120_000}
+    row = {"gradients/a": histogram, "loss": 0.5, "gradients/b": histogram}
+    path.write_text(history_line(1, **row))
+    assert path.stat().st_size > 3_000_000
+
+    assert main(["import", "wandb", str(path), "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["points"], paths_of(messages())) == (1, {"loss"})
+    assert [note["cause"] for note in told["not_understood"]] == [
+        "the value of 'gradients/a' is no number",
+        "the value of 'gradients/b' is no number",
+    ]
+
+
+def test_a_line_of_history_that_is_too_long_is_passed_over_and_named(
+    tmp_path, messages, capsys
+):
+    path = tmp_path / "wandb-history.jsonl"
+    lines = [history_line(step, loss=0.5) for step in range(3)]
+    lines[1] = history_line(1, text="x" * (32 << 20), loss=0.5)
+    path.write_text("".join(lines))
+
+    assert main(["import", "wandb", str(path)]) == 0
+
+    assert "line 2: it is longer than 33,554,432 characters" in capsys.readouterr().err
+    (points,) = of_kind(messages(), "points")
+    assert len(points["steps"]) == 2 * 8
+
+
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
     assert "Export them first" in capsys.readouterr().err
