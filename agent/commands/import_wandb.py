@@ -63,13 +63,15 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     imported, stated = Imported(), Stated()
     importer = Importer(settings, imported, chosen.tag)
-    for path, mark in marks_of(chosen, settings, _found(chosen)).items():
+
+    def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
         machine = _machine(path, stated)
         machine.start = clock.start
-        noted = imported.noted.setdefault(str(path), Noted())
-        with importer.importing(mark, path), open_log(path) as file:
+        with open_log(path) as file:
             lines = lines_of(file, noted, _LONGEST_LINE)
-            importer.log_readings(_readings(path, lines, noted, machine))
+            yield from _readings(path, lines, noted, machine)
+
+    importer.log_files(marks_of(chosen, settings, _found(chosen)), read, stated)
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()

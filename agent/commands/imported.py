@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -20,7 +21,7 @@ from agent.errors import AgentError
 from agent.importers.moments import UnknownZone, to_moment, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import Clock
-from agent.importers.reading import Reading
+from agent.importers.reading import Reading, Stated
 from agent.reading import read_run
 from agent.run import Run
 from agent.settings import Mode, Settings, read_settings
@@ -36,6 +37,8 @@ _DIGITS = 32  # of a digest, which is long enough to tell files apart
 _DELIVERY_SECONDS = 60.0
 # Before the name of a file that is not imported whole; no name has a slash.
 _BEGUN = "begun/"
+# Yields what a file holds; notes what of it is not understood, and states facts.
+Read = Callable[[Path, Noted, Stated], Iterator[Reading]]
 
 
 def add_files(
@@ -170,6 +173,16 @@ class Importer:
                 self._ticks += 1
             self.log(reading.values, float(self._ticks), reading.moment)
 
+    def log_files(self, marks: Mapping[Path, str], read: Read, stated: Stated) -> None:
+        """Log what files hold, in the order of their first readings.
+
+        So the run begins with the earliest, and steps that are counted go on with time.
+        """
+        for path in _in_order_of_time(marks, read):
+            noted = self._imported.noted.setdefault(str(path), Noted())
+            with self.importing(marks[path], path):
+                self.log_readings(read(path, noted, stated))
+
     def state(self, facts: Mapping[str, object]) -> None:
         """Store facts, if there is a run to store them in."""
         if self._run is not None:
@@ -263,6 +276,15 @@ def marks_of(
         if mark in known:
             raise _known(settings.run, path, str(known[mark]))
     return {path: mark for mark, path in files.items()}
+
+
+def _in_order_of_time(files: Collection[Path], read: Read) -> list[Path]:
+    def began_at(path: Path) -> float:
+        first = next(read(path, Noted(), Stated()), None)
+        return math.inf if first is None else first.moment
+
+    # One alone need not be read twice.
+    return sorted(files, key=began_at) if len(files) > 1 else list(files)
 
 
 def _known(run: str, path: Path, value: str) -> Refusal:

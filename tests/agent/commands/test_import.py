@@ -25,6 +25,8 @@ timestamp, index, utilization.gpu [%], memory.used [MiB], name
 2026/08/12 10:0
 """
 TEN = 1_786_528_800_000_000  # that day, 10:00 UTC
+SECOND, HOUR = 1_000_000, 3_600_000_000
+UTILIZATION = "monitoring/main/gpu/0/utilization_percent"
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +62,20 @@ def of_kind(messages, kind):
 
 def paths_of(messages):
     return {path for each in of_kind(messages, "points") for path in each["paths"]}
+
+
+def points_of(messages, path):
+    """Return the step and the time of each point of a series."""
+    return [
+        point
+        for each in of_kind(messages, "points")
+        if path in each["paths"]
+        for point in zip(
+            memoryview(each["steps"]).cast("d"),
+            memoryview(each["times"]).cast("q"),
+            strict=True,
+        )
+    ]
 
 
 def values_of(messages):
@@ -143,6 +159,35 @@ def test_a_file_that_gives_nothing_is_not_remembered(log, tmp_path, messages):
     stated = values_of(messages())
     marks = [value for path, value in stated.items() if "/imported/" in path]
     assert marks == ["gpu.csv"]
+
+
+def test_a_run_begins_with_the_earliest_of_its_files(tmp_path, messages):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "wandb-events.jsonl").write_text(
+        '{"system.gpu.0.gpu": 45, "_timestamp": 1700000010}\n'
+    )
+    (folder / "wandb-history.jsonl").write_text(
+        '{"loss": 0.5, "_step": 1, "_timestamp": 1700000000}\n'
+    )
+
+    assert main(["import", "wandb", str(folder)]) == 0
+
+    (opened,), (closed,) = (of_kind(messages(), kind) for kind in ("open", "close"))
+    assert opened["time"] == 1_700_000_000_000_000
+    assert closed["time"] == 1_700_000_010_000_000
+
+
+def test_steps_go_on_with_time_whatever_the_order_of_files(log, tmp_path, messages):
+    later = tmp_path / "later.csv"
+    later.write_text(SMI.replace("10:0", "11:0"))
+
+    command = ["import", "nvidia-smi", str(later), str(log), "--zone", "UTC"]
+    assert main(command) == 0
+
+    steps, times = zip(*points_of(messages(), UTILIZATION), strict=True)
+    assert steps == (0, 1, 2, 3)
+    assert [time - TEN for time in times] == [0, SECOND, HOUR, HOUR + SECOND]
 
 
 def test_programs_are_told_what_was_not_understood(log, capsys):
