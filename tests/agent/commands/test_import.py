@@ -6,6 +6,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,13 @@ from agent.commands import main
 from agent.commands.imported import Imported, Importer, settings_of
 from agent.importers.reading import Reading
 from agent.spool_reader import find_spools
-from tests.agent.importers.traces import kernel, steps_of, write_trace
+from tests.agent.importers.traces import (
+    START,
+    kernel,
+    step_events,
+    steps_of,
+    write_trace,
+)
 
 MOST = 2**26  # bytes
 SMI = """\
@@ -379,6 +386,42 @@ def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
     assert sorted(each["rank"] for each in opened) == [0, 1]
     assert len({each["run"] for each in opened}) == 1
     assert "monitoring/trace/rank-1/step/seconds" in paths_of(messages())
+
+
+def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, capsys):
+    later, earlier = (tmp_path / name / "w.json" for name in ("a", "b"))
+    for path, start in ((later, START + 1e9), (earlier, START)):
+        path.parent.mkdir()
+        write_trace(path, steps_of(3, start=start))
+
+    assert main(["import", "trace", str(later), str(earlier)]) == 0
+
+    found = messages()
+    (opened,) = of_kind(found, "open")
+    assert opened["time"] < START + 1e6
+    for path in ("step/seconds", "gpu/0/utilization_percent"):
+        steps, times = zip(*points_of(found, f"monitoring/trace/{path}"), strict=True)
+        assert steps == tuple(range(len(steps)))
+        assert [*times] == sorted(times)
+    first, second = (Path(each["path"]) for each in of_kind(found, "file"))
+    assert first == Path("monitoring/trace/traces/w.json")
+    assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
+    told = capsys.readouterr().err
+    assert f"{later}, line 1: its steps go on from those of the trace before" in told
+
+
+def test_steps_that_no_other_trace_has_keep_their_numbers(tmp_path, messages, capsys):
+    events = [event for number in (7, 8) for event in step_events(number)]
+    paths = [
+        write_trace(tmp_path / "1.json", steps_of(3)),
+        write_trace(tmp_path / "2.json", events),
+    ]
+
+    assert main(["import", "trace", *map(str, paths), "--no-upload"]) == 0
+
+    points = points_of(messages(), "monitoring/trace/step/seconds")
+    assert [step for step, _ in points] == [0, 1, 2, 7, 8]
+    assert "its steps go on" not in capsys.readouterr().err
 
 
 def test_times_that_count_from_a_base_are_dates(tmp_path, messages):
