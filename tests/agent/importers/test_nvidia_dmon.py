@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.moments import to_moment, zone_of
+from agent.importers.moments import PUT_BACK, to_moment, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import NO_TIME, Clock
 from agent.importers.nvidia_smi import read_log
@@ -86,6 +86,26 @@ def test_times_without_dates_go_beyond_midnight():
     )
 
     assert [reading.moment - START for reading in readings] == [1_000_000, 2_000_000]
+
+
+@pytest.mark.parametrize("date", ["", "20261025 "])
+def test_clocks_that_are_put_back_are_told_and_followed(berlin, date):
+    noted = Noted()
+    lines = (
+        f"#{'Date ' if date else ''}Time     gpu    sm",
+        *(f"{date}{time}    0    45" for time in ("02:59:59", "02:00:00", "03:00:00")),
+    )
+    clock = Clock(berlin, to_moment("2026-10-25 02:00:00", berlin))
+
+    readings = list(read_log(lines, noted, Stated(), clock=clock))
+
+    first = readings[0].moment
+    assert [reading.moment - first for reading in readings] == [
+        0,
+        1_000_000,
+        3_601_000_000,
+    ]
+    assert noted.sentences() == [f"line 3: {PUT_BACK}"]
 
 
 def test_the_head_comes_again_and_changes_nothing():
