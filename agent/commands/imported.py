@@ -131,6 +131,8 @@ class Importer:
         self._run: Run | None = None
         # Where to remember which file, once it gives something.
         self._coming: tuple[str, Path] | None = None
+        # The last numbers of series that are called as users call them.
+        self.ends: dict[str, float] = {}
         self._waiting = 0
         self._ticks = -1
         self._last_tick: int | None = None
@@ -166,6 +168,7 @@ class Importer:
             if reading.is_users:
                 run = self.run_at(reading.moment)
                 run.log(reading.values, reading.step, reading.moment / MICROSECONDS)
+                self.ends.update(reading.values)
                 self._count(reading.moment, len(reading.values))
                 continue
             if reading.moment != self._last_tick:
@@ -188,6 +191,12 @@ class Importer:
         if self._run is not None:
             for path, value in facts.items():
                 self._run[f"{self.settings.namespace}/facts/{path}"] = value
+
+    def assign(self, values: Mapping[str, object]) -> None:
+        """Store values as scripts do, if there is a run to store them in."""
+        if self._run is not None:
+            for path, value in values.items():
+                self._run[path] = value
 
     @contextmanager
     def importing(self, mark: str, file: Path) -> Iterator[None]:

@@ -347,6 +347,34 @@ def test_a_line_of_history_that_is_too_long_is_passed_over_and_named(
     assert len(points["steps"]) == 2 * 8
 
 
+def test_the_config_and_summary_of_wandb_are_values(tmp_path, messages):
+    (tmp_path / "wandb-history.jsonl").write_text(history_line(1, loss=0.5))
+    (tmp_path / "config.yaml").write_text(
+        "wandb_version: 1\n\nlr:\n  desc: null\n  value: 0.1\n"
+        "model:\n  desc: null\n  value:\n    depth: 12\n"
+    )
+    (tmp_path / "wandb-summary.json").write_text('{"loss": 0.5, "best": 0.4}')
+
+    assert main(["import", "wandb", str(tmp_path), "--run", "r"]) == 0
+
+    assert {
+        path: value
+        for path, value in values_of(messages()).items()
+        if not path.startswith("monitoring/")
+    } == {"params/lr": 0.1, "params/model/depth": 12, "summary/best": 0.4}
+
+
+def test_a_config_that_is_too_large_is_named(tmp_path, capsys):
+    path = tmp_path / "history.jsonl"
+    path.write_text(history_line(1, loss=0.5))
+    config = tmp_path / "config.yaml"
+    config.write_text("_wandb: {}\n" + "#" * 2**20)
+
+    assert main(["import", "wandb", str(path)]) == 0
+
+    assert f"{config}, line 1: it is larger than 1 MiB" in capsys.readouterr().err
+
+
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
     assert "Export them first" in capsys.readouterr().err
