@@ -7,6 +7,8 @@ not understood is passed over and told, with its lines.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from pathlib import Path
 
 from agent.commands.imported import (
     Imported,
@@ -21,7 +23,7 @@ from agent.commands.imported import (
 )
 from agent.importers.noted import Noted
 from agent.importers.nvidia_smi import read_log
-from agent.importers.reading import Stated
+from agent.importers.reading import Reading, Stated
 from agent.importers.text import lines_of, open_log
 
 HELP = "import logs of nvidia-smi"
@@ -63,19 +65,19 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     imported, stated = Imported(), Stated()
     importer = Importer(settings, imported, chosen.tag)
-    for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
-        noted = imported.noted.setdefault(str(path), Noted())
-        with importer.importing(mark, path), open_log(path) as file:
-            importer.log_readings(
-                read_log(
-                    lines_of(file, noted),
-                    noted,
-                    stated,
-                    clock=clock,
-                    columns=columns,
-                    processes=chosen.pid,
-                )
+
+    def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+        with open_log(path) as file:
+            yield from read_log(
+                lines_of(file, noted),
+                noted,
+                stated,
+                clock=clock,
+                columns=columns,
+                processes=chosen.pid,
             )
+
+    importer.log_files(marks_of(chosen, settings, files_of(chosen)), read, stated)
     importer.state(stated.facts)
     importer.finish()
     return report(chosen, settings, imported)

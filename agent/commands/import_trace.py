@@ -8,7 +8,8 @@ in the run as a file, too.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.commands.imported import (
@@ -36,6 +37,10 @@ EXAMPLES = (
 STAGE = "trace"
 # Older moments are counted from when a machine was started.
 _EARLIEST = 946_684_800_000_000  # the year 2000, in microseconds
+_DIGITS_IN_NAME = 8  # of a digest
+
+# When something ended, as its trace counts, its step, and values by path.
+_Row = tuple[float, int, dict[str, float]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,31 +54,106 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _TracedFile:
+    """What is logged of a file; the trace itself takes too much room to keep."""
+
+    path: Path
+    mark: str
+    rank: int
+    found: Account
+    facts: Mapping[str, object]
+    noted: Noted
+    shift: float  # makes the trace's times microseconds since 1970
+
+    @property
+    def first_end(self) -> float:
+        """When the first step or window ended, in microseconds since 1970."""
+        return min(_ends(self.found)) + self.shift
+
+
+class _Rank:
+    """A rank's part of the run; several of its traces have no step in common."""
+
+    def __init__(self, importer: Importer) -> None:
+        self.importer = importer
+        self._next_step = 0
+        self._next_windows: dict[int, int] = {}
+        self._names: set[str] = set()
+
+    def log(self, read: _TracedFile) -> None:
+        """Log steps and windows in order of time."""
+        rows = [*self._steps(read), *self._windows(read.found)]
+        for end, step, values in sorted(rows, key=lambda row: row[0]):
+            self.importer.log(values, float(step), round(end + read.shift))
+        self.importer.state(read.facts)
+
+    def upload(self, read: _TracedFile) -> None:
+        """Store the file itself, under its name unless another has that."""
+        name = read.path.name
+        if name in self._names:
+            digest = read.mark.rpartition("/")[2]
+            name = f"{digest[:_DIGITS_IN_NAME]}-{name}"
+        self._names.add(name)
+        self.importer.upload(f"traces/{name}", read.path)
+
+    def _steps(self, read: _TracedFile) -> Iterator[_Row]:
+        """Yield steps by the profiler's numbers, unless a trace before had them."""
+        steps = read.found.steps
+        lowest = min((step.number for step in steps), default=self._next_step)
+        more = max(0, self._next_step - lowest)
+        if more:
+            read.noted.add("its steps go on from those of the trace before", 1)
+        for step in steps:
+            number = step.number + more
+            values = {f"step/{name}": value for name, value in step.measured.items()}
+            yield step.end, number, values
+            self._next_step = max(self._next_step, number + 1)
+
+    def _windows(self, found: Account) -> Iterator[_Row]:
+        for device, windows in found.windows.items():
+            first = self._next_windows.get(device, 0)
+            for number, window in enumerate(windows, first):
+                values = {
+                    f"gpu/{device}/{name}": value
+                    for name, value in window.measured.items()
+                }
+                yield window.end, number, values
+            self._next_windows[device] = first + len(windows)
+
+
 def perform(chosen: argparse.Namespace) -> int:
     imported = Imported()
     settings = settings_of(chosen, stage=STAGE)
-    importers: dict[int, Importer] = {}
-    for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
-        noted = imported.noted.setdefault(str(path), Noted())
-        trace = read_trace(path, noted)
-        found = account(trace)
-        rank = rank_of(trace.stated)
-        if rank not in importers:
-            of_rank = settings_of(chosen, stage=STAGE, rank=rank)
-            importers[rank] = Importer(of_rank, imported, chosen.tag)
-        importer = importers[rank]
-        if not found.steps:
-            noted.add("it has no steps: call the profiler's step() after each", 1)
-        if not found.steps and not found.windows:
-            continue
-        with importer.importing(mark, path):
-            log_trace(importer, found, _shift(trace, found, path, noted))
-            importer.state(facts_of(trace))
+    marks = marks_of(chosen, settings, files_of(chosen))
+    every = [_read_file(path, mark, imported) for path, mark in marks.items()]
+    ranks: dict[int, _Rank] = {}
+    # The first one says when the run begins.
+    for read in sorted(filter(None, every), key=lambda read: read.first_end):
+        if read.rank not in ranks:
+            of_rank = settings_of(chosen, stage=STAGE, rank=read.rank)
+            ranks[read.rank] = _Rank(Importer(of_rank, imported, chosen.tag))
+        rank = ranks[read.rank]
+        with rank.importer.importing(read.mark, read.path):
+            rank.log(read)
             if not chosen.no_upload:
-                importer.upload(f"traces/{path.name}", path)
-    for importer in importers.values():
-        importer.finish()
+                rank.upload(read)
+    for rank in ranks.values():
+        rank.importer.finish()
     return report(chosen, settings, imported)
+
+
+def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
+    noted = imported.noted.setdefault(str(path), Noted())
+    trace = read_trace(path, noted)
+    found = account(trace)
+    if not found.steps:
+        noted.add("it has no steps: call the profiler's step() after each", 1)
+    if not found.steps and not found.windows:
+        return None
+    shift = _shift(trace, found, path, noted)
+    rank, facts = rank_of(trace.stated), facts_of(trace)
+    return _TracedFile(path, mark, rank, found, facts, noted, shift)
 
 
 def read_trace(path: Path, noted: Noted) -> Trace:
@@ -87,32 +167,16 @@ def read_trace(path: Path, noted: Noted) -> Trace:
     return trace
 
 
-def log_trace(importer: Importer, found: Account, shift: float) -> None:
-    """Log steps and windows in order of time."""
-    for moment, step, values in sorted(_rows(found, shift), key=lambda row: row[0]):
-        importer.log(values, step, moment)
-
-
-def _rows(
-    found: Account, shift: float
-) -> Iterator[tuple[int, float, dict[str, float]]]:
-    for step in found.steps:
-        values = {f"step/{name}": value for name, value in step.measured.items()}
-        yield round(step.end + shift), float(step.number), values
-    for device, windows in found.windows.items():
-        for number, window in enumerate(windows):
-            values = {
-                f"gpu/{device}/{name}": value for name, value in window.measured.items()
-            }
-            yield round(window.end + shift), float(number), values
-
-
 def _shift(trace: Trace, found: Account, path: Path, noted: Noted) -> float:
     """Return what makes the trace's times microseconds since 1970."""
-    ends = [step.end for step in found.steps]
-    ends += [window.end for windows in found.windows.values() for window in windows]
+    ends = _ends(found)
     base = base_microseconds(trace.stated)
     if min(ends) + base >= _EARLIEST:
         return base
     noted.add("its times say no date, so the file's date is taken", 1)
     return path.stat().st_mtime * 1_000_000 - max(ends)
+
+
+def _ends(found: Account) -> list[float]:
+    ends = [step.end for step in found.steps]
+    return ends + [w.end for windows in found.windows.values() for w in windows]

@@ -1,13 +1,14 @@
-"""Imports what W&B stored beside a run: system metrics and what the script logged.
+"""Imports runs of W&B: system metrics, what the script logged, and its parameters.
 
 A file of JSON lines, as wandb-events.jsonl and wandb-history.jsonl are and as W&B's
-API exports them, or the folder that holds them, with wandb-metadata.json.
+API exports them, or the folder that holds them. What stands beside them is read, too:
+wandb-metadata.json, the parameters in config.yaml, and wandb-summary.json.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 
@@ -34,8 +35,9 @@ from agent.importers.wandb import (
     read_metadata,
 )
 from agent.importers.wandb_fields import OF_ONE_PROCESS
+from agent.importers.wandb_values import read_config, read_summary
 
-HELP = "import system metrics and history of W&B"
+HELP = "import system metrics, history and parameters of W&B"
 EXAMPLES = (
     "seamark import wandb wandb/run-20260812_101500-abc123/files --run abc123",
     "seamark import wandb events.jsonl history.jsonl --project digits --stage train",
@@ -44,8 +46,13 @@ EXAMPLES = (
 _EVENTS = "wandb-events.jsonl"
 _FILES = (_EVENTS, "wandb-history.jsonl")
 _METADATA = "wandb-metadata.json"
+_CONFIG, _SUMMARY = "config.yaml", "wandb-summary.json"
 _LARGEST_METADATA = 10 * 2**20  # bytes
+_LARGEST_CONFIG, _LARGEST_SUMMARY = 2**20, 10 * 2**20  # bytes
 _LOOKED_AT = 20  # lines
+_LOOKED_AT_CHARACTERS = 1 << 20
+# With histograms of all weights and gradients, a line of history takes megabytes.
+_LONGEST_LINE = 32 << 20  # characters
 # How good it is what is said of one process, where the job may have several.
 _INFERRED = 0.4
 
@@ -60,13 +67,19 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     imported, stated = Imported(), Stated()
     importer = Importer(settings, imported, chosen.tag)
-    for path, mark in marks_of(chosen, settings, _found(chosen)).items():
+
+    def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
         machine = _machine(path, stated)
         machine.start = clock.start
-        noted = imported.noted.setdefault(str(path), Noted())
-        with importer.importing(mark, path), open_log(path) as file:
-            lines = lines_of(file, noted)
-            importer.log_readings(_readings(path, lines, noted, machine))
+        with open_log(path) as file:
+            lines = lines_of(file, noted, _LONGEST_LINE)
+            yield from _readings(path, lines, noted, machine)
+
+    marks = marks_of(chosen, settings, _found(chosen))
+    importer.log_files(marks, read, stated)
+    # Of several folders, what the first one says counts.
+    for folder in reversed(dict.fromkeys(path.parent for path in marks)):
+        importer.assign(_values(folder, importer.ends, imported))
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()
@@ -100,12 +113,61 @@ def _machine(path: Path, stated: Stated) -> Machine:
         return Machine()
 
 
+def _values(
+    folder: Path, ends: Mapping[str, float], imported: Imported
+) -> dict[str, object]:
+    """Return what a folder of W&B's says once, by path."""
+
+    def said(
+        name: str, largest: int, read: Callable[[str, Noted], dict[str, object]]
+    ) -> dict[str, object]:
+        noted = imported.noted.setdefault(str(folder / name), Noted())
+        text = _text(folder / name, largest, noted)
+        return read(text, noted) if text else {}
+
+    params = said(_CONFIG, _LARGEST_CONFIG, read_config)
+    summary = said(
+        _SUMMARY, _LARGEST_SUMMARY, lambda text, noted: read_summary(text, ends, noted)
+    )
+    return {
+        **{f"params/{name}": value for name, value in params.items()},
+        **{f"summary/{path}": value for path, value in summary.items()},
+    }
+
+
+def _text(path: Path, largest: int, noted: Noted) -> str:
+    """Return what a file holds; nothing of one that is not there or is too large."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+    except OSError:
+        noted.add("it cannot be read", 1)
+        return ""
+    if len(data) > largest:
+        noted.add(f"it is larger than {largest >> 20} MiB", 1)
+        return ""
+    return data.decode("utf-8-sig", "replace")
+
+
 def _readings(
     path: Path, lines: Iterator[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
     """Read events or history: as the file is called, else as its first lines are."""
-    first = list(islice(lines, _LOOKED_AT))
     name = path.name.removesuffix(".gz")
-    is_of_events = are_events(first) if name not in _FILES else name == _EVENTS
+    is_of_events = name == _EVENTS
+    if name not in _FILES:
+        first = list(_beginning(lines))
+        is_of_events, lines = are_events(first), chain(first, lines)
     read = read_events if is_of_events else read_history
-    return read(chain(first, lines), noted, machine)
+    return read(lines, noted, machine)
+
+
+def _beginning(lines: Iterator[str]) -> Iterator[str]:
+    characters = 0
+    for line in islice(lines, _LOOKED_AT):
+        yield line
+        characters += len(line)
+        if characters > _LOOKED_AT_CHARACTERS:
+            return

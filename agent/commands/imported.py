@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -20,7 +21,7 @@ from agent.errors import AgentError
 from agent.importers.moments import UnknownZone, to_moment, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import Clock
-from agent.importers.reading import Reading
+from agent.importers.reading import Reading, Stated
 from agent.reading import read_run
 from agent.run import Run
 from agent.settings import Mode, Settings, read_settings
@@ -36,6 +37,8 @@ _DIGITS = 32  # of a digest, which is long enough to tell files apart
 _DELIVERY_SECONDS = 60.0
 # Before the name of a file that is not imported whole; no name has a slash.
 _BEGUN = "begun/"
+# Yields what a file holds; notes what of it is not understood, and states facts.
+Read = Callable[[Path, Noted, Stated], Iterator[Reading]]
 
 
 def add_files(
@@ -128,6 +131,8 @@ class Importer:
         self._run: Run | None = None
         # Where to remember which file, once it gives something.
         self._coming: tuple[str, Path] | None = None
+        # The last numbers of series that are called as users call them.
+        self.ends: dict[str, float] = {}
         self._waiting = 0
         self._ticks = -1
         self._last_tick: int | None = None
@@ -163,6 +168,7 @@ class Importer:
             if reading.is_users:
                 run = self.run_at(reading.moment)
                 run.log(reading.values, reading.step, reading.moment / MICROSECONDS)
+                self.ends.update(reading.values)
                 self._count(reading.moment, len(reading.values))
                 continue
             if reading.moment != self._last_tick:
@@ -170,19 +176,40 @@ class Importer:
                 self._ticks += 1
             self.log(reading.values, float(self._ticks), reading.moment)
 
+    def log_files(self, marks: Mapping[Path, str], read: Read, stated: Stated) -> None:
+        """Log what files hold, in the order of their first readings.
+
+        So the run begins with the earliest, and steps that are counted go on with time.
+        """
+        for path in _in_order_of_time(marks, read):
+            noted = self._imported.noted.setdefault(str(path), Noted())
+            with self.importing(marks[path], path):
+                self.log_readings(read(path, noted, stated))
+
     def state(self, facts: Mapping[str, object]) -> None:
         """Store facts, if there is a run to store them in."""
         if self._run is not None:
             for path, value in facts.items():
                 self._run[f"{self.settings.namespace}/facts/{path}"] = value
 
+    def assign(self, values: Mapping[str, object]) -> None:
+        """Store values as scripts do, if there is a run to store them in."""
+        if self._run is not None:
+            for path, value in values.items():
+                self._run[path] = value
+
     @contextmanager
     def importing(self, mark: str, file: Path) -> Iterator[None]:
-        """Store with a file's first reading that it has begun, and then that it is whole."""
+        """Store with a file's first reading that it has begun, and then that it is whole.
+
+        A file that gives nothing is not remembered, so that it can be mended and come
+        again.
+        """
         self._coming = mark, file
         yield
+        has_begun = self._coming is None
         self._coming = None
-        if self._run is not None:
+        if has_begun and self._run is not None:
             self._run[mark] = file.name
 
     def upload(self, path: str, file: Path) -> None:
@@ -269,6 +296,15 @@ def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
                 f" are there twice: {error}"
             )
         return {}
+
+
+def _in_order_of_time(files: Collection[Path], read: Read) -> list[Path]:
+    def began_at(path: Path) -> float:
+        first = next(read(path, Noted(), Stated()), None)
+        return math.inf if first is None else first.moment
+
+    # One alone need not be read twice.
+    return sorted(files, key=began_at) if len(files) > 1 else list(files)
 
 
 def _known(run: str, path: Path, value: str) -> Refusal:

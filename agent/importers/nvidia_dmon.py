@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
-from agent.importers.moments import to_moment
+from agent.importers.moments import LogTimes
 from agent.importers.noted import Noted
 from agent.importers.nvidia_fields import MIB
 from agent.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
@@ -40,12 +40,13 @@ COLUMNS: dict[str, tuple[str, float]] = {
 _PASSED_OVER = frozenset(
     {"gpu", "date", "time", "bar1", "ccpm", "command", "type", "pid"}
 )
-_DAY = 86_400_000_000
 _BREAK = re.compile(r"[,\s]+")
 _MOST_GPUS = 1_024
 _SHOWN = 60
 # As `nvidia-smi pmon` marks processes that compute.
 _COMPUTES = "C"
+# As it says that there are no processes on a GPU.
+_NONE = "-"
 
 
 @dataclass
@@ -55,7 +56,8 @@ class _Tick:
     number: int = -1
     moment: int | None = None
     mark: str = ""
-    seen: set[int] = field(default_factory=set)
+    # Of each GPU, as pmon has one row for each process on it; dmon's say no process.
+    seen: dict[int, set[str]] = field(default_factory=dict)
     processes: dict[int, _Processes] = field(default_factory=dict)
 
 
@@ -102,8 +104,8 @@ class _Reader:
         self._names = [name.casefold() for name in columns]
         self._ours = ours
         self._tick = _Tick()
+        self._times = LogTimes(clock.zone, noted)
         self._days = 0
-        self._last_of_day = -1
         self._told: set[str] = set()
 
     def read(self, number: int, line: str) -> Iterator[Reading]:
@@ -176,39 +178,44 @@ class _Reader:
         """Go to the moment of a row; yield what was said of processes before."""
         tick = self._tick
         mark = f"{row.get('date', '')} {row.get('time', '')}".strip()
-        is_repeated = gpu in tick.seen and "pid" not in row
+        process = row.get("pid", "")
+        others = tick.seen.get(gpu, set())
+        # That there is one, and that there is none, is said at two moments.
+        is_again = process in others or (bool(others) and _NONE in {process, *others})
         is_back = bool(tick.seen) and gpu < max(tick.seen)
-        is_new = mark != tick.mark or is_repeated or is_back or tick.number < 0
+        is_new = mark != tick.mark or is_again or is_back or tick.number < 0
         if is_new:
             yield from self.finished()
             counted = tick.number + 1
             moment = self._moment(row, counted, number)
             self._tick = _Tick(counted, moment, mark)
-        self._tick.seen.add(gpu)
+        self._tick.seen.setdefault(gpu, set()).add(process)
 
     def _moment(self, row: dict[str, str], tick: int, number: int) -> int | None:
-        date, time = row.get("date"), row.get("time")
-        if date and time:
-            found = to_moment(f"{date} {time}", self._clock.zone)
+        day, time = row.get("date"), row.get("time")
+        if day and time:
+            found = self._times.read(f"{day} {time}", number)
         elif time and self._clock.start is not None:
-            found = self._of_day(time)
+            found = self._of_day(time, self._clock.start, number)
         else:
             return self._clock.at(tick)
         if found is None:
             self._noted.add("its time is not understood", number)
         return found
 
-    def _of_day(self, time: str) -> int | None:
+    def _of_day(self, time: str, start: int, number: int) -> int | None:
         """Return a time of the day that the log was begun on, or of one after it."""
-        seconds = _seconds(time)
-        start = self._clock.start
-        if seconds is None or start is None:
-            return None
-        if seconds < self._last_of_day:
-            self._days += 1
-        self._last_of_day = seconds
-        midnight = _midnight(start, self._clock)
-        return midnight + self._days * _DAY + seconds * 1_000_000
+        before = self._times.last
+        found = self._times.read(f"{self._day(start)} {time}", number)
+        if found is None or before is None or found >= before:
+            return found
+        self._days += 1
+        return self._times.read(f"{self._day(start)} {time}", number)
+
+    def _day(self, start: int) -> date:
+        """Return which day it is, in the log's zone."""
+        began = datetime.fromtimestamp(start / 1_000_000, timezone.utc)
+        return began.astimezone(self._clock.zone).date() + timedelta(days=self._days)
 
     def _values(self, gpu: int, row: dict[str, str], number: int) -> dict[str, float]:
         values = {}
@@ -225,7 +232,7 @@ class _Reader:
 
     def _add_process(self, gpu: int, row: dict[str, str], number: int) -> None:
         found = self._tick.processes.setdefault(gpu, _Processes())
-        if row["pid"] == "-":
+        if row["pid"] == _NONE:
             return
         pid = to_number(row["pid"])
         if pid is None:
@@ -247,19 +254,3 @@ class _Reader:
 
 def _names(line: str) -> list[str]:
     return [name for name in _BREAK.split(line.lstrip("# ").casefold()) if name]
-
-
-def _seconds(time: str) -> int | None:
-    match = re.fullmatch(r"(\d{1,2}):(\d{2}):(\d{2})", time)
-    if match is None:
-        return None
-    hours, minutes, seconds = (int(part) for part in match.groups())
-    return hours * 3_600 + minutes * 60 + seconds
-
-
-def _midnight(start: int, clock: Clock) -> int:
-    """Return when the day began, in the log's zone, in which something began."""
-    at = datetime.fromtimestamp(start / 1_000_000, timezone.utc).astimezone(clock.zone)
-    return round(
-        at.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1e6
-    )

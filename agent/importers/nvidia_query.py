@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import chain, islice
 
-from agent.importers.moments import to_moment
+from agent.importers.moments import LogTimes
 from agent.importers.noted import Noted
 from agent.importers.nvidia_fields import (
     FIELDS,
@@ -78,11 +78,11 @@ def _moments_without_name(
     lines: Iterable[tuple[int, str]], clock: Clock, columns: Sequence[str]
 ) -> Iterator[int]:
     """Yield the times of lines that name no GPU."""
-    rows = _Rows(Noted(), columns)
+    rows, times = _Rows(Noted(), columns), LogTimes(clock.zone, Noted())
     for number, line in lines:
         row = rows.read(number, line)
         if row is not None and not _is_named(row):
-            moment = to_moment(row.get(TIME, ""), clock.zone)
+            moment = times.read(row.get(TIME, ""), number)
             if moment is not None:
                 yield moment
 
@@ -133,6 +133,7 @@ class _Reader:
         self._stated = stated
         self._clock = clock
         self._pace = pace
+        self._times = LogTimes(clock.zone, noted)
         self._rows = _Rows(noted, columns)
         self._gpus: dict[str, int] = {}
         self._tick = -1
@@ -148,7 +149,7 @@ class _Reader:
     def _reading(self, number: int, row: dict[str, str]) -> Reading | None:
         moment = None
         if TIME in row:
-            moment = to_moment(row[TIME], self._clock.zone)
+            moment = self._times.read(row[TIME], number)
             if moment is None:
                 self._noted.add("its time is not understood", number)
                 return None

@@ -15,8 +15,7 @@ from typing import BinaryIO, cast
 
 from agent.importers.noted import Noted
 
-# A line beyond is no line of a log.
-LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 20  # characters; beyond, it is no line of a log
 _CHUNK_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _MARKS = (
@@ -35,28 +34,38 @@ def open_log(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def lines_of(file: BinaryIO, noted: Noted) -> Iterator[str]:
+def lines_of(
+    file: BinaryIO, noted: Noted, longest: int = LONGEST_LINE
+) -> Iterator[str]:
     """Yield lines without their ends; what cannot be decoded becomes a mark.
 
-    Of a line that is too long the beginning is given. A compressed file that is cut
-    off or damaged ends where it does.
+    One of more than `longest` characters is noted, and empty. A compressed file that
+    is cut off or damaged ends where it does.
     """
     count = 0
     data = _read(file, noted, count)
     decode = codecs.getincrementaldecoder(encoding_of(data))("replace").decode
-    rest = ""
+    begun = ""
     while data:
-        rest += decode(data)
         # Not splitlines: a text in JSON may hold what that takes for an end.
-        *whole, rest = rest.split("\n")
-        count += len(whole)
-        for line in whole:
-            yield line.rstrip("\r\0")
-        rest = rest[:LONGEST_LINE]
+        rest, *others = decode(data).split("\n")
+        # Beyond, nothing is kept of a line, however long it goes on.
+        begun += rest if len(begun) <= longest else ""
+        for text in others:
+            count += 1
+            yield _line(begun, noted, count, longest)
+            begun = text
         data = _read(file, noted, count)
-    rest += decode(b"", True)
-    if rest:
-        yield rest.rstrip("\r\0")
+    begun += decode(b"", True)
+    if begun:
+        yield _line(begun, noted, count + 1, longest)
+
+
+def _line(text: str, noted: Noted, number: int, longest: int) -> str:
+    if len(text) > longest:
+        noted.add(f"it is longer than {longest:,} characters", number)
+        return ""
+    return text.rstrip("\r\0")
 
 
 def encoding_of(data: bytes) -> str:

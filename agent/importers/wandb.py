@@ -33,7 +33,8 @@ _MOST_PATHS = 10_000
 _DIGITS = 18  # fit into 64 bits
 _MOST = 1_000_000  # of any part of a machine
 _SHOWN = 60  # characters
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+# Numbers that JSON does not have, as W&B writes them.
+SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 # Any: JSON of strangers, here and below.
 Row = Mapping[str, Any]
@@ -102,10 +103,10 @@ def read_history(
     paths: set[str] = set()
     for number, row, moment in _rows(lines, noted, machine):
         values: dict[str, float] = {}
-        for path, value in _leaves("", row, 0):
+        for path, value in leaves("", row, 0):
             if path.startswith("_"):
                 continue
-            amount = _SPECIAL.get(value) if isinstance(value, str) else _number(value)
+            amount = SPECIAL.get(value) if isinstance(value, str) else to_float(value)
             if amount is None:
                 noted.add(f"the value of {path[:_SHOWN]!a} is no number", number)
                 continue
@@ -157,7 +158,7 @@ def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> No
         told = device.get(name)
         if isinstance(told, str) and told.isdecimal() and len(told) <= _DIGITS:
             told = int(told)
-        total = _number(told)
+        total = to_float(told)
         if total is not None and 0 < total <= LARGEST:
             machine.gpu_bytes[number] = total
             stated.add(f"gpu/{number}/memory_total_bytes", int(total))
@@ -187,10 +188,10 @@ def _rows(
 
 
 def _moment(row: Row, machine: Machine) -> int | None:
-    stamp = _number(row.get("_timestamp"))
+    stamp = to_float(row.get("_timestamp"))
     if stamp is not None and 0 <= stamp < _LATEST:
         return round(stamp * _MICROSECONDS)
-    runtime = _number(row.get("_runtime"))
+    runtime = to_float(row.get("_runtime"))
     if runtime is None or machine.start is None or not 0 <= runtime < _LATEST:
         return None
     return machine.start + round(runtime * _MICROSECONDS)
@@ -241,16 +242,18 @@ class _Rates:
         return found
 
 
-def _leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
+def leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
+    """Yield what nested objects hold, by path; media, and what lies too deep, whole."""
     is_media = isinstance(value, dict) and "_type" in value
     if not isinstance(value, dict) or is_media or depth == _DEEPEST:
         yield path, value
         return
     for key, member in value.items():
-        yield from _leaves(f"{path}/{key}" if path else str(key), member, depth + 1)
+        yield from leaves(f"{path}/{key}" if path else str(key), member, depth + 1)
 
 
-def _number(value: object) -> float | None:
+def to_float(value: object) -> float | None:
+    """Return a number, or None for what is none or is too large for one."""
     if not isinstance(value, (int, float)):
         return None
     try:
@@ -261,7 +264,7 @@ def _number(value: object) -> float | None:
 
 def _measured(value: object) -> float | None:
     """Return a number, unless it is larger than what can be measured or counted."""
-    number = _number(value)
+    number = to_float(value)
     is_broken = number is not None and LARGEST < abs(number) < math.inf
     return None if is_broken else number
 

@@ -6,6 +6,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,13 @@ from agent.commands.imported import Imported, Importer, settings_of
 from agent.importers.reading import Reading
 from agent.spool_reader import find_spools
 from tests.agent.commands.site import TOKEN, Site
-from tests.agent.importers.traces import kernel, steps_of, write_trace
+from tests.agent.importers.traces import (
+    START,
+    kernel,
+    step_events,
+    steps_of,
+    write_trace,
+)
 
 MOST = 2**26  # bytes
 SMI = """\
@@ -26,6 +33,8 @@ timestamp, index, utilization.gpu [%], memory.used [MiB], name
 2026/08/12 10:0
 """
 TEN = 1_786_528_800_000_000  # that day, 10:00 UTC
+SECOND, HOUR = 1_000_000, 3_600_000_000
+UTILIZATION = "monitoring/main/gpu/0/utilization_percent"
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +70,20 @@ def of_kind(messages, kind):
 
 def paths_of(messages):
     return {path for each in of_kind(messages, "points") for path in each["paths"]}
+
+
+def points_of(messages, path):
+    """Return the step and the time of each point of a series."""
+    return [
+        point
+        for each in of_kind(messages, "points")
+        if path in each["paths"]
+        for point in zip(
+            memoryview(each["steps"]).cast("d"),
+            memoryview(each["times"]).cast("q"),
+            strict=True,
+        )
+    ]
 
 
 def values_of(messages):
@@ -149,6 +172,46 @@ def test_that_nobody_says_whether_it_was_imported_before_is_told(
 
     site.stop()
     assert ("could not be asked" in capsys.readouterr().err) is is_told
+
+
+def test_a_file_that_gives_nothing_is_not_remembered(log, tmp_path, messages):
+    headless = tmp_path / "headless.csv"
+    headless.write_text("2026/08/12 10:00:02.000, 0, 47 %\n")
+
+    assert main(["import", "nvidia-smi", str(log), str(headless), "--zone", "UTC"]) == 0
+
+    stated = values_of(messages())
+    marks = [value for path, value in stated.items() if "/imported/" in path]
+    assert marks == ["gpu.csv"]
+
+
+def test_a_run_begins_with_the_earliest_of_its_files(tmp_path, messages):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "wandb-events.jsonl").write_text(
+        '{"system.gpu.0.gpu": 45, "_timestamp": 1700000010}\n'
+    )
+    (folder / "wandb-history.jsonl").write_text(
+        '{"loss": 0.5, "_step": 1, "_timestamp": 1700000000}\n'
+    )
+
+    assert main(["import", "wandb", str(folder)]) == 0
+
+    (opened,), (closed,) = (of_kind(messages(), kind) for kind in ("open", "close"))
+    assert opened["time"] == 1_700_000_000_000_000
+    assert closed["time"] == 1_700_000_010_000_000
+
+
+def test_steps_go_on_with_time_whatever_the_order_of_files(log, tmp_path, messages):
+    later = tmp_path / "later.csv"
+    later.write_text(SMI.replace("10:0", "11:0"))
+
+    command = ["import", "nvidia-smi", str(later), str(log), "--zone", "UTC"]
+    assert main(command) == 0
+
+    steps, times = zip(*points_of(messages(), UTILIZATION), strict=True)
+    assert steps == (0, 1, 2, 3)
+    assert [time - TEN for time in times] == [0, SECOND, HOUR, HOUR + SECOND]
 
 
 def test_programs_are_told_what_was_not_understood(log, capsys):
@@ -264,6 +327,71 @@ def test_wandbs_own_names_say_what_a_file_holds(tmp_path, messages, ending):
     }
 
 
+def history_line(step, **more):
+    row = {**more, "_step": step, "_timestamp": 1_700_000_000 + step}
+    return json.dumps(row) + "\n"
+
+
+def test_history_with_histograms_of_all_weights_is_read(tmp_path, messages, capsys):
+    path = tmp_path / "wandb-history.jsonl"
+    histogram = {"_type": "histogram", "values": [0.123456789] * 120_000}
+    row = {"gradients/a": histogram, "loss": 0.5, "gradients/b": histogram}
+    path.write_text(history_line(1, **row))
+    assert path.stat().st_size > 3_000_000
+
+    assert main(["import", "wandb", str(path), "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["points"], paths_of(messages())) == (1, {"loss"})
+    assert [note["cause"] for note in told["not_understood"]] == [
+        "the value of 'gradients/a' is no number",
+        "the value of 'gradients/b' is no number",
+    ]
+
+
+def test_a_line_of_history_that_is_too_long_is_passed_over_and_named(
+    tmp_path, messages, capsys
+):
+    path = tmp_path / "wandb-history.jsonl"
+    lines = [history_line(step, loss=0.5) for step in range(3)]
+    lines[1] = history_line(1, text="x" * (32 << 20), loss=0.5)
+    path.write_text("".join(lines))
+
+    assert main(["import", "wandb", str(path)]) == 0
+
+    assert "line 2: it is longer than 33,554,432 characters" in capsys.readouterr().err
+    (points,) = of_kind(messages(), "points")
+    assert len(points["steps"]) == 2 * 8
+
+
+def test_the_config_and_summary_of_wandb_are_values(tmp_path, messages):
+    (tmp_path / "wandb-history.jsonl").write_text(history_line(1, loss=0.5))
+    (tmp_path / "config.yaml").write_text(
+        "wandb_version: 1\n\nlr:\n  desc: null\n  value: 0.1\n"
+        "model:\n  desc: null\n  value:\n    depth: 12\n"
+    )
+    (tmp_path / "wandb-summary.json").write_text('{"loss": 0.5, "best": 0.4}')
+
+    assert main(["import", "wandb", str(tmp_path), "--run", "r"]) == 0
+
+    assert {
+        path: value
+        for path, value in values_of(messages()).items()
+        if not path.startswith("monitoring/")
+    } == {"params/lr": 0.1, "params/model/depth": 12, "summary/best": 0.4}
+
+
+def test_a_config_that_is_too_large_is_named(tmp_path, capsys):
+    path = tmp_path / "history.jsonl"
+    path.write_text(history_line(1, loss=0.5))
+    config = tmp_path / "config.yaml"
+    config.write_text("_wandb: {}\n" + "#" * 2**20)
+
+    assert main(["import", "wandb", str(path)]) == 0
+
+    assert f"{config}, line 1: it is larger than 1 MiB" in capsys.readouterr().err
+
+
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
     assert "Export them first" in capsys.readouterr().err
@@ -303,6 +431,42 @@ def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
     assert sorted(each["rank"] for each in opened) == [0, 1]
     assert len({each["run"] for each in opened}) == 1
     assert "monitoring/trace/rank-1/step/seconds" in paths_of(messages())
+
+
+def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, capsys):
+    later, earlier = (tmp_path / name / "w.json" for name in ("a", "b"))
+    for path, start in ((later, START + 1e9), (earlier, START)):
+        path.parent.mkdir()
+        write_trace(path, steps_of(3, start=start))
+
+    assert main(["import", "trace", str(later), str(earlier)]) == 0
+
+    found = messages()
+    (opened,) = of_kind(found, "open")
+    assert opened["time"] < START + 1e6
+    for path in ("step/seconds", "gpu/0/utilization_percent"):
+        steps, times = zip(*points_of(found, f"monitoring/trace/{path}"), strict=True)
+        assert steps == tuple(range(len(steps)))
+        assert [*times] == sorted(times)
+    first, second = (Path(each["path"]) for each in of_kind(found, "file"))
+    assert first == Path("monitoring/trace/traces/w.json")
+    assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
+    told = capsys.readouterr().err
+    assert f"{later}, line 1: its steps go on from those of the trace before" in told
+
+
+def test_steps_that_no_other_trace_has_keep_their_numbers(tmp_path, messages, capsys):
+    events = [event for number in (7, 8) for event in step_events(number)]
+    paths = [
+        write_trace(tmp_path / "1.json", steps_of(3)),
+        write_trace(tmp_path / "2.json", events),
+    ]
+
+    assert main(["import", "trace", *map(str, paths), "--no-upload"]) == 0
+
+    points = points_of(messages(), "monitoring/trace/step/seconds")
+    assert [step for step, _ in points] == [0, 1, 2, 7, 8]
+    assert "its steps go on" not in capsys.readouterr().err
 
 
 def test_times_that_count_from_a_base_are_dates(tmp_path, messages):

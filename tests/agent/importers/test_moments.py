@@ -6,7 +6,14 @@ from datetime import datetime, timezone
 
 import pytest
 
-from agent.importers.moments import UnknownZone, to_moment, zone_of
+from agent.importers.moments import (
+    PUT_BACK,
+    LogTimes,
+    UnknownZone,
+    to_moment,
+    zone_of,
+)
+from agent.importers.noted import Noted
 
 NOON = round(datetime(2026, 8, 12, 12, tzinfo=timezone.utc).timestamp() * 1_000_000)
 
@@ -64,3 +71,34 @@ def test_what_is_no_time_is_none(text):
 def test_what_is_no_zone_is_refused(zone):
     with pytest.raises(UnknownZone):
         zone_of(zone)
+
+
+def seconds_of(zone, *times):
+    """Return the seconds after the first of a log's times, and what was noted."""
+    noted = Noted()
+    log = LogTimes(zone, noted)
+    moments = [log.read(f"2026-10-25 {time}", line) for line, time in enumerate(times)]
+    return [(moment - moments[0]) / 1e6 for moment in moments], noted.causes
+
+
+def test_the_hour_that_comes_twice_goes_on_with_its_log(berlin):
+    found = seconds_of(
+        berlin, "02:59:59", "02:00:00", "02:00:01", "02:50:00", "03:00:00"
+    )
+
+    assert found == ([0, 1, 2, 3001, 3601], {PUT_BACK: ([1], 1)})
+
+
+def test_a_log_that_pauses_or_goes_back_a_bit_is_still_in_the_first_hour(berlin):
+    found = seconds_of(berlin, "02:10:00", "02:50:00", "02:49:59.9")
+
+    assert found == ([0, 2400, 2399.9], {})
+
+
+def test_the_hour_that_never_comes_goes_on(berlin):
+    log = LogTimes(berlin, Noted())
+    before, after = (
+        log.read(f"2026-03-29 {time}", 1) for time in ("01:59:59", "03:00:00")
+    )
+
+    assert after - before == 1_000_000

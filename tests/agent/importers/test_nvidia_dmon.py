@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.moments import to_moment, zone_of
+from agent.importers.moments import PUT_BACK, to_moment, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import NO_TIME, Clock
 from agent.importers.nvidia_smi import read_log
@@ -33,6 +33,10 @@ PMON = (
     " 20260812   10:00:00      0        900     G     1     0   5    Xorg",
     " 20260812   10:00:00      1          -     -     -     -    -   -",
     " 20260812   10:00:01      0       4711     C    41     5  101   python",
+)
+PLAIN_PMON = (
+    "# gpu         pid   type     sm    mem    enc    dec    command",
+    "# Idx           #    C/G      %      %      %      %    name",
 )
 
 
@@ -84,6 +88,26 @@ def test_times_without_dates_go_beyond_midnight():
     assert [reading.moment - START for reading in readings] == [1_000_000, 2_000_000]
 
 
+@pytest.mark.parametrize("date", ["", "20261025 "])
+def test_clocks_that_are_put_back_are_told_and_followed(berlin, date):
+    noted = Noted()
+    lines = (
+        f"#{'Date ' if date else ''}Time     gpu    sm",
+        *(f"{date}{time}    0    45" for time in ("02:59:59", "02:00:00", "03:00:00")),
+    )
+    clock = Clock(berlin, to_moment("2026-10-25 02:00:00", berlin))
+
+    readings = list(read_log(lines, noted, Stated(), clock=clock))
+
+    first = readings[0].moment
+    assert [reading.moment - first for reading in readings] == [
+        0,
+        1_000_000,
+        3_601_000_000,
+    ]
+    assert noted.sentences() == [f"line 3: {PUT_BACK}"]
+
+
 def test_the_head_comes_again_and_changes_nothing():
     assert len(read(*DATED, *DATED)[0]) == 6
 
@@ -129,6 +153,35 @@ def test_the_jobs_own_processes_are_told_apart_where_they_are_named():
         "gpu/0/other_memory_bytes": 50.0 * 2**20,
         "gpu/0/other_processes": 1.0,
     }
+
+
+def processes_of(*rows):
+    """Return the seconds after the start and the count of each reading of GPU 0."""
+    readings, noted = read(*PLAIN_PMON, *rows, start=START)
+    assert not noted.causes
+    return [
+        ((reading.moment - START) // 1_000_000, reading.values["gpu/0/processes"])
+        for reading in readings
+    ]
+
+
+def test_pmon_of_one_gpu_without_times_has_a_reading_a_second():
+    row = "    0       4711     C     40      5      -      -    python"
+
+    assert processes_of(row, row, row) == [(0, 1.0), (1, 1.0), (2, 1.0)]
+
+
+def test_pmon_without_times_sees_processes_come_and_go():
+    idle = "    0          -     -      -      -      -      -    -"
+    ours, others = (
+        f"    0       {pid}     C     40      5      -      -    python"
+        for pid in (4711, 4712)
+    )
+
+    found = processes_of(idle, idle, ours, ours, others, ours, others, others, idle)
+
+    assert [count for _, count in found] == [0.0, 0.0, 1.0, 2.0, 2.0, 1.0, 0.0]
+    assert [second for second, _ in found] == list(range(7))
 
 
 @pytest.mark.parametrize(

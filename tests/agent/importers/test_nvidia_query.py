@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.moments import zone_of
+from agent.importers.moments import PUT_BACK, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import (
     BY_PLACE,
@@ -46,6 +46,16 @@ def test_units_become_ours_and_gpus_have_paths_of_their_own():
     }
     assert readings[2].moment - readings[0].moment == 1_000_000
     assert not noted.causes
+
+
+def test_clocks_that_are_put_back_are_told_and_followed(berlin):
+    rows = (
+        f"2026/10/25 {time}, 0, 45 %, 0 MiB, 70 W" for time in ("02:59:59", "02:00:00")
+    )
+    readings, noted, _ = read(HEAD, *rows, clock=Clock(berlin))
+
+    assert readings[1].moment - readings[0].moment == 1_000_000
+    assert noted.sentences() == [f"line 3: {PUT_BACK}"]
 
 
 def test_without_units_the_head_says_them():

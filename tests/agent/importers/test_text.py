@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import tracemalloc
 
 import pytest
 
@@ -44,13 +45,25 @@ def test_what_cannot_be_decoded_is_marked():
     assert read(b"a\xffb\n\x80") == ["a\ufffdb", "\ufffd"]
 
 
-def test_a_line_without_an_end_is_cut(monkeypatch):
-    monkeypatch.setattr(module, "LONGEST_LINE", 100)
+def test_a_line_that_is_too_long_is_noted_and_its_number_kept(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK_BYTES", 50)
+    noted = Noted()
+    data = b"a\n" + b"x" * 101 + b"\n" + b"y" * 100 + b"\n" + b"z" * 10_000
 
-    (line,) = read(b"x" * 10_000)
+    found = list(lines_of(io.BytesIO(data), noted, longest=100))
 
-    assert len(line) <= 150
+    assert found == ["a", "", "y" * 100, ""]
+    assert noted.sentences() == ["lines 2, 4: it is longer than 100 characters"]
+
+
+def test_a_line_without_an_end_takes_no_memory():
+    data = io.BytesIO(b"x" * (50 << 20))
+    tracemalloc.start()
+    try:
+        assert list(lines_of(data, Noted())) == [""]
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_compressed_logs_are_read_as_far_as_they_go(tmp_path):

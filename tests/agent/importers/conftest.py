@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from agent.importers.moments import UnknownZone, zone_of
+
+
+@pytest.fixture
+def berlin():
+    """A zone whose clocks are put back on 25 October 2026, from 3:00 to 2:00."""
+    try:
+        return zone_of("Europe/Berlin")
+    except UnknownZone:
+        pytest.skip("this machine has no zones")
