@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -49,7 +49,9 @@ class Steps:
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
         self._has_failed = False
-        self._is_paused = False
+        # One for each trial that goes on: some overlap. A lock would keep a signal handler
+        # or a forked child waiting; what lists do is whole without.
+        self._pauses: list[None] = []
         # Where the loop's data come from, as far as its loader says.
         self.data_folder: Path | None = None
 
@@ -61,7 +63,7 @@ class Steps:
     @property
     def is_paused(self) -> bool:
         """Whether nothing of what steps and phases take is logged just now."""
-        return self._is_paused
+        return bool(self._pauses)
 
     def begin(self, framework: str | None = None) -> bool:
         """Start timing a loop; False within another one, whose step it is part of.
@@ -75,7 +77,7 @@ class Steps:
             self._loop_thread,
             self._loop_framework,
         )
-        if self._is_paused or (self.is_looping and not is_again):
+        if self._pauses or (self.is_looping and not is_again):
             return False
         self._loop_thread, self._loop_framework = loop
         self._phases.clear()
@@ -117,14 +119,14 @@ class Steps:
             self._look_at_framework()
         self._steps += 1
 
-    @contextmanager
+    @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Log nothing of what steps and phases take meanwhile."""
-        was_paused, self._is_paused = self._is_paused, True
+        self._pauses.append(None)
         try:
             yield
         finally:
-            self._is_paused = was_paused
+            self._pauses.pop()
 
     def state_facts(self, facts: Mapping[str, object]) -> None:
         """Log what is known about the loop before it starts."""
@@ -154,7 +156,7 @@ class Steps:
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
-        if self._is_paused:
+        if self._pauses:
             return
         if self._device is not None and self._loop_thread == threading.get_ident():
             try:
@@ -170,7 +172,7 @@ class Steps:
             self._torch is not None and self._is_asking_phases
         ):
             self._close_for_framework(phase)
-        if self._is_paused:
+        if self._pauses:
             return
         name = phase.name
         if self._loop_thread == threading.get_ident():

@@ -108,6 +108,16 @@ def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
     assert len(tracker.values("monitoring/train/step/seconds")) == 2
 
 
+def test_trials_that_overlap_may_end_in_any_order(run):
+    first, second = run.steps.paused(), run.steps.paused()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not run.steps.begin()
+    second.__exit__(None, None, None)
+    assert run.steps.begin()
+
+
 def called_by(module, call):
     """Call it from the code of a module of that name."""
     namespace = {"__name__": module}
