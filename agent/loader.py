@@ -43,7 +43,10 @@ class Loader(Generic[Batch]):
 
     def __iter__(self) -> Iterator[Batch]:
         if not self._steps.begin():
-            yield from self._batches
+            # Delegating to it would close what the script may go on with.
+            for batch in self._batches:
+                yield batch
+                del batch
             return
         try:
             self._steps.state_facts(self._facts())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 
@@ -106,6 +107,29 @@ def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
     run.finish()
 
     assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def in_thread(call):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(call()))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def test_a_loop_that_is_not_timed_leaves_the_scripts_iterator_open(run):
+    def endless():
+        yield from itertools.count()
+
+    batches = endless()
+    for _ in run.loader([0]):
+        assert next(iter(run.loader(batches))) == 0
+        assert in_thread(lambda: next(iter(run.loader(batches)))) == 1
+    with run.steps.paused():
+        for _ in run.loader(batches):
+            break
+
+    assert next(batches) == 3
 
 
 def test_trials_that_overlap_may_end_in_any_order(run):
