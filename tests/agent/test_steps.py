@@ -142,6 +142,29 @@ def test_trials_that_overlap_may_end_in_any_order(run):
     assert run.steps.begin()
 
 
+class Unwilling:
+    """A loader that says nothing of itself before it is set up."""
+
+    @property
+    def batch_size(self):
+        raise RuntimeError("not set up")
+
+    num_workers = batch_sampler = pin_memory = batch_size
+
+    def __iter__(self):
+        return iter([[0.0] * 4])
+
+
+@pytest.mark.parametrize("given", [{}, {"batch_size": 4, "workers": 2}])
+def test_a_loader_that_raises_when_it_is_asked_is_only_not_known(tracker, run, given):
+    assert list(run.loader(Unwilling(), **given)) == [[0.0] * 4]
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts.get("monitoring/train/facts/batch_size") == given.get("batch_size")
+    assert facts.get("monitoring/train/facts/loader_workers") == given.get("workers")
+
+
 def called_by(module, call):
     """Call it from the code of a module of that name."""
     namespace = {"__name__": module}
