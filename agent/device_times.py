@@ -16,10 +16,7 @@ _MILLISECONDS = 1000.0
 
 
 class Event(Protocol):
-    """As PyTorch's events are."""
-
-    def record(self) -> object:
-        """Put the event behind all work that was given to the device so far."""
+    """As PyTorch's events are, once they are recorded."""
 
     def query(self) -> bool:
         """Return whether the device has passed it."""
@@ -48,19 +45,21 @@ class _Step(NamedTuple):
 class DeviceTimes:
     """Collects the spans of steps, and hands out their times once they are known."""
 
-    def __init__(self, new_event: Callable[[], Event | None]) -> None:
-        # None where nothing may be recorded just now.
-        self._new_event = new_event
+    def __init__(self, mark: Callable[[], Event | None]) -> None:
+        """`mark` puts an event behind all work that the device was given so far.
+
+        It returns None where nothing may be recorded just now.
+        """
+        self._mark = mark
         self._open: list[Span] = []
         self._spans: list[Span] = []
         self._waiting: deque[_Step] = deque(maxlen=MOST_STEPS_WAITING)
 
     def open(self, name: str) -> Span | None:
         """A phase begins."""
-        began = self._new_event()
+        began = self._mark()
         if began is None:
             return None
-        began.record()
         span = Span(name, began)
         around = self._open[-1].parts if self._open else self._spans
         around.append(span)
@@ -71,10 +70,7 @@ class DeviceTimes:
         """A phase ends."""
         if span in self._open:
             self._open.remove(span)
-        ended = self._new_event()
-        if ended is not None:
-            ended.record()
-            span.ended = ended
+        span.ended = self._mark()
 
     def end_step(self, number: int, moment: int) -> None:
         """The step is over; what the device makes of it is still to come."""

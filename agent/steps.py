@@ -233,9 +233,10 @@ class Steps:
         if self._torch is None:
             return
         self.state_facts(self._torch.facts())
-        if self._device is None:
-            self._device = self._torch.device_times()
-        else:
+        # Each loop may compute on another device, or on none; of earlier loops some
+        # steps may not be told yet.
+        self._device = self._torch.device_times() or self._device
+        if self._device is not None:
             self._device.forget_step()
 
     def _look_at_framework(self) -> None:

@@ -10,6 +10,12 @@ import gc
 import sys
 from typing import Any
 
+from agent.frameworks.torch_devices import (
+    find_computing,
+    holding_memory,
+    holding_tensors,
+)
+
 # What frameworks raise has no common class; their words have these in common.
 _WORDS = ("out of memory", "resource_exhausted", "can't allocate", "cannot allocate")
 
@@ -22,7 +28,8 @@ def wait_for_device(result: object) -> None:
         block()
     cuda = _cuda()
     if cuda is not None:
-        cuda.synchronize()
+        for device in holding_memory(cuda):
+            cuda.synchronize(device)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -45,19 +52,27 @@ def forget_peak() -> None:
     """Begin to look for the most memory anew."""
     cuda = _cuda()
     if cuda is not None:
-        cuda.reset_peak_memory_stats()
+        for device in holding_memory(cuda):
+            cuda.reset_peak_memory_stats(device)
 
 
 def peak_bytes() -> int | None:
     """Return the most that tensors held since; None where no allocator says so."""
     cuda = _cuda()
-    return None if cuda is None else int(cuda.max_memory_allocated())
+    device = None if cuda is None else _computing(cuda)
+    return None if device is None else int(cuda.max_memory_allocated(device))
 
 
 def capacity_bytes() -> int | None:
     """Return the memory of the device that computes."""
     cuda = _cuda()
-    return None if cuda is None else int(cuda.mem_get_info()[1])
+    device = None if cuda is None else _computing(cuda)
+    return None if device is None else int(cuda.mem_get_info(device)[1])
+
+
+def _computing(cuda: Any) -> int | None:
+    # Steps may leave no tensors behind.
+    return find_computing(cuda, holding_tensors(cuda) or holding_memory(cuda))
 
 
 def _cuda() -> Any:
