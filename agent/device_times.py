@@ -12,6 +12,9 @@ from typing import NamedTuple, Protocol
 
 # A device that is further behind than that is told no more about: unknown, not 0.
 MOST_STEPS_WAITING = 64
+# Of a step with more phases nothing is told either: each takes two events, and some
+# steps never end.
+MOST_SPANS = 2_000
 _MILLISECONDS = 1000.0
 
 
@@ -40,6 +43,8 @@ class _Step(NamedTuple):
     number: int
     moment: int  # microseconds since 1970
     spans: list[Span]
+    # Ends of spans that the device has not been seen to have passed.
+    ended: list[Event]
 
 
 class DeviceTimes:
@@ -53,10 +58,16 @@ class DeviceTimes:
         self._mark = mark
         self._open: list[Span] = []
         self._spans: list[Span] = []
+        self._ended: list[Event] = []
+        self._count = 0
         self._waiting: deque[_Step] = deque(maxlen=MOST_STEPS_WAITING)
 
     def open(self, name: str) -> Span | None:
         """A phase begins."""
+        self._count += 1
+        if self._count > MOST_SPANS:
+            self._open, self._spans, self._ended = [], [], []
+            return None
         began = self._mark()
         if began is None:
             return None
@@ -68,25 +79,29 @@ class DeviceTimes:
 
     def close(self, span: Span) -> None:
         """A phase ends."""
-        if span in self._open:
-            self._open.remove(span)
+        # Of a step that is over, or is not told about, it is too late.
+        if span not in self._open:
+            return
+        self._open.remove(span)
         span.ended = self._mark()
+        if span.ended is not None:
+            self._ended.append(span.ended)
 
     def end_step(self, number: int, moment: int) -> None:
         """The step is over; what the device makes of it is still to come."""
         # A phase that is open across steps belongs to none.
         if self._spans and not self._open:
-            self._waiting.append(_Step(number, moment, self._spans))
+            self._waiting.append(_Step(number, moment, self._spans, self._ended))
         self.forget_step()
 
     def forget_step(self) -> None:
         """What was collected belongs to a step that never ended."""
-        self._spans = []
-        self._open = []
+        self._open, self._spans, self._ended = [], [], []
+        self._count = 0
 
     def take(self) -> Iterator[tuple[int, int, dict[str, float]]]:
         """Yield number, moment and seconds per phase of steps that have passed."""
-        while self._waiting and all(map(_is_passed, self._waiting[0].spans)):
+        while self._waiting and _are_passed(self._waiting[0].ended):
             step = self._waiting.popleft()
             seconds: dict[str, float] = {}
             for span in step.spans:
@@ -95,10 +110,13 @@ class DeviceTimes:
                 yield step.number, step.moment, seconds
 
 
-def _is_passed(span: Span) -> bool:
-    return (span.ended is None or span.ended.query()) and all(
-        map(_is_passed, span.parts)
-    )
+def _are_passed(events: list[Event]) -> bool:
+    """Whether the device has passed all; those that it has are asked no more."""
+    # The newest first: before it is passed, the others need not be asked. Afterwards they
+    # must be, as they may be of other streams.
+    while events and events[-1].query():
+        events.pop()
+    return not events
 
 
 def _add(span: Span, seconds: dict[str, float]) -> float:

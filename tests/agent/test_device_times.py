@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import agent
-from agent.device_times import MOST_STEPS_WAITING, DeviceTimes
+from agent.device_times import MOST_SPANS, MOST_STEPS_WAITING, DeviceTimes
 
 
 class Device:
@@ -90,6 +90,60 @@ def test_a_device_that_is_far_behind_costs_little_memory(times, device):
 
     steps = [step for step, _, _ in times.take()]
     assert steps == list(range(10, MOST_STEPS_WAITING + 10))
+
+
+def test_a_step_that_goes_on_for_ever_costs_little_memory(times, device):
+    for _ in range(100_000):
+        spend(times, device, "forward", 1)
+        assert len(times._spans) <= MOST_SPANS
+    times.end_step(0, 0)
+    spend(times, device, "forward", 20)
+    times.end_step(1, 0)
+
+    assert device.recorded == 2 * MOST_SPANS + 2
+    device.passed = device.recorded
+    # Of the first nothing is told, rather than a part.
+    assert list(times.take()) == [(1, 0, {"forward": 0.02})]
+
+
+def test_a_step_of_many_phases_asks_the_device_little(times, device):
+    for _ in range(1_000):
+        spend(times, device, "forward", 1)
+    times.end_step(0, 0)
+
+    device.passed = device.recorded - 1
+    for _ in range(10):
+        assert list(times.take()) == []
+    assert device.queried == 10
+
+    device.passed = device.recorded
+    assert len(list(times.take())) == 1
+    assert device.queried == 10 + 1_000
+
+
+def test_what_is_on_a_stream_that_is_behind_is_waited_for(times, device):
+    for _ in range(3):
+        spend(times, device, "forward", 10)
+    times.end_step(0, 0)
+    device.passed = device.recorded
+    device.late.add(2)
+    assert list(times.take()) == []
+
+    device.late.clear()
+    [(_, _, seconds)] = times.take()
+    assert seconds == pytest.approx({"forward": 0.03})
+
+
+def test_a_phase_that_ends_after_its_step_costs_no_event(times, device):
+    span = times.open("forward")
+    times.end_step(0, 0)
+    times.close(span)
+    assert device.recorded == 1
+
+    spend(times, device, "backward", 10)
+    times.end_step(1, 0)
+    device.passed = device.recorded
+    assert list(times.take()) == [(1, 0, {"backward": 0.01})]
 
 
 def test_where_nothing_may_be_recorded_nothing_is(device):
