@@ -21,15 +21,32 @@ _WORDS = ("out of memory", "resource_exhausted", "can't allocate", "cannot alloc
 
 
 def wait_for_device(result: object) -> None:
-    """Return when the device has done what it was given."""
-    # JAX's arrays wait for themselves.
-    block = getattr(result, "block_until_ready", None)
+    """Return when the devices have done what they were given.
+
+    Of JAX that is what the result holds, at any depth: its devices cannot be asked.
+    """
+    block = getattr(sys.modules.get("jax"), "block_until_ready", None)
     if callable(block):
-        block()
-    cuda = _cuda()
-    if cuda is not None:
-        for device in holding_memory(cuda):
-            cuda.synchronize(device)
+        block(result)
+    for backend in _backends():
+        for device in holding_memory(backend):
+            backend.synchronize(device)
+    mps = _mps()
+    if mps is not None:
+        mps.synchronize()
+
+
+def may_be_unfinished(result: object) -> bool:
+    """Whether JAX may still compute: it was loaded, and the result holds nothing of it."""
+    trees = getattr(sys.modules.get("jax"), "tree_util", None)
+    flatten = getattr(trees, "tree_leaves", None)
+    if not callable(flatten) or _backends() or _mps() is not None:
+        return False
+    # Numbers, and arrays of others, are there once they are returned.
+    return not any(
+        isinstance(leaf, (int, float)) or hasattr(leaf, "shape")
+        for leaf in flatten(result)
+    )
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -77,8 +94,26 @@ def _computing(cuda: Any) -> int | None:
 
 def _cuda() -> Any:
     """Return PyTorch's module of CUDA where the script uses it already."""
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    if cuda is None or not cuda.is_initialized():
-        return None
-    return cuda
+    return _backend("cuda")
+
+
+def _backends() -> list[Any]:
+    """Return PyTorch's modules of the kinds of GPUs that the script uses already."""
+    found = map(_backend, ("cuda", "xpu"))
+    return [backend for backend in found if backend is not None]
+
+
+def _backend(name: str) -> Any:
+    backend = getattr(sys.modules.get("torch"), name, None)
+    is_initialized = getattr(backend, "is_initialized", None)
+    return backend if callable(is_initialized) and is_initialized() else None
+
+
+def _mps() -> Any:
+    """Return PyTorch's module of Apple's GPU where the script has tensors on it."""
+    torch: Any = sys.modules.get("torch")
+    with contextlib.suppress(Exception):
+        # Nothing says whether it was initialized.
+        if torch.backends.mps.is_available() and torch.mps.current_allocated_memory():
+            return torch.mps
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -116,3 +117,32 @@ def test_the_memory_of_a_trial_is_unknown_where_nobody_knows_its_gpu(use):
 
     assert device.peak_bytes() is None
     assert device.capacity_bytes() is None
+
+
+def test_trials_wait_for_gpus_of_other_makers(use):
+    class Mps:
+        waited = 0
+
+        def current_allocated_memory(self):
+            return 70
+
+        def synchronize(self):
+            self.waited += 1
+
+    class Absent(CudaDouble):
+        def is_initialized(self):
+            return False
+
+    xpu, mps = CudaDouble({0: 70}), Mps()
+    cuda = use(
+        Absent({0: 70}),
+        xpu=xpu,
+        mps=mps,
+        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False)),
+    )
+    device.wait_for_device(None)
+    assert (xpu.synchronized, mps.waited, cuda.synchronized) == ([0], 0, [])
+
+    sys.modules["torch"].backends.mps.is_available = lambda: True
+    device.wait_for_device(None)
+    assert (xpu.synchronized, mps.waited) == ([0, 0], 1)
