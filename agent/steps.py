@@ -257,10 +257,12 @@ class Steps:
         try:
             if phase.span is not None and self._device is not None:
                 self._device.close(phase.span)
-            if self._torch is not None and self._is_asking_phases:
-                self.state_facts(self._torch.autocast_facts())
         except Exception:  # noqa: BLE001 - foreign code
             self._give_up()
+        if self._torch is not None and self._is_asking_phases:
+            # A fact that cannot be read is no reason to ask for no times.
+            with contextlib.suppress(Exception):
+                self.state_facts(self._torch.autocast_facts())
 
     def _put_device_times(self) -> None:
         """Log the steps that the device is done with; the others wait."""

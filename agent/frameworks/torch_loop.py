@@ -31,15 +31,15 @@ class TorchLoop:
             # Some cannot be read on every build, or beside others that were set.
             with contextlib.suppress(Exception):
                 facts[f"torch/{name}"] = read()
-        facts.update(_distributed_facts())
+        with contextlib.suppress(Exception):
+            facts.update(_distributed_facts())
         return {name: value for name, value in facts.items() if value is not None}
 
     def autocast_facts(self) -> dict[str, object]:
         """Return autocast's type while it is on; outside of it nothing is known."""
         device = "cuda" if torch.cuda.is_initialized() else "cpu"
-        if not torch.is_autocast_enabled(device):
-            return {}
-        return {"torch/autocast": type_name(torch.get_autocast_dtype(device))}
+        dtype = _autocast_type(device)
+        return {} if dtype is None else {"torch/autocast": type_name(dtype)}
 
     def device_times(self) -> DeviceTimes | None:
         """Return what times phases on the GPU of the loop that begins.
@@ -65,6 +65,23 @@ class TorchLoop:
 def type_name(dtype: Any) -> str:
     """Return `bfloat16` of `torch.bfloat16`."""
     return str(dtype).removeprefix("torch.")
+
+
+def _autocast_type(device: str) -> Any:
+    """Return autocast's type; None while it is off."""
+    try:
+        is_enabled = torch.is_autocast_enabled(device)
+    except TypeError:
+        return _older_autocast_type(device)
+    return torch.get_autocast_dtype(device) if is_enabled else None
+
+
+def _older_autocast_type(device: str) -> Any:
+    """As before PyTorch 2.4, where each kind of device has calls of its own."""
+    if device == "cuda":
+        return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+    is_enabled = torch.is_autocast_cpu_enabled()
+    return torch.get_autocast_cpu_dtype() if is_enabled else None
 
 
 def _distributed_facts() -> dict[str, object]:

@@ -218,6 +218,20 @@ def test_a_device_that_fails_is_asked_no_more_and_training_goes_on(tracker, devi
     assert len(tracker.values("monitoring/train/step/phase/forward_seconds")) == 3
 
 
+def test_a_fact_that_cannot_be_read_takes_no_times_along(tracker, device):
+    class Unreadable(Framework):
+        def autocast_facts(self):
+            raise TypeError("is_autocast_enabled() takes no arguments (1 given)")
+
+    run = agent.init("r", stage="train", monitor=False)
+    run.steps._torch = Unreadable(device)
+    train(run, device, 4)
+    run.finish()
+
+    told = tracker.steps("monitoring/train/step/device/forward_seconds")
+    assert told[:3] == [0, 1, 2]
+
+
 def test_a_forked_child_leaves_the_device_alone(tracker, device):
     run = agent.init("r", stage="train", monitor=False)
     run.steps._torch = Framework(device)

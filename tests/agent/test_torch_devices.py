@@ -94,6 +94,30 @@ def test_an_allocator_without_books_is_believed_to_serve_the_current_gpu(run, us
     assert set(cuda.recorded) == {1}
 
 
+def test_autocast_is_known_from_an_older_pytorch(tracker, run, use):
+    cuda = use(
+        CudaDouble({0: 70}),
+        # Without arguments, as before PyTorch 2.4.
+        is_autocast_enabled=lambda: True,
+        get_autocast_gpu_dtype=lambda: "torch.float16",
+    )
+    train(run, cuda)
+    run.finish()
+
+    assert tracker.attributes()["monitoring/train/facts/torch/autocast"] == "float16"
+
+
+def test_memory_that_an_older_pytorch_refuses_is_examined(tracker, use):
+    refusal = type("OutOfMemoryError", (RuntimeError,), {})
+    cuda = use(CudaDouble({0: 0, 1: 70}))
+    cuda.OutOfMemoryError = refusal
+
+    from agent.frameworks.torch_memory import is_out_of_memory
+
+    assert is_out_of_memory(refusal("CUDA out of memory."))
+    assert not is_out_of_memory(RuntimeError("shapes differ"))
+
+
 def test_trials_wait_for_every_gpu_that_holds_memory(use):
     cuda = use(CudaDouble({0: 0, 1: 70, 2: 0}))
     # The step has let go of its tensors, perhaps before they were computed.
