@@ -50,6 +50,7 @@ class Loader(Generic[Batch]):
         if not self._steps.begin():
             # Delegating to it would close what the script may go on with.
             for batch in self._batches:
+                self._steps.pass_within()
                 yield batch
                 del batch
             return

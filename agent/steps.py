@@ -29,6 +29,9 @@ _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"
 # what these did.
 _STEPS_ASKED = 3
 _MOST_PATHS_KEPT = 1_000
+# So many batches of loops within one step, for each step that the loop around them has
+# made: an evaluation has fewer, and an iterator that was left open makes no step.
+_BATCHES_WITHIN = 1_000
 
 
 class Steps:
@@ -52,6 +55,8 @@ class Steps:
         # One for each trial that goes on: some overlap. A lock would keep a signal handler
         # or a forked child waiting; what lists do is whole without.
         self._pauses: list[None] = []
+        self._steps_of_loop = 0
+        self._batches_within = 0
         # Where the loop's data come from, as far as its loader says.
         self.data_folder: Path | None = None
 
@@ -80,6 +85,7 @@ class Steps:
         if self._pauses or (self.is_looping and not is_again):
             return False
         self._loop_thread, self._loop_framework = loop
+        self._steps_of_loop = self._batches_within = 0
         self._phases.clear()
         self._nested.clear()
         self._look_at_framework()
@@ -118,6 +124,24 @@ class Steps:
             # Some scripts touch the GPU in their first step.
             self._look_at_framework()
         self._steps += 1
+        self._steps_of_loop += 1
+        self._batches_within = 0
+
+    def pass_within(self) -> None:
+        """A loop that is not timed has got a batch, perhaps within a step."""
+        if self._pauses or self._loop_thread != threading.get_ident():
+            return
+        self._batches_within += 1
+        most = _BATCHES_WITHIN * (1 + self._steps_of_loop)
+        if self._batches_within == most and self._loop_framework is None:
+            self._recorder.notices.warn(
+                "loop within a step",
+                f"a loop has gone through {most:,} batches within one step of another"
+                " loop over run.loader, and is timed as a part of that step. If nothing"
+                " iterates over the other one any more, as after"
+                " next(iterator) with iterator = iter(run.loader(...)), close it:"
+                " iterator.close()",
+            )
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

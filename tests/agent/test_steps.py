@@ -132,6 +132,27 @@ def test_a_loop_that_is_not_timed_leaves_the_scripts_iterator_open(run):
     assert next(batches) == 3
 
 
+def test_an_iterator_that_was_left_open_is_told_of_once(tracker, run, caplog):
+    left = iter(run.loader([0, 1]))
+    next(left)
+    for _ in range(2):
+        list(run.loader(range(1_000)))
+    assert caplog.text.count("iterator.close()") == 1
+
+    left.close()
+    list(run.loader([0, 1]))
+    run.finish()
+    assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def test_an_evaluation_within_a_step_is_told_of_by_nobody(run, caplog):
+    for number in run.loader(range(3)):
+        if number:
+            list(run.loader(range(1_500)))
+
+    assert caplog.text == ""
+
+
 def test_trials_that_overlap_may_end_in_any_order(run):
     first, second = run.steps.paused(), run.steps.paused()
     first.__enter__()
