@@ -82,7 +82,10 @@ class Steps:
             self._loop_thread,
             self._loop_framework,
         )
-        if self._pauses or (self.is_looping and not is_again):
+        if self._pauses:
+            return False
+        if self.is_looping and not is_again:
+            self._tell_of_other_thread()
             return False
         self._loop_thread, self._loop_framework = loop
         self._steps_of_loop = self._batches_within = 0
@@ -213,6 +216,12 @@ class Steps:
             for part, spent in (parts or {}).items():
                 measured[f"nested/{name}/{part}_seconds"] = spent
             self._put(measured, float(count))
+        else:
+            self._recorder.notices.inform(
+                "phase of another thread",
+                "a phase is not logged, since it is of another thread than the loop that"
+                " is timed",
+            )
 
     def _put(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
@@ -230,6 +239,15 @@ class Steps:
         if len(self._paths) < _MOST_PATHS_KEPT:
             self._paths[name] = path
         return path
+
+    def _tell_of_other_thread(self) -> None:
+        if self._loop_thread in (None, threading.get_ident()):
+            return
+        self._recorder.notices.warn(
+            "loop of another thread",
+            "a loop is not timed, since one of another thread is: a run times one loop"
+            " at a time",
+        )
 
     def _is_left(self) -> bool:
         """Whether an error ended a framework's loop, and that is all that is known.

@@ -153,6 +153,30 @@ def test_an_evaluation_within_a_step_is_told_of_by_nobody(run, caplog):
     assert caplog.text == ""
 
 
+def test_a_loop_of_another_thread_is_not_timed_which_is_said_once(tracker, run, caplog):
+    for _ in run.loader([0]):
+        for _ in range(2):
+            assert in_thread(lambda: list(run.loader([1, 2]))) == [1, 2]
+    run.finish()
+
+    assert len(tracker.values("monitoring/train/step/seconds")) == 1
+    assert caplog.text.count("a loop is not timed") == 1
+
+
+def test_phases_of_another_thread_than_the_loops_are_named_once(run, caplog):
+    def prefetch():
+        with run.phase("prefetch"):
+            pass
+
+    caplog.set_level("INFO", "agent")
+    in_thread(prefetch)
+    for _ in run.loader([0]):
+        in_thread(prefetch)
+        in_thread(prefetch)
+
+    assert caplog.text.count("a phase is not logged") == 1
+
+
 def test_trials_that_overlap_may_end_in_any_order(run):
     first, second = run.steps.paused(), run.steps.paused()
     first.__enter__()
