@@ -12,14 +12,14 @@ from typing import NamedTuple, Protocol
 
 # A device that is further behind than that is told no more about: unknown, not 0.
 MOST_STEPS_WAITING = 64
+# Of a step with more phases nothing is told either: each takes two events, and some
+# steps never end.
+MOST_SPANS = 2_000
 _MILLISECONDS = 1000.0
 
 
 class Event(Protocol):
-    """As PyTorch's events are."""
-
-    def record(self) -> object:
-        """Put the event behind all work that was given to the device so far."""
+    """As PyTorch's events are, once they are recorded."""
 
     def query(self) -> bool:
         """Return whether the device has passed it."""
@@ -43,24 +43,34 @@ class _Step(NamedTuple):
     number: int
     moment: int  # microseconds since 1970
     spans: list[Span]
+    # Ends of spans that the device has not been seen to have passed.
+    ended: list[Event]
 
 
 class DeviceTimes:
     """Collects the spans of steps, and hands out their times once they are known."""
 
-    def __init__(self, new_event: Callable[[], Event | None]) -> None:
-        # None where nothing may be recorded just now.
-        self._new_event = new_event
+    def __init__(self, mark: Callable[[], Event | None]) -> None:
+        """`mark` puts an event behind all work that the device was given so far.
+
+        It returns None where nothing may be recorded just now.
+        """
+        self._mark = mark
         self._open: list[Span] = []
         self._spans: list[Span] = []
+        self._ended: list[Event] = []
+        self._count = 0
         self._waiting: deque[_Step] = deque(maxlen=MOST_STEPS_WAITING)
 
     def open(self, name: str) -> Span | None:
         """A phase begins."""
-        began = self._new_event()
+        self._count += 1
+        if self._count > MOST_SPANS:
+            self._open, self._spans, self._ended = [], [], []
+            return None
+        began = self._mark()
         if began is None:
             return None
-        began.record()
         span = Span(name, began)
         around = self._open[-1].parts if self._open else self._spans
         around.append(span)
@@ -69,28 +79,29 @@ class DeviceTimes:
 
     def close(self, span: Span) -> None:
         """A phase ends."""
-        if span in self._open:
-            self._open.remove(span)
-        ended = self._new_event()
-        if ended is not None:
-            ended.record()
-            span.ended = ended
+        # Of a step that is over, or is not told about, it is too late.
+        if span not in self._open:
+            return
+        self._open.remove(span)
+        span.ended = self._mark()
+        if span.ended is not None:
+            self._ended.append(span.ended)
 
     def end_step(self, number: int, moment: int) -> None:
         """The step is over; what the device makes of it is still to come."""
         # A phase that is open across steps belongs to none.
         if self._spans and not self._open:
-            self._waiting.append(_Step(number, moment, self._spans))
+            self._waiting.append(_Step(number, moment, self._spans, self._ended))
         self.forget_step()
 
     def forget_step(self) -> None:
         """What was collected belongs to a step that never ended."""
-        self._spans = []
-        self._open = []
+        self._open, self._spans, self._ended = [], [], []
+        self._count = 0
 
     def take(self) -> Iterator[tuple[int, int, dict[str, float]]]:
         """Yield number, moment and seconds per phase of steps that have passed."""
-        while self._waiting and all(map(_is_passed, self._waiting[0].spans)):
+        while self._waiting and _are_passed(self._waiting[0].ended):
             step = self._waiting.popleft()
             seconds: dict[str, float] = {}
             for span in step.spans:
@@ -99,10 +110,13 @@ class DeviceTimes:
                 yield step.number, step.moment, seconds
 
 
-def _is_passed(span: Span) -> bool:
-    return (span.ended is None or span.ended.query()) and all(
-        map(_is_passed, span.parts)
-    )
+def _are_passed(events: list[Event]) -> bool:
+    """Whether the device has passed all; those that it has are asked no more."""
+    # The newest first: before it is passed, the others need not be asked. Afterwards they
+    # must be, as they may be of other streams.
+    while events and events[-1].query():
+        events.pop()
+    return not events
 
 
 def _add(span: Span, seconds: dict[str, float]) -> float:

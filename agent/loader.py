@@ -34,8 +34,13 @@ class Loader(Generic[Batch]):
     ) -> None:
         self._steps = steps
         self._batches = batches
-        self._batch_size = _first_count(batch_size, find_batch_size(batches))
-        self._workers = _first_count(workers, getattr(batches, "num_workers", None))
+        # Asked only for what was not given: what answers is foreign code.
+        self._batch_size = _first_count(batch_size)
+        if self._batch_size is None:
+            self._batch_size = find_batch_size(batches)
+        self._workers = _first_count(workers)
+        if self._workers is None:
+            self._workers = find_workers(batches)
 
     def __len__(self) -> int:
         # Any iterable may be given; progress bars ask and accept the TypeError.
@@ -51,7 +56,11 @@ class Loader(Generic[Batch]):
 
     def __iter__(self) -> Iterator[Batch]:
         if not self._steps.begin():
-            yield from self._batches
+            # Delegating to it would close what the script may go on with.
+            for batch in self._batches:
+                self._steps.pass_within()
+                yield batch
+                del batch
             return
         try:
             self._steps.state_facts(self._facts())
@@ -175,19 +184,20 @@ def _length(value: object) -> int | None:
 def find_batch_size(loader: object) -> int | None:
     """Return how many examples a full batch has, where the loader says so."""
     return _first_count(
-        getattr(loader, "batch_size", None),
-        getattr(getattr(loader, "batch_sampler", None), "batch_size", None),
+        _said(loader, "batch_size"),
+        _said(_said(loader, "batch_sampler"), "batch_size"),
     )
+
+
+def find_workers(loader: object) -> int | None:
+    """Return how many processes load, where the loader says so."""
+    return _first_count(_said(loader, "num_workers"))
 
 
 def loader_facts(loader: object) -> dict[str, object]:
     """Return all that a loader says of itself."""
     facts: dict[str, object] = {"framework": find_framework()}
-    try:
-        batch_size = find_batch_size(loader)
-        workers = _first_count(getattr(loader, "num_workers", None))
-    except Exception:  # noqa: BLE001 - foreign code
-        return facts
+    batch_size, workers = find_batch_size(loader), find_workers(loader)
     if batch_size is not None:
         facts["batch_size"] = batch_size
     if workers is not None:
@@ -199,14 +209,19 @@ def loader_options(loader: object) -> dict[str, object]:
     """Return how a PyTorch DataLoader was set up; nothing of any other iterable."""
     found: dict[str, object] = {}
     for name, kind in _LOADER_OPTIONS.items():
-        try:
-            value = getattr(loader, name, None)
-        except Exception:  # noqa: BLE001 - foreign code
-            # The loader's own code ran: it may raise whatever it likes.
-            continue
+        value = _said(loader, name)
         if type(value) is kind:
             found[f"loader_{name}"] = value
     return found
+
+
+def _said(loader: object, name: str) -> object:
+    """Return what a loader says of itself; None where it does not, or raises."""
+    try:
+        return getattr(loader, name, None)
+    except Exception:  # noqa: BLE001 - foreign code
+        # The loader's own code ran: it may raise whatever it likes.
+        return None
 
 
 def _first_count(*candidates: object) -> int | None:

@@ -138,7 +138,11 @@ class Run:
 
     def phase(self, name: str) -> Phase:
         """Time a part of the step: `with run.phase("forward"): ...`."""
-        return Phase(self, str(name))
+        name = str(name)
+        if not name.isascii():
+            # Half of a surrogate pair, as in names of files, cannot be sent.
+            name = name.encode("utf-8", "replace").decode()
+        return Phase(self, name)
 
     def loader(
         self,

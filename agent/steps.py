@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -29,6 +29,9 @@ _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"
 # what these did.
 _STEPS_ASKED = 3
 _MOST_PATHS_KEPT = 1_000
+# So many batches of loops within one step, for each step that the loop around them has
+# made: an evaluation has fewer, and an iterator that was left open makes no step.
+_BATCHES_WITHIN = 1_000
 
 
 class Steps:
@@ -49,7 +52,11 @@ class Steps:
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
         self._has_failed = False
-        self._is_paused = False
+        # One for each trial that goes on: some overlap. A lock would keep a signal handler
+        # or a forked child waiting; what lists do is whole without.
+        self._pauses: list[None] = []
+        self._steps_of_loop = 0
+        self._batches_within = 0
         # Where the loop's data come from, as far as its loader says.
         self.data_folder: Path | None = None
 
@@ -61,7 +68,7 @@ class Steps:
     @property
     def is_paused(self) -> bool:
         """Whether nothing of what steps and phases take is logged just now."""
-        return self._is_paused
+        return bool(self._pauses)
 
     def begin(self, framework: str | None = None) -> bool:
         """Start timing a loop; False within another one, whose step it is part of.
@@ -75,9 +82,13 @@ class Steps:
             self._loop_thread,
             self._loop_framework,
         )
-        if self._is_paused or (self.is_looping and not is_again):
+        if self._pauses:
+            return False
+        if self.is_looping and not is_again:
+            self._tell_of_other_thread()
             return False
         self._loop_thread, self._loop_framework = loop
+        self._steps_of_loop = self._batches_within = 0
         self._phases.clear()
         self._nested.clear()
         self._look_at_framework()
@@ -116,15 +127,33 @@ class Steps:
             # Some scripts touch the GPU in their first step.
             self._look_at_framework()
         self._steps += 1
+        self._steps_of_loop += 1
+        self._batches_within = 0
 
-    @contextmanager
+    def pass_within(self) -> None:
+        """A loop that is not timed has got a batch, perhaps within a step."""
+        if self._pauses or self._loop_thread != threading.get_ident():
+            return
+        self._batches_within += 1
+        most = _BATCHES_WITHIN * (1 + self._steps_of_loop)
+        if self._batches_within == most and self._loop_framework is None:
+            self._recorder.notices.warn(
+                "loop within a step",
+                f"a loop has gone through {most:,} batches within one step of another"
+                " loop over run.loader, and is timed as a part of that step. If nothing"
+                " iterates over the other one any more, as after"
+                " next(iterator) with iterator = iter(run.loader(...)), close it:"
+                " iterator.close()",
+            )
+
+    @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Log nothing of what steps and phases take meanwhile."""
-        was_paused, self._is_paused = self._is_paused, True
+        self._pauses.append(None)
         try:
             yield
         finally:
-            self._is_paused = was_paused
+            self._pauses.pop()
 
     def state_facts(self, facts: Mapping[str, object]) -> None:
         """Log what is known about the loop before it starts."""
@@ -154,7 +183,7 @@ class Steps:
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
-        if self._is_paused:
+        if self._pauses:
             return
         if self._device is not None and self._loop_thread == threading.get_ident():
             try:
@@ -170,7 +199,7 @@ class Steps:
             self._torch is not None and self._is_asking_phases
         ):
             self._close_for_framework(phase)
-        if self._is_paused:
+        if self._pauses:
             return
         name = phase.name
         if self._loop_thread == threading.get_ident():
@@ -187,6 +216,12 @@ class Steps:
             for part, spent in (parts or {}).items():
                 measured[f"nested/{name}/{part}_seconds"] = spent
             self._put(measured, float(count))
+        else:
+            self._recorder.notices.inform(
+                "phase of another thread",
+                "a phase is not logged, since it is of another thread than the loop that"
+                " is timed",
+            )
 
     def _put(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
@@ -204,6 +239,15 @@ class Steps:
         if len(self._paths) < _MOST_PATHS_KEPT:
             self._paths[name] = path
         return path
+
+    def _tell_of_other_thread(self) -> None:
+        if self._loop_thread in (None, threading.get_ident()):
+            return
+        self._recorder.notices.warn(
+            "loop of another thread",
+            "a loop is not timed, since one of another thread is: a run times one loop"
+            " at a time",
+        )
 
     def _is_left(self) -> bool:
         """Whether an error ended a framework's loop, and that is all that is known.
@@ -231,9 +275,10 @@ class Steps:
         if self._torch is None:
             return
         self.state_facts(self._torch.facts())
-        if self._device is None:
-            self._device = self._torch.device_times()
-        else:
+        # Each loop may compute on another device, or on none; of earlier loops some
+        # steps may not be told yet.
+        self._device = self._torch.device_times() or self._device
+        if self._device is not None:
             self._device.forget_step()
 
     def _look_at_framework(self) -> None:
@@ -254,10 +299,12 @@ class Steps:
         try:
             if phase.span is not None and self._device is not None:
                 self._device.close(phase.span)
-            if self._torch is not None and self._is_asking_phases:
-                self.state_facts(self._torch.autocast_facts())
         except Exception:  # noqa: BLE001 - foreign code
             self._give_up()
+        if self._torch is not None and self._is_asking_phases:
+            # A fact that cannot be read is no reason to ask for no times.
+            with contextlib.suppress(Exception):
+                self.state_facts(self._torch.autocast_facts())
 
     def _put_device_times(self) -> None:
         """Log the steps that the device is done with; the others wait."""

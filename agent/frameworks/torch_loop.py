@@ -12,12 +12,17 @@ from typing import Any
 import torch
 
 from agent.device_times import DeviceTimes, Event
+from agent.frameworks.torch_devices import find_computing, holding_tensors
 
 _TF32 = "tf32"
 
 
 class TorchLoop:
     """The side of PyTorch that the agent asks, in the thread of the loop."""
+
+    def __init__(self) -> None:
+        self._gpu: int | None = None
+        self._times = DeviceTimes(self._mark)
 
     def facts(self) -> dict[str, object]:
         """Return the settings that decide about speed, below `torch/`."""
@@ -26,21 +31,35 @@ class TorchLoop:
             # Some cannot be read on every build, or beside others that were set.
             with contextlib.suppress(Exception):
                 facts[f"torch/{name}"] = read()
-        facts.update(_distributed_facts())
+        with contextlib.suppress(Exception):
+            facts.update(_distributed_facts())
         return {name: value for name, value in facts.items() if value is not None}
 
     def autocast_facts(self) -> dict[str, object]:
         """Return autocast's type while it is on; outside of it nothing is known."""
         device = "cuda" if torch.cuda.is_initialized() else "cpu"
-        if not torch.is_autocast_enabled(device):
-            return {}
-        return {"torch/autocast": type_name(torch.get_autocast_dtype(device))}
+        dtype = _autocast_type(device)
+        return {} if dtype is None else {"torch/autocast": type_name(dtype)}
 
     def device_times(self) -> DeviceTimes | None:
-        """Return what times phases on the GPU; None where none is in use."""
-        if not torch.cuda.is_initialized():
+        """Return what times phases on the GPU of the loop that begins.
+
+        None where the script has nothing on a GPU, or on several of which the current
+        one is none. Whatever it returned earlier goes on with this loop's GPU, too.
+        """
+        self._gpu = None
+        if torch.cuda.is_initialized():
+            self._gpu = find_computing(torch.cuda, holding_tensors(torch.cuda))
+        return None if self._gpu is None else self._times
+
+    def _mark(self) -> Event | None:
+        # In a graph that is being captured an event would be a part of the graph.
+        if self._gpu is None or torch.cuda.is_current_stream_capturing():
             return None
-        return DeviceTimes(_new_event)
+        # By default it would lie on the current GPU, whichever the script computes on.
+        stream = torch.cuda.current_stream(self._gpu)
+        event: Event = stream.record_event(torch.cuda.Event(enable_timing=True))
+        return event
 
 
 def type_name(dtype: Any) -> str:
@@ -48,12 +67,21 @@ def type_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _new_event() -> Event | None:
-    # In a graph that is being captured an event would be a part of the graph.
-    if torch.cuda.is_current_stream_capturing():
-        return None
-    event: Event = torch.cuda.Event(enable_timing=True)
-    return event
+def _autocast_type(device: str) -> Any:
+    """Return autocast's type; None while it is off."""
+    try:
+        is_enabled = torch.is_autocast_enabled(device)
+    except TypeError:
+        return _older_autocast_type(device)
+    return torch.get_autocast_dtype(device) if is_enabled else None
+
+
+def _older_autocast_type(device: str) -> Any:
+    """As before PyTorch 2.4, where each kind of device has calls of its own."""
+    if device == "cuda":
+        return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+    is_enabled = torch.is_autocast_cpu_enabled()
+    return torch.get_autocast_cpu_dtype() if is_enabled else None
 
 
 def _distributed_facts() -> dict[str, object]:

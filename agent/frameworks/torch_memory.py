@@ -45,7 +45,7 @@ class _Holding:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an allocator refused, of a GPU or of the CPU."""
-    if isinstance(error, torch.OutOfMemoryError):
+    if _is_of_gpu(error):
         return True
     return isinstance(error, RuntimeError) and _CPU_MESSAGE in str(error)
 
@@ -71,10 +71,16 @@ def report(error: BaseException) -> dict[str, object]:
 
 
 def _device_of(error: BaseException) -> str:
-    if not isinstance(error, torch.OutOfMemoryError):
+    if not _is_of_gpu(error):
         return "cpu"
     named = _GPU.search(str(error))
     return f"cuda:{named[1] if named else torch.cuda.current_device()}"
+
+
+def _is_of_gpu(error: BaseException) -> bool:
+    # Before PyTorch 2.5 it is known as one of CUDA's alone.
+    older = getattr(torch.cuda, "OutOfMemoryError", ())
+    return isinstance(error, getattr(torch, "OutOfMemoryError", older))
 
 
 def _requested_bytes(message: str) -> int | None:

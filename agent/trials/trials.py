@@ -80,9 +80,7 @@ class Trials:
             batch: One batch, where the step expects it.
             seconds: About how long; 60 at most.
         """
-        pace = time_calls(
-            lambda: step(batch), device.wait_for_device, Deadline(seconds)
-        )
+        pace = time_calls(lambda: step(batch), self._wait, Deadline(seconds))
         return SyntheticResult(pace.seconds, pace.count)
 
     @_trial("loader")
@@ -151,7 +149,7 @@ class Trials:
             if times and deadline.left <= 0:
                 break
             share = deadline.left / (len(chosen) - number)
-            pace, peak = _try_size(step, make_batch, size, Deadline(share))
+            pace, peak = _try_size(step, make_batch, size, self._wait, Deadline(share))
             if pace is None:
                 failed = size
                 break
@@ -234,6 +232,15 @@ class Trials:
                 batches, deadline, ready=loaders.batches_ready(loader), most=most
             )
 
+    def _wait(self, result: object) -> None:
+        device.wait_for_device(result)
+        if device.may_be_unfinished(result):
+            self._notices.warn(
+                "probe jax",
+                "run.probe: if the step computes with JAX, let it return what it"
+                " computed, in any tree of arrays: nothing else says when that is done",
+            )
+
     def _say_too_few(self, name: str, passage: Passage) -> None:
         self._warn(name, f"{passage.count} batches in time are too few to tell")
 
@@ -247,13 +254,14 @@ def _try_size(
     step: Callable[[Any], object],
     make_batch: Callable[[int], Any],
     size: int,
+    wait: Callable[[object], None],
     deadline: Deadline,
 ) -> tuple[float | None, int | None]:
     """Return a step's seconds and its peak of memory; no seconds if it does not fit."""
     try:
         device.forget_peak()
         batch = make_batch(size)
-        pace = time_calls(lambda: step(batch), device.wait_for_device, deadline)
+        pace = time_calls(lambda: step(batch), wait, deadline)
         return pace.seconds, device.peak_bytes()
     except Exception as error:
         if not device.is_out_of_memory(error):

@@ -141,6 +141,17 @@ def test_a_phase_that_is_used_again_out_of_order_leads_in_no_circle(tracker, run
     assert len(tracker.values(f"{STEP}/phase/after_seconds")) == 1
 
 
+def test_a_name_that_cannot_be_sent_takes_no_step_along(tracker, run):
+    for _ in run.loader([0]):
+        spend(run, "a\udce9")
+        spend(run, "Größe")
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/seconds")) == 1
+    assert len(tracker.values(f"{STEP}/phase/a?_seconds")) == 1
+    assert len(tracker.values(f"{STEP}/phase/Größe_seconds")) == 1
+
+
 def test_a_phase_that_is_left_without_being_entered_is_none(tracker, run):
     run.phase("request").__exit__(None, None, None)
     run.finish()

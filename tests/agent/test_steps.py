@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import threading
 import time
 
@@ -129,6 +130,107 @@ def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
     run.finish()
 
     assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def in_thread(call):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(call()))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def test_a_loop_that_is_not_timed_leaves_the_scripts_iterator_open(run):
+    def endless():
+        yield from itertools.count()
+
+    batches = endless()
+    for _ in run.loader([0]):
+        assert next(iter(run.loader(batches))) == 0
+        assert in_thread(lambda: next(iter(run.loader(batches)))) == 1
+    with run.steps.paused():
+        for _ in run.loader(batches):
+            break
+
+    assert next(batches) == 3
+
+
+def test_an_iterator_that_was_left_open_is_told_of_once(tracker, run, caplog):
+    left = iter(run.loader([0, 1]))
+    next(left)
+    for _ in range(2):
+        list(run.loader(range(1_000)))
+    assert caplog.text.count("iterator.close()") == 1
+
+    left.close()
+    list(run.loader([0, 1]))
+    run.finish()
+    assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def test_an_evaluation_within_a_step_is_told_of_by_nobody(run, caplog):
+    for number in run.loader(range(3)):
+        if number:
+            list(run.loader(range(1_500)))
+
+    assert caplog.text == ""
+
+
+def test_a_loop_of_another_thread_is_not_timed_which_is_said_once(tracker, run, caplog):
+    for _ in run.loader([0]):
+        for _ in range(2):
+            assert in_thread(lambda: list(run.loader([1, 2]))) == [1, 2]
+    run.finish()
+
+    assert len(tracker.values("monitoring/train/step/seconds")) == 1
+    assert caplog.text.count("a loop is not timed") == 1
+
+
+def test_phases_of_another_thread_than_the_loops_are_named_once(run, caplog):
+    def prefetch():
+        with run.phase("prefetch"):
+            pass
+
+    caplog.set_level("INFO", "agent")
+    in_thread(prefetch)
+    for _ in run.loader([0]):
+        in_thread(prefetch)
+        in_thread(prefetch)
+
+    assert caplog.text.count("a phase is not logged") == 1
+
+
+def test_trials_that_overlap_may_end_in_any_order(run):
+    first, second = run.steps.paused(), run.steps.paused()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not run.steps.begin()
+    second.__exit__(None, None, None)
+    assert run.steps.begin()
+
+
+class Unwilling:
+    """A loader that says nothing of itself before it is set up."""
+
+    @property
+    def batch_size(self):
+        raise RuntimeError("not set up")
+
+    num_workers = batch_sampler = pin_memory = batch_size
+
+    def __iter__(self):
+        return iter([[0.0] * 4])
+
+
+@pytest.mark.parametrize("given", [{}, {"batch_size": 4, "workers": 2}])
+def test_a_loader_that_raises_when_it_is_asked_is_only_not_known(tracker, run, given):
+    assert list(run.loader(Unwilling(), **given)) == [[0.0] * 4]
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts.get("monitoring/train/facts/batch_size") == given.get("batch_size")
+    assert facts.get("monitoring/train/facts/loader_workers") == given.get("workers")
 
 
 def called_by(module, call):
