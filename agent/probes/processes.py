@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +47,13 @@ class Traffic(NamedTuple):
     read_bytes: float  # from storage
     write_bytes: float  # to storage
     requested_bytes: float | None  # read by any system call, cached ones included
+
+
+def now_as_started() -> float:
+    """Return the time as `ProcessState.started` tells it, rounded as that is."""
+    if not _IS_PROC:
+        return time.time()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) // _TICK_SECONDS
 
 
 def read_state(pid: int) -> ProcessState:

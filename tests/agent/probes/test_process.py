@@ -27,6 +27,24 @@ sys.stdin.readline()
 """
 WORKED = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
 
+# Starts a child when it is told to, kills it, and then waits for it.
+AT_A_WORD = f"""
+import subprocess, sys, threading
+child, end = [], threading.Event()
+def start():
+    child.append(subprocess.Popen([sys.executable, "-c", {WORKED!r}], stdin=-3))
+    end.wait()
+print("ready", flush=True)
+sys.stdin.readline()
+thread = threading.Thread(target=start, daemon=True); thread.start()
+sys.stdin.readline()
+child[0].kill()
+sys.stdin.readline()
+child[0].wait()
+sys.stdin.readline()
+"""
+# The children of a thread that has ended are those of the main thread.
+IN_SIGHT = AT_A_WORD.replace("end.wait()", "return")
 WITH_LOADERS = """
 import multiprocessing, sys, time
 context = multiprocessing.get_context(sys.argv[1])
@@ -56,6 +74,21 @@ def run(script, *arguments):
         stdout=subprocess.PIPE,
     ) as process:
         yield process
+
+
+def say(process):
+    """Have a script read a line."""
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+
+
+def child_that_worked(process):
+    """Have a script of those above start its child, and wait until that has worked."""
+    say(process)
+    children = psutil.Process(process.pid).children
+    wait_until(lambda: any(sum(c.cpu_times()[:2]) > 0.57 for c in children()))
+    (child,) = children()
+    return child
 
 
 @pytest.fixture
@@ -91,8 +124,7 @@ def test_workers_are_found_counted_and_their_time_added(parent):
     assert reading["job/main_cpu_cores"] < reading["job/cpu_cores"]
     assert reading["job/memory_bytes"] > 2**20
 
-    parent.stdin.write(b"\n")
-    parent.stdin.flush()
+    say(parent)
     wait_until(lambda: sample().get("job/workers") == 0)
     assert "job/worker_cpu_cores" not in sample()
 
@@ -103,8 +135,7 @@ def count_workers(process, *, until):
     descendants = psutil.Process(process.pid).children
     wait_until(lambda: len(descendants(recursive=True)) == until)
     workers = ProcessProbe(process.pid).sample(0.0)["job/workers"]
-    process.stdin.write(b"\n")
-    process.stdin.flush()
+    say(process)
     process.wait()
     return workers
 
@@ -142,8 +173,7 @@ def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
 
     def look_and_let_the_worker_end(now):
         lives = look(now)
-        parent.stdin.write(b"\n")
-        parent.stdin.flush()
+        say(parent)
         wait_until(lambda: not psutil.pid_exists(child.pid))
         return lives
 
@@ -154,6 +184,36 @@ def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
 
     assert "job/cpu_cores" not in at_its_end
     assert later["job/cpu_cores"] < 0.2
+
+
+def test_what_a_process_did_before_it_was_found_is_no_use_of_the_second_before():
+    with run(AT_A_WORD) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child = child_that_worked(process)
+        probe.sample(104.5)
+
+        found = probe.sample(105.0)
+        say(process)
+        say(process)
+        wait_until(lambda: not psutil.pid_exists(child.pid))
+        waited_for = probe.sample(106.0)
+
+    assert found["job/workers"] == 1
+    assert found["job/cpu_cores"] < 0.4
+    assert waited_for["job/workers"] == 0
+    assert waited_for["job/cpu_cores"] < 0.2
+
+
+def test_what_a_process_did_since_it_began_a_moment_ago_counts():
+    with run(IN_SIGHT) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child_that_worked(process)
+
+        assert probe.sample(101.0)["job/cpu_cores"] > 0.5
 
 
 def test_a_process_without_children_has_no_worker_time():
