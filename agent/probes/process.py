@@ -11,6 +11,7 @@ from agent.probes.descendants import children_of_thread, descendants
 from agent.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.process_catalogue import READINGS
 from agent.probes.processes import (
+    ENDED,
     WAITING_FOR_DISK,
     ProcessGone,
     ProcessState,
@@ -52,6 +53,11 @@ class _Followed:
         self.faults: float | None = None
         self.disk_wait: float | None = None
         self._rates = Rates()
+
+    @property
+    def works(self) -> bool:
+        """Whether it loads data; one that has ended and is not waited for does not."""
+        return self.is_worker and self.state.state != ENDED
 
     @property
     def cpu_seconds(self) -> float:
@@ -137,7 +143,7 @@ class ProcessProbe(Probe):
             if child.pid in self._children and child.state.started < looked_at
         )
         everyone = [self._main, *self._children.values()]
-        workers = [child for child in self._children.values() if child.is_worker]
+        workers = [child for child in self._children.values() if child.works]
         waits = [p.state.seconds_waiting_for_disk for p in everyone]
         self._is_disk_wait_known |= any(waits)
         cpu = sum(p.cpu_seconds for p in everyone) - self._cpu_before_found

@@ -18,6 +18,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NANOSECOND = 1e-9
 _KIBIBYTE = 1024
 WAITING_FOR_DISK = "D"
+ENDED = "Z"
 # What runs beside a training and loads nothing, by what its command line has.
 _COMPILE_WORKER = "torch/_inductor/compile_worker"
 _HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER)

@@ -216,6 +216,31 @@ def test_what_a_process_did_since_it_began_a_moment_ago_counts():
         assert probe.sample(101.0)["job/cpu_cores"] > 0.5
 
 
+def test_a_worker_that_has_ended_and_is_not_waited_for_is_none():
+    with run(IN_SIGHT) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child = child_that_worked(process)
+        working = probe.sample(111.0)
+        say(process)
+        wait_until(lambda: child.status() == psutil.STATUS_ZOMBIE)
+
+        ended = probe.sample(122.0)
+        found_as_such = ProcessProbe(process.pid).sample(122.0)
+        say(process)
+        wait_until(lambda: not psutil.pid_exists(child.pid))
+        waited_for = probe.sample(123.0)
+
+    assert working["job/workers"] == 1
+    assert working["job/worker/0/memory_bytes"] > 0
+    assert ended["job/workers"] == found_as_such["job/workers"] == 0
+    assert not [path for path in ended if path.startswith("job/worker/")]
+    # Its CPU time is kept, and its parent's count takes it over.
+    assert 0 <= ended["job/cpu_cores"] < 0.2
+    assert 0 <= waited_for["job/cpu_cores"] < 0.2
+
+
 def test_a_process_without_children_has_no_worker_time():
     command = [sys.executable, "-c", "input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as alone:
