@@ -30,7 +30,7 @@ from agent.probes.summary import mean
 from agent.probes.workers import Workers
 
 # Finding grandchildren and the children of other threads takes a look at every
-# thread; children of the main thread are seen at every sample.
+# thread; children of the main thread, and of a fork server, are seen at every sample.
 _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
 # Those between it and the process may end one after the other; what nobody waits for is
@@ -191,6 +191,8 @@ class ProcessProbe(Probe):
         if pids is None or now >= self._rescan_at:
             self._rescan_at = now + _RESCAN_SECONDS
             pids = descendants(self._main.pid)
+        else:
+            pids = [*pids, *self._forked_by_helpers(pids)]
         found = []
         for pid in pids:
             if pid not in self._children:
@@ -199,6 +201,16 @@ class ProcessProbe(Probe):
                     self._children[pid] = child = _Followed(pid)
                     found.append(child)
         return found
+
+    def _forked_by_helpers(self, pids: Sequence[int]) -> list[int]:
+        """Return the children of those that load nothing, such as a fork server."""
+        known = [self._children[pid] for pid in pids if pid in self._children]
+        return [
+            forked
+            for child in known
+            if not child.is_worker
+            for forked in children_of_thread(child.pid, child.pid) or ()
+        ]
 
 
 def _sums(everyone: Sequence[_Followed]) -> dict[str, float | None]:

@@ -54,6 +54,18 @@ print("ready", flush=True)
 sys.stdin.readline()
 for loader in loaders: loader.kill()
 """
+AT_A_FORK_SERVER = """
+import multiprocessing, sys, time
+from multiprocessing import forkserver
+context = multiprocessing.get_context("forkserver")
+forkserver.ensure_running()
+print("ready", flush=True)
+sys.stdin.readline()
+loaders = [context.Process(target=time.sleep, args=(60,)) for _ in range(2)]
+for loader in loaders: loader.start()
+sys.stdin.readline()
+for loader in loaders: loader.kill()
+"""
 COMPILER = """
 import subprocess, sys
 pool = subprocess.Popen([sys.executable, *sys.argv[1:]], stdin=-1, stdout=-1, text=True)
@@ -146,6 +158,20 @@ def count_workers(process, *, until):
 def test_loader_workers_are_counted_however_they_start(method, processes):
     with run(WITH_LOADERS, method) as process:
         assert count_workers(process, until=processes) == 2
+
+
+def test_workers_of_a_fork_server_are_found_at_the_next_look():
+    with run(AT_A_FORK_SERVER) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        before = probe.sample(100.0)
+        say(process)
+        descendants = psutil.Process(process.pid).children
+        wait_until(lambda: len(descendants(recursive=True)) == 4)
+
+        after = probe.sample(101.0)
+
+    assert (before["job/workers"], after["job/workers"]) == (0, 2)
 
 
 @pytest.mark.parametrize(("method", "processes"), [("fork", 3), ("spawn", 4)])
