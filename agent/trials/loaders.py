@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agent.trials import random_numbers
+
 # Of an iterable that says neither, batches that may be prepared already.
 _USUALLY_READY = 2
 _USUAL_PREFETCH = 2
@@ -29,27 +31,42 @@ def batches_ready(loader: object) -> int:
 @contextlib.contextmanager
 def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
     """Iterate, and end the workers that this started."""
-    batches = iter(loader)
-    try:
-        yield batches
-    finally:
-        close = getattr(batches, "close", None) or getattr(
-            batches, "_shutdown_workers", None
-        )
+    # Accelerate's loaders have PyTorch's within.
+    keeper = getattr(loader, "base_dataloader", loader)
+    was_used = getattr(keeper, "_iterator", None) is not None
+    with random_numbers.kept_of(loader):
+        batches = iter(loader)
+        try:
+            yield batches
+        finally:
+            _end_iteration(keeper, batches, was_used=was_used)
+
+
+def _end_iteration(keeper: Any, batches: Iterator[object], *, was_used: bool) -> None:
+    if getattr(keeper, "persistent_workers", False):
+        kept = getattr(keeper, "__dict__", {}).get("_iterator")
         # A loader whose workers live on keeps its iterator, and needs it again.
-        if callable(close) and not getattr(loader, "persistent_workers", False):
-            with contextlib.suppress(Exception):
-                close()
+        if was_used or kept is None:
+            return
+        # They were started for the trial, and have drawn random numbers since.
+        keeper._iterator = None  # noqa: SLF001 - as PyTorch has it before the first pass
+        _close(kept)
+    _close(batches)
 
 
-def end_workers(loader: object) -> None:
-    """End a loader that was made for the trial alone."""
-    close = getattr(loader, "close", None) or getattr(
-        getattr(loader, "_iterator", None), "_shutdown_workers", None
+def _close(iterator: object) -> None:
+    close = getattr(iterator, "close", None) or getattr(
+        iterator, "_shutdown_workers", None
     )
     if callable(close):
         with contextlib.suppress(Exception):
             close()
+
+
+def end_workers(loader: object) -> None:
+    """End a loader that was made for the trial alone."""
+    has_close = hasattr(loader, "close")
+    _close(loader if has_close else getattr(loader, "_iterator", None))
 
 
 def few_batches(loader: Iterable[object], batches: int) -> Iterable[object]:

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from agent.notices import Notices
 from agent.steps import Steps
-from agent.trials import device, loaders
+from agent.trials import device, loaders, random_numbers
 from agent.trials.clock import Deadline, Passage, time_calls, time_passage
 from agent.trials.fitting import fit_line, largest_batch
 from agent.trials.results import (
@@ -214,7 +214,7 @@ class Trials:
         if not self._is_enabled:
             return None
         try:
-            with self._steps.paused():
+            with self._steps.paused(), random_numbers.kept():
                 found = method()
         except Exception as error:  # noqa: BLE001 - foreign code
             # The script's own functions ran: they may raise whatever they like.

@@ -62,6 +62,40 @@ def test_the_same_examples_are_loaded_twice_although_the_loader_shuffles(tracker
     assert examples.read[:20] == [*range(0, 400, 20)]
 
 
+TRIED = {
+    "loader": lambda run, loader: run.probe.loader(loader),
+    "cached": lambda run, loader: run.probe.cached(loader),
+    "workers": lambda run, loader: run.probe.workers(lambda _count: loader, [0]),
+}
+
+
+@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("is_persistent", [False, True])
+@pytest.mark.parametrize("has_generator", [False, True])
+def test_random_numbers_and_the_order_are_as_if_nothing_had_been_tried(
+    run, name, is_persistent, has_generator
+):
+    def numbers(try_parts):
+        torch.manual_seed(0)
+        generator = torch.Generator().manual_seed(1) if has_generator else None
+        loader = data.DataLoader(
+            Examples(0.0, count=100),
+            batch_size=4,
+            shuffle=True,
+            generator=generator,
+            num_workers=int(is_persistent),
+            persistent_workers=is_persistent,
+        )
+        assert try_parts(loader) is not None
+        drawn = torch.rand(3).tolist()
+        order = [batch[0][:, 0].tolist() for batch in loader]
+        return drawn, order, torch.rand(3).tolist()
+
+    expected = numbers(lambda _loader: "nothing")
+
+    assert numbers(lambda loader: TRIED[name](run, loader)) == expected
+
+
 def test_streams_are_passed_over_as_they_are(tracker, run):
     class Stream(data.IterableDataset):
         def __iter__(self):

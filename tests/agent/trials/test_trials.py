@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import random
 import time
 
+import numpy as np
 import pytest
 
 import agent
@@ -94,6 +96,22 @@ def test_the_second_pass_is_what_preparing_costs(tracker, run):
     assert result.first_pass_seconds >= 0.05
     assert result.fetch_seconds == result.first_pass_seconds - result.batch_seconds
     assert stored[f"{PROBE}/cached/fetch_seconds"] == result.fetch_seconds
+
+
+def test_random_numbers_are_as_if_nothing_had_been_tried(run):
+    def draw(_batch=None):
+        return random.random(), np.random.rand()
+
+    random.seed(0)
+    np.random.seed(0)
+    expected = draw()
+    random.seed(0)
+    np.random.seed(0)
+
+    assert run.probe.synthetic(draw, 1, seconds=0.01)
+    assert run.probe.batch(len, lambda size: [draw()] * size, seconds=0.01)
+    assert run.probe.synthetic(lambda _: draw()[2], 1) is None
+    assert draw() == expected
 
 
 def test_batch_sizes_make_a_line(tracker, run):
