@@ -8,11 +8,24 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agent.loader import Loader
 from agent.trials import random_numbers
 
 # Of an iterable that says neither, batches that may be prepared already.
 _USUALLY_READY = 2
 _USUAL_PREFETCH = 2
+
+
+def unwrapped(loader: Iterable[object]) -> Iterable[object]:
+    """Return what `run.loader` was given: its loop is no step of the training here."""
+    while isinstance(loader, Loader):
+        loader = loader._batches  # noqa: SLF001 - nobody else takes a loader apart
+    return loader
+
+
+def is_one_pass(loader: Iterable[object]) -> bool:
+    """Whether it is an iterator, as generators and files are: what is taken is gone."""
+    return isinstance(loader, Iterator) and iter(loader) is loader
 
 
 def worker_count(loader: object) -> int:
@@ -39,7 +52,9 @@ def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
         try:
             yield batches
         finally:
-            _end_iteration(keeper, batches, was_used=was_used)
+            # An iterator is the script's own, which goes on with it.
+            if batches is not loader:
+                _end_iteration(keeper, batches, was_used=was_used)
 
 
 def _end_iteration(keeper: Any, batches: Iterator[object], *, was_used: bool) -> None:

@@ -89,8 +89,19 @@ class Trials:
     def loader(
         self, loader: Iterable[object], *, seconds: float = 20.0
     ) -> LoaderResult | None:
-        """Iterate over the loader without the model: how fast it could feed one."""
+        """Iterate over the loader without the model: how fast it could feed one.
+
+        What is taken from an iterator, such as a generator, is gone for the training.
+        """
+        loader = loaders.unwrapped(loader)
         passage = self._pass(loader, Deadline(seconds))
+        if passage.count and loaders.is_one_pass(loader):
+            self._notices.warn(
+                "probe an iterator",
+                f"run.probe.loader: {passage.count} batches were taken from an iterator,"
+                " and what comes next is behind them; give it what can be iterated over"
+                " again, to keep them for the training",
+            )
         if passage.pace is None:
             self._say_too_few("loader", passage)
             return None
@@ -114,6 +125,14 @@ class Trials:
             batches: How many; they should fit into the page cache.
             seconds: About how long; 60 at most.
         """
+        loader = loaders.unwrapped(loader)
+        if loaders.is_one_pass(loader):
+            self._warn(
+                "cached",
+                "two passes over one iterator are never the same batches; give it what"
+                " can be iterated over again, such as a DataLoader",
+            )
+            return None
         few = loaders.few_batches(loader, batches)
         first = self._pass(few, Deadline(seconds / 2), most=batches)
         if first.count:
@@ -195,7 +214,7 @@ class Trials:
             if deadline.left <= 0:
                 break
             share = deadline.left / (len(chosen) - number)
-            loader = make_loader(count)
+            loader = loaders.unwrapped(make_loader(count))
             try:
                 pace = self._pass(loader, Deadline(share)).pace
             finally:

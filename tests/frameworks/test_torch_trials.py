@@ -62,6 +62,14 @@ def test_the_same_examples_are_loaded_twice_although_the_loader_shuffles(tracker
     assert examples.read[:20] == [*range(0, 400, 20)]
 
 
+def test_a_wrapped_loader_is_unwrapped(run):
+    examples = Examples(0.001)
+    loader = data.DataLoader(examples, batch_size=4, shuffle=True)
+
+    assert run.probe.cached(run.loader(loader), batches=5).batches == 5
+    assert examples.read[:20] == examples.read[20:]
+
+
 TRIED = {
     "loader": lambda run, loader: run.probe.loader(loader),
     "cached": lambda run, loader: run.probe.cached(loader),

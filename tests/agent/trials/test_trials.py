@@ -98,6 +98,34 @@ def test_the_second_pass_is_what_preparing_costs(tracker, run):
     assert stored[f"{PROBE}/cached/fetch_seconds"] == result.fetch_seconds
 
 
+def endless():
+    number = 0
+    while True:
+        yield [number] * 4
+        number += 1
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_iterator_is_the_scripts_own_and_goes_on(run, caplog, is_wrapped):
+    batches = endless()
+    loader = run.loader(batches) if is_wrapped else batches
+
+    for _ in range(2):
+        assert run.probe.loader(loader, seconds=0.05).batches > 0
+
+    assert next(batches)[0] > 0
+    assert caplog.text.count("were taken from an iterator") == 1
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_iterator_cannot_be_passed_over_twice(run, caplog, is_wrapped):
+    batches = endless()
+
+    assert run.probe.cached(run.loader(batches) if is_wrapped else batches) is None
+    assert next(batches) == [0] * 4
+    assert "never the same batches" in caplog.text
+
+
 def test_random_numbers_are_as_if_nothing_had_been_tried(run):
     def draw(_batch=None):
         return random.random(), np.random.rand()
