@@ -6,7 +6,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from agent.loader import Loader
 from agent.trials import random_numbers
@@ -84,41 +85,100 @@ def end_workers(loader: object) -> None:
     _close(loader if has_close else getattr(loader, "_iterator", None))
 
 
-def few_batches(loader: Iterable[object], batches: int) -> Iterable[object]:
-    """Return what yields the same few batches each time it is iterated over.
+class Few(NamedTuple):
+    """What yields the same few batches each time it is iterated over."""
 
-    Of a PyTorch DataLoader over a data set with indices that is another one over a
-    part of it, since it may shuffle. Others are iterated over from their beginning.
+    batches: Iterable[object]
+    most: int
+    ahead: int = 0  # so many more come first, while workers start
+    fewest: int = 1  # that say how long one takes
+
+
+def few_batches(loader: Iterable[object], batches: int) -> Few:
+    """Return the same few batches of a loader, for several passes.
+
+    Of a PyTorch DataLoader over a data set with indices they come from another one,
+    since it may shuffle. Others are iterated over from their beginning.
     """
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
-        return loader
-    few: Iterable[object] = _few_of_torch(torch.utils.data, loader, batches)
-    return few
+    if torch is not None and isinstance(loader, torch.utils.data.DataLoader):
+        data = torch.utils.data
+        if not isinstance(loader.dataset, data.IterableDataset):
+            return Few(_FewOfTorch(data, loader, batches), batches)
+    workers = worker_count(loader)
+    if not workers:
+        return Few(loader, batches)
+    # Workers deliver nearly at once: in part of a round, one batch takes no time, and
+    # another all of it.
+    rounds = -(-batches // workers)
+    return Few(loader, rounds * workers, batches_ready(loader), fewest=workers)
 
 
-def _few_of_torch(data: Any, loader: Any, batches: int) -> Any:
-    """`data` is the module `torch.utils.data`."""
+class _FewOfTorch:
+    """A DataLoader like another one, for few batches, and with workers that have begun.
+
+    Each pass has workers of its own: a data set may keep what it has prepared.
+    """
+
+    def __init__(self, data: Any, loader: Any, batches: int) -> None:
+        """`data` is the module `torch.utils.data`."""
+        self._data, self._loader = data, loader
+        # One more, which each worker loads before the time begins.
+        chosen = _choose(data, loader, batches + (loader.num_workers > 0))
+        self._few = chosen[:batches]
+        self._first = (chosen[batches:] or chosen[-1:]) * loader.num_workers
+
+    def __iter__(self) -> Iterator[object]:
+        chosen = [*self._first]
+        loader = self._like(chosen)
+        try:
+            for _ in loader:
+                pass
+        except BaseException:
+            end_workers(loader)
+            raise
+        chosen[:] = self._few
+        return iter(loader)
+
+    def _like(self, chosen: list[Any]) -> Iterable[object]:
+        """Return one that yields what is in the list when a pass begins."""
+        loader = self._loader
+        workers: dict[str, Any] = {}
+        if loader.num_workers:
+            workers = {
+                "prefetch_factor": loader.prefetch_factor,
+                "worker_init_fn": loader.worker_init_fn,
+                "multiprocessing_context": loader.multiprocessing_context,
+                "persistent_workers": True,
+            }
+        order: dict[str, Any] = {"batch_sampler": chosen}
+        if loader.batch_sampler is None:
+            # Each index is that of a batch.
+            order = {"sampler": chosen, "batch_size": None}
+        like: Iterable[object] = self._data.DataLoader(
+            loader.dataset,
+            collate_fn=loader.collate_fn,
+            num_workers=loader.num_workers,
+            **order,
+            **workers,
+        )
+        return like
+
+
+def _choose(data: Any, loader: Any, batches: int) -> list[Any]:
+    """Return what a DataLoader's own sampler may yield, once for each batch."""
     dataset, size = loader.dataset, loader.batch_size
-    if size is None or isinstance(dataset, data.IterableDataset):
-        return loader
+    usual = (data.SequentialSampler, data.RandomSampler)
+    if size is None or type(loader.sampler) not in usual:
+        # Which indices there are, and which belong together, their sampler says.
+        order = loader.batch_sampler
+        with random_numbers.kept_of(loader):
+            return [*islice(loader.sampler if order is None else order, batches)]
     # From everywhere: what was read just now is at the beginning, often.
     count = min(batches * size, len(dataset))
     every = max(1, len(dataset) // max(1, count))
-    workers: dict[str, Any] = {}
-    if loader.num_workers:
-        workers = {
-            "prefetch_factor": loader.prefetch_factor,
-            "worker_init_fn": loader.worker_init_fn,
-            "multiprocessing_context": loader.multiprocessing_context,
-        }
-    return data.DataLoader(
-        data.Subset(dataset, range(0, every * count, every)),
-        batch_size=size,
-        collate_fn=loader.collate_fn,
-        num_workers=loader.num_workers,
-        **workers,
-    )
+    chosen = range(0, every * count, every)
+    return [[*chosen[first : first + size]] for first in range(0, count, size)]
 
 
 def worker_counts(cores: int) -> list[int]:

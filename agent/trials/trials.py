@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from agent.notices import Notices
 from agent.steps import Steps
 from agent.trials import device, loaders, random_numbers
-from agent.trials.clock import Deadline, Passage, time_calls, time_passage
+from agent.trials.clock import Deadline, Passage, pass_over, time_calls, time_passage
 from agent.trials.fitting import fit_line, largest_batch
 from agent.trials.results import (
     BatchResult,
@@ -122,7 +122,8 @@ class Trials:
         Args:
             loader: A PyTorch DataLoader, or an iterable that begins anew each time
                 with the same batches.
-            batches: How many; they should fit into the page cache.
+            batches: How many; they should fit into the page cache. A stream with workers
+                is asked for as many of each, behind those that came while they start.
             seconds: About how long; 60 at most.
         """
         loader = loaders.unwrapped(loader)
@@ -133,11 +134,14 @@ class Trials:
                 " can be iterated over again, such as a DataLoader",
             )
             return None
+        half = Deadline(seconds).seconds / 2
         few = loaders.few_batches(loader, batches)
-        first = self._pass(few, Deadline(seconds / 2), most=batches)
-        if first.count:
+        first = self._pass(few.batches, Deadline(half), most=few.most, ahead=few.ahead)
+        if first.count >= few.fewest:
             # As many as the first time, or the comparison says nothing.
-            again = self._pass(few, Deadline(seconds / 2), most=first.count)
+            again = self._pass(
+                few.batches, Deadline(half), most=first.count, ahead=few.ahead
+            )
             if again.count == first.count:
                 count = first.count
                 return CachedResult(first.seconds / count, again.seconds / count, count)
@@ -246,9 +250,15 @@ class Trials:
         return found
 
     def _pass(
-        self, loader: Iterable[object], deadline: Deadline, most: int | None = None
+        self,
+        loader: Iterable[object],
+        deadline: Deadline,
+        *,
+        most: int | None = None,
+        ahead: int = 0,
     ) -> Passage:
         with loaders.iterating(loader) as batches:
+            pass_over(batches, ahead, deadline)
             return time_passage(
                 batches, deadline, ready=loaders.batches_ready(loader), most=most
             )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import agent
+from agent.trials import clock
 from agent.trials.loaders import batches_ready, effective_cores, worker_counts
 
 PROBE = "monitoring/train/probe"
@@ -124,6 +125,34 @@ def test_an_iterator_cannot_be_passed_over_twice(run, caplog, is_wrapped):
     assert run.probe.cached(run.loader(batches) if is_wrapped else batches) is None
     assert next(batches) == [0] * 4
     assert "never the same batches" in caplog.text
+
+
+def test_both_passes_together_take_a_minute_at_most(run, monkeypatch):
+    monkeypatch.setattr(clock, "MOST_SECONDS", 1.0)
+    began = time.perf_counter()
+
+    run.probe.cached(Batches(count=1_000), batches=1_000, seconds=100)
+
+    assert time.perf_counter() - began < 1.9
+
+
+def test_what_comes_while_workers_start_is_no_cost_of_preparing(run):
+    class Starting(Batches):
+        def __iter__(self):
+            time.sleep(0.6)
+            yield from [0] * 5
+            for _ in range(100):
+                time.sleep(0.025)
+                yield 0
+
+    loader = Starting()
+    loader.num_workers = 2
+
+    result = run.probe.cached(loader, batches=7)
+
+    # As many for each worker.
+    assert result.batches == 8
+    assert 0.025 <= result.batch_seconds < 0.06
 
 
 def test_random_numbers_are_as_if_nothing_had_been_tried(run):
