@@ -11,6 +11,7 @@ from agent.probes.descendants import children_of_thread, descendants
 from agent.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.process_catalogue import READINGS
 from agent.probes.processes import (
+    ENDED,
     WAITING_FOR_DISK,
     ProcessGone,
     ProcessState,
@@ -18,6 +19,7 @@ from agent.probes.processes import (
     count_open_files,
     counts_disk_waits,
     is_worker,
+    now_as_started,
     read_scheduling,
     read_state,
     read_traffic,
@@ -28,7 +30,7 @@ from agent.probes.summary import mean
 from agent.probes.workers import Workers
 
 # Finding grandchildren and the children of other threads takes a look at every
-# thread; children of the main thread are seen at every sample.
+# thread; children of the main thread, and of a fork server, are seen at every sample.
 _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
 # Those between it and the process may end one after the other; what nobody waits for is
@@ -51,6 +53,16 @@ class _Followed:
         self.faults: float | None = None
         self.disk_wait: float | None = None
         self._rates = Rates()
+
+    @property
+    def works(self) -> bool:
+        """Whether it loads data; one that has ended and is not waited for does not."""
+        return self.is_worker and self.state.state != ENDED
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Its own, and what it was handed by children that it waited for."""
+        return self.state.cpu_seconds + self.state.reaped_seconds
 
     def lives(self, now: float) -> bool:
         """Look again; False if the process has ended."""
@@ -90,6 +102,10 @@ class ProcessProbe(Probe):
     def __init__(self, pid: int | None = None) -> None:
         self._main = _Followed(pid or os.getpid())
         self._children: dict[int, _Followed] = {}
+        self._looked_at = float("-inf")
+        # Of those that were found long after they began; it stays when they end, since
+        # their parents' counts then hold it, too.
+        self._cpu_before_found = 0.0
         # One that is reaped while they are looked at is for once in nobody's count.
         self._tree_cpu = Rate(most_missing=_MOST_MISSING)
         self._rescan_at = float("-inf")
@@ -112,7 +128,8 @@ class ProcessProbe(Probe):
             raise ProbeUnavailable from None
 
     def sample(self, now: float) -> Sample:
-        self._find_children(now)
+        looked_at, self._looked_at = self._looked_at, now_as_started()
+        found = self._find_children(now)
         if not self._main.lives(now):
             # A program that is watched has ended; whoever watches it sees that, too.
             return {}
@@ -120,12 +137,18 @@ class ProcessProbe(Probe):
         self._children = {
             pid: child for pid, child in self._children.items() if child.lives(now)
         }
+        self._cpu_before_found += sum(
+            child.cpu_seconds
+            for child in found
+            if child.pid in self._children and child.state.started < looked_at
+        )
         everyone = [self._main, *self._children.values()]
-        workers = [child for child in self._children.values() if child.is_worker]
-        # A reaped child hands its CPU time to its parent's count of children.
+        workers = [child for child in self._children.values() if child.works]
         waits = [p.state.seconds_waiting_for_disk for p in everyone]
         self._is_disk_wait_known |= any(waits)
-        cpu = sum(p.state.cpu_seconds + p.state.reaped_seconds for p in everyone)
+        cpu = sum(p.cpu_seconds for p in everyone) - self._cpu_before_found
+        # Of fractions, a sum in another order may be less by nothing.
+        cpu = round(cpu, 6)
         return known(
             {
                 "job/cpu_cores": self._tree_cpu.of(cpu, now),
@@ -162,16 +185,32 @@ class ProcessProbe(Probe):
             "job/worker_disk_wait_share": mean(waits),
         }
 
-    def _find_children(self, now: float) -> None:
+    def _find_children(self, now: float) -> list[_Followed]:
+        """Follow those that are not followed yet, and return them."""
         pids = children_of_thread(self._main.pid, self._main.pid)
         if pids is None or now >= self._rescan_at:
             self._rescan_at = now + _RESCAN_SECONDS
             pids = descendants(self._main.pid)
+        else:
+            pids = [*pids, *self._forked_by_helpers(pids)]
+        found = []
         for pid in pids:
             if pid not in self._children:
                 # Or it has ended before it was looked at.
                 with contextlib.suppress(ProcessGone):
-                    self._children[pid] = _Followed(pid)
+                    self._children[pid] = child = _Followed(pid)
+                    found.append(child)
+        return found
+
+    def _forked_by_helpers(self, pids: Sequence[int]) -> list[int]:
+        """Return the children of those that load nothing, such as a fork server."""
+        known = [self._children[pid] for pid in pids if pid in self._children]
+        return [
+            forked
+            for child in known
+            if not child.is_worker
+            for forked in children_of_thread(child.pid, child.pid) or ()
+        ]
 
 
 def _sums(everyone: Sequence[_Followed]) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NANOSECOND = 1e-9
 _KIBIBYTE = 1024
 WAITING_FOR_DISK = "D"
+ENDED = "Z"
 # What runs beside a training and loads nothing, by what its command line has.
 _COMPILE_WORKER = "torch/_inductor/compile_worker"
 _HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER)
@@ -46,6 +48,13 @@ class Traffic(NamedTuple):
     read_bytes: float  # from storage
     write_bytes: float  # to storage
     requested_bytes: float | None  # read by any system call, cached ones included
+
+
+def now_as_started() -> float:
+    """Return the time as `ProcessState.started` tells it, rounded as that is."""
+    if not _IS_PROC:
+        return time.time()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) // _TICK_SECONDS
 
 
 def read_state(pid: int) -> ProcessState:

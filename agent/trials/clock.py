@@ -128,6 +128,12 @@ def time_passage(
     )
 
 
+def pass_over(batches: Iterator[object], count: int, deadline: Deadline) -> None:
+    """Take so many batches that are not timed, and fewer at the deadline or the end."""
+    while count > 0 and deadline.left > 0 and next(batches, _END) is not _END:
+        count -= 1
+
+
 def _pace(arrivals: list[float], ready: int) -> Pace | None:
     behind = arrivals[min(max(ready, 1), len(arrivals)) - 1 :]
     if len(behind) <= FEWEST_BATCHES:

@@ -12,8 +12,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from agent.notices import Notices
 from agent.steps import Steps
-from agent.trials import device, loaders
-from agent.trials.clock import Deadline, Passage, time_calls, time_passage
+from agent.trials import device, loaders, random_numbers
+from agent.trials.clock import Deadline, Passage, pass_over, time_calls, time_passage
 from agent.trials.fitting import fit_line, largest_batch
 from agent.trials.results import (
     BatchResult,
@@ -87,8 +87,19 @@ class Trials:
     def loader(
         self, loader: Iterable[object], *, seconds: float = 20.0
     ) -> LoaderResult | None:
-        """Iterate over the loader without the model: how fast it could feed one."""
+        """Iterate over the loader without the model: how fast it could feed one.
+
+        What is taken from an iterator, such as a generator, is gone for the training.
+        """
+        loader = loaders.unwrapped(loader)
         passage = self._pass(loader, Deadline(seconds))
+        if passage.count and loaders.is_one_pass(loader):
+            self._notices.warn(
+                "probe an iterator",
+                f"run.probe.loader: {passage.count} batches were taken from an iterator,"
+                " and what comes next is behind them; give it what can be iterated over"
+                " again, to keep them for the training",
+            )
         if passage.pace is None:
             self._say_too_few("loader", passage)
             return None
@@ -109,14 +120,26 @@ class Trials:
         Args:
             loader: A PyTorch DataLoader, or an iterable that begins anew each time
                 with the same batches.
-            batches: How many; they should fit into the page cache.
+            batches: How many; they should fit into the page cache. A stream with workers
+                is asked for as many of each, behind those that came while they start.
             seconds: About how long; 60 at most.
         """
+        loader = loaders.unwrapped(loader)
+        if loaders.is_one_pass(loader):
+            self._warn(
+                "cached",
+                "two passes over one iterator are never the same batches; give it what"
+                " can be iterated over again, such as a DataLoader",
+            )
+            return None
+        half = Deadline(seconds).seconds / 2
         few = loaders.few_batches(loader, batches)
-        first = self._pass(few, Deadline(seconds / 2), most=batches)
-        if first.count:
+        first = self._pass(few.batches, Deadline(half), most=few.most, ahead=few.ahead)
+        if first.count >= few.fewest:
             # As many as the first time, or the comparison says nothing.
-            again = self._pass(few, Deadline(seconds / 2), most=first.count)
+            again = self._pass(
+                few.batches, Deadline(half), most=first.count, ahead=few.ahead
+            )
             if again.count == first.count:
                 count = first.count
                 return CachedResult(first.seconds / count, again.seconds / count, count)
@@ -193,7 +216,7 @@ class Trials:
             if deadline.left <= 0:
                 break
             share = deadline.left / (len(chosen) - number)
-            loader = make_loader(count)
+            loader = loaders.unwrapped(make_loader(count))
             try:
                 pace = self._pass(loader, Deadline(share)).pace
             finally:
@@ -212,7 +235,7 @@ class Trials:
         if not self._is_enabled:
             return None
         try:
-            with self._steps.paused():
+            with self._steps.paused(), random_numbers.kept():
                 found = method()
         except Exception as error:  # noqa: BLE001 - foreign code
             # The script's own functions ran: they may raise whatever they like.
@@ -225,9 +248,15 @@ class Trials:
         return found
 
     def _pass(
-        self, loader: Iterable[object], deadline: Deadline, most: int | None = None
+        self,
+        loader: Iterable[object],
+        deadline: Deadline,
+        *,
+        most: int | None = None,
+        ahead: int = 0,
     ) -> Passage:
         with loaders.iterating(loader) as batches:
+            pass_over(batches, ahead, deadline)
             return time_passage(
                 batches, deadline, ready=loaders.batches_ready(loader), most=most
             )

@@ -41,6 +41,27 @@ def test_a_loop_logs_through_its_accelerator(tracker, run):
     assert tracker.values("after") == [1]
 
 
+@pytest.mark.parametrize("is_persistent", [False, True])
+def test_trials_of_a_prepared_loader_leave_it_as_it_was(run, is_persistent):
+    def order(*trials):
+        torch.manual_seed(0)
+        loader = accelerate.Accelerator(cpu=True).prepare(
+            torch.utils.data.DataLoader(
+                torch.utils.data.TensorDataset(torch.arange(200.0)),
+                batch_size=4,
+                shuffle=True,
+                num_workers=int(is_persistent),
+                persistent_workers=is_persistent,
+            )
+        )
+        assert all(trial(loader) for trial in trials)
+        return [inputs.tolist() for (inputs,) in loader], torch.rand(1).item()
+
+    expected = order()
+
+    assert order(run.probe.cached, run.probe.loader) == expected
+
+
 def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
     accelerator = accelerate.Accelerator(log_with=SeamarkTracker("mine"), cpu=True)
     accelerator.init_trackers("digits")

@@ -62,11 +62,119 @@ def test_the_same_examples_are_loaded_twice_although_the_loader_shuffles(tracker
     assert examples.read[:20] == [*range(0, 400, 20)]
 
 
-def test_streams_are_passed_over_as_they_are(tracker, run):
-    class Stream(data.IterableDataset):
-        def __iter__(self):
-            return iter(torch.zeros(200, 3))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda examples: data.DataLoader(
+            examples,
+            batch_sampler=data.BatchSampler(data.RandomSampler(examples), 4, False),
+        ),
+        lambda examples: data.DataLoader(
+            examples, batch_size=4, sampler=data.SubsetRandomSampler(range(100, 200))
+        ),
+        lambda examples: data.DataLoader(
+            examples, batch_size=None, sampler=data.RandomSampler(examples)
+        ),
+    ],
+    ids=["batches", "examples", "batches by index"],
+)
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_what_a_sampler_draws_is_loaded_twice(run, make, is_wrapped):
+    examples = Examples(0.001)
+    loader = make(examples)
 
+    result = run.probe.cached(run.loader(loader) if is_wrapped else loader, batches=5)
+
+    half = len(examples.read) // 2
+    assert result.batches == 5
+    assert examples.read[:half] == examples.read[half:]
+    assert len({*examples.read}) == half
+
+
+def test_a_wrapped_loader_is_unwrapped(run):
+    examples = Examples(0.001)
+    loader = data.DataLoader(examples, batch_size=4, shuffle=True)
+
+    assert run.probe.cached(run.loader(loader), batches=5).batches == 5
+    assert examples.read[:20] == examples.read[20:]
+
+
+class Stream(data.IterableDataset):
+    def __iter__(self):
+        return iter(torch.zeros(200, 3))
+
+
+@pytest.mark.parametrize("dataset", [Examples(), Stream()], ids=["examples", "stream"])
+def test_the_start_of_workers_is_no_cost_of_preparing(run, dataset):
+    loader = data.DataLoader(
+        dataset,
+        batch_size=4,
+        num_workers=1,
+        worker_init_fn=lambda _worker: time.sleep(1),
+    )
+
+    result = run.probe.cached(loader, batches=3)
+
+    assert result.batches == 3
+    assert 0 < result.batch_seconds < 0.2
+    assert 0 < result.first_pass_seconds < 0.2
+    assert not multiprocessing.active_children()
+
+
+def test_no_worker_prepares_a_batch_before_the_time_begins(run):
+    loader = data.DataLoader(Examples(0.05), batch_size=4, num_workers=2)
+
+    # Two of 0.2 seconds, one after the other, of each worker.
+    assert run.probe.cached(loader, batches=4).batch_seconds > 0.09
+
+
+def test_a_worker_that_fails_as_it_starts_leaves_none(run):
+    def fail(_worker):
+        raise RuntimeError("broken on purpose")
+
+    loader = data.DataLoader(
+        Examples(), batch_size=4, num_workers=2, worker_init_fn=fail
+    )
+
+    assert run.probe.cached(loader) is None
+    assert not multiprocessing.active_children()
+
+
+TRIED = {
+    "loader": lambda run, loader: run.probe.loader(loader),
+    "cached": lambda run, loader: run.probe.cached(loader),
+    "workers": lambda run, loader: run.probe.workers(lambda _count: loader, [0]),
+}
+
+
+@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("is_persistent", [False, True])
+@pytest.mark.parametrize("has_generator", [False, True])
+def test_random_numbers_and_the_order_are_as_if_nothing_had_been_tried(
+    run, name, is_persistent, has_generator
+):
+    def numbers(try_parts):
+        torch.manual_seed(0)
+        generator = torch.Generator().manual_seed(1) if has_generator else None
+        loader = data.DataLoader(
+            Examples(0.0, count=100),
+            batch_size=4,
+            shuffle=True,
+            generator=generator,
+            num_workers=int(is_persistent),
+            persistent_workers=is_persistent,
+        )
+        assert try_parts(loader) is not None
+        drawn = torch.rand(3).tolist()
+        order = [batch[0][:, 0].tolist() for batch in loader]
+        return drawn, order, torch.rand(3).tolist()
+
+    expected = numbers(lambda _loader: "nothing")
+
+    assert numbers(lambda loader: TRIED[name](run, loader)) == expected
+
+
+def test_streams_are_passed_over_as_they_are(tracker, run):
     loader = data.DataLoader(Stream(), batch_size=4)
 
     assert run.probe.cached(loader, batches=5).batches == 5

@@ -27,12 +27,42 @@ sys.stdin.readline()
 """
 WORKED = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
 
+# Starts a child when it is told to, kills it, and then waits for it.
+AT_A_WORD = f"""
+import subprocess, sys, threading
+child, end = [], threading.Event()
+def start():
+    child.append(subprocess.Popen([sys.executable, "-c", {WORKED!r}], stdin=-3))
+    end.wait()
+print("ready", flush=True)
+sys.stdin.readline()
+thread = threading.Thread(target=start, daemon=True); thread.start()
+sys.stdin.readline()
+child[0].kill()
+sys.stdin.readline()
+child[0].wait()
+sys.stdin.readline()
+"""
+# The children of a thread that has ended are those of the main thread.
+IN_SIGHT = AT_A_WORD.replace("end.wait()", "return")
 WITH_LOADERS = """
 import multiprocessing, sys, time
 context = multiprocessing.get_context(sys.argv[1])
 loaders = [context.Process(target=time.sleep, args=(60,)) for _ in range(2)]
 for loader in loaders: loader.start()
 print("ready", flush=True)
+sys.stdin.readline()
+for loader in loaders: loader.kill()
+"""
+AT_A_FORK_SERVER = """
+import multiprocessing, sys, time
+from multiprocessing import forkserver
+context = multiprocessing.get_context("forkserver")
+forkserver.ensure_running()
+print("ready", flush=True)
+sys.stdin.readline()
+loaders = [context.Process(target=time.sleep, args=(60,)) for _ in range(2)]
+for loader in loaders: loader.start()
 sys.stdin.readline()
 for loader in loaders: loader.kill()
 """
@@ -56,6 +86,21 @@ def run(script, *arguments):
         stdout=subprocess.PIPE,
     ) as process:
         yield process
+
+
+def say(process):
+    """Have a script read a line."""
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+
+
+def child_that_worked(process):
+    """Have a script of those above start its child, and wait until that has worked."""
+    say(process)
+    children = psutil.Process(process.pid).children
+    wait_until(lambda: any(sum(c.cpu_times()[:2]) > 0.57 for c in children()))
+    (child,) = children()
+    return child
 
 
 @pytest.fixture
@@ -91,8 +136,7 @@ def test_workers_are_found_counted_and_their_time_added(parent):
     assert reading["job/main_cpu_cores"] < reading["job/cpu_cores"]
     assert reading["job/memory_bytes"] > 2**20
 
-    parent.stdin.write(b"\n")
-    parent.stdin.flush()
+    say(parent)
     wait_until(lambda: sample().get("job/workers") == 0)
     assert "job/worker_cpu_cores" not in sample()
 
@@ -103,8 +147,7 @@ def count_workers(process, *, until):
     descendants = psutil.Process(process.pid).children
     wait_until(lambda: len(descendants(recursive=True)) == until)
     workers = ProcessProbe(process.pid).sample(0.0)["job/workers"]
-    process.stdin.write(b"\n")
-    process.stdin.flush()
+    say(process)
     process.wait()
     return workers
 
@@ -115,6 +158,20 @@ def count_workers(process, *, until):
 def test_loader_workers_are_counted_however_they_start(method, processes):
     with run(WITH_LOADERS, method) as process:
         assert count_workers(process, until=processes) == 2
+
+
+def test_workers_of_a_fork_server_are_found_at_the_next_look():
+    with run(AT_A_FORK_SERVER) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        before = probe.sample(100.0)
+        say(process)
+        descendants = psutil.Process(process.pid).children
+        wait_until(lambda: len(descendants(recursive=True)) == 4)
+
+        after = probe.sample(101.0)
+
+    assert (before["job/workers"], after["job/workers"]) == (0, 2)
 
 
 @pytest.mark.parametrize(("method", "processes"), [("fork", 3), ("spawn", 4)])
@@ -142,8 +199,7 @@ def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
 
     def look_and_let_the_worker_end(now):
         lives = look(now)
-        parent.stdin.write(b"\n")
-        parent.stdin.flush()
+        say(parent)
         wait_until(lambda: not psutil.pid_exists(child.pid))
         return lives
 
@@ -154,6 +210,61 @@ def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
 
     assert "job/cpu_cores" not in at_its_end
     assert later["job/cpu_cores"] < 0.2
+
+
+def test_what_a_process_did_before_it_was_found_is_no_use_of_the_second_before():
+    with run(AT_A_WORD) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child = child_that_worked(process)
+        probe.sample(104.5)
+
+        found = probe.sample(105.0)
+        say(process)
+        say(process)
+        wait_until(lambda: not psutil.pid_exists(child.pid))
+        waited_for = probe.sample(106.0)
+
+    assert found["job/workers"] == 1
+    assert found["job/cpu_cores"] < 0.4
+    assert waited_for["job/workers"] == 0
+    assert waited_for["job/cpu_cores"] < 0.2
+
+
+def test_what_a_process_did_since_it_began_a_moment_ago_counts():
+    with run(IN_SIGHT) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child_that_worked(process)
+
+        assert probe.sample(101.0)["job/cpu_cores"] > 0.5
+
+
+def test_a_worker_that_has_ended_and_is_not_waited_for_is_none():
+    with run(IN_SIGHT) as process:
+        process.stdout.readline()
+        probe = ProcessProbe(process.pid)
+        probe.sample(100.0)
+        child = child_that_worked(process)
+        working = probe.sample(111.0)
+        say(process)
+        wait_until(lambda: child.status() == psutil.STATUS_ZOMBIE)
+
+        ended = probe.sample(122.0)
+        found_as_such = ProcessProbe(process.pid).sample(122.0)
+        say(process)
+        wait_until(lambda: not psutil.pid_exists(child.pid))
+        waited_for = probe.sample(123.0)
+
+    assert working["job/workers"] == 1
+    assert working["job/worker/0/memory_bytes"] > 0
+    assert ended["job/workers"] == found_as_such["job/workers"] == 0
+    assert not [path for path in ended if path.startswith("job/worker/")]
+    # Its CPU time is kept, and its parent's count takes it over.
+    assert 0 <= ended["job/cpu_cores"] < 0.2
+    assert 0 <= waited_for["job/cpu_cores"] < 0.2
 
 
 def test_a_process_without_children_has_no_worker_time():

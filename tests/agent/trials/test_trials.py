@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import random
 import time
 
+import numpy as np
 import pytest
 
 import agent
+from agent.trials import clock
 from agent.trials.loaders import batches_ready, effective_cores, worker_counts
 
 PROBE = "monitoring/train/probe"
@@ -94,6 +97,78 @@ def test_the_second_pass_is_what_preparing_costs(tracker, run):
     assert result.first_pass_seconds >= 0.05
     assert result.fetch_seconds == result.first_pass_seconds - result.batch_seconds
     assert stored[f"{PROBE}/cached/fetch_seconds"] == result.fetch_seconds
+
+
+def endless():
+    number = 0
+    while True:
+        yield [number] * 4
+        number += 1
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_iterator_is_the_scripts_own_and_goes_on(run, caplog, is_wrapped):
+    batches = endless()
+    loader = run.loader(batches) if is_wrapped else batches
+
+    for _ in range(2):
+        assert run.probe.loader(loader, seconds=0.05).batches > 0
+
+    assert next(batches)[0] > 0
+    assert caplog.text.count("were taken from an iterator") == 1
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_iterator_cannot_be_passed_over_twice(run, caplog, is_wrapped):
+    batches = endless()
+
+    assert run.probe.cached(run.loader(batches) if is_wrapped else batches) is None
+    assert next(batches) == [0] * 4
+    assert "never the same batches" in caplog.text
+
+
+def test_both_passes_together_take_a_minute_at_most(run, monkeypatch):
+    monkeypatch.setattr(clock, "MOST_SECONDS", 1.0)
+    began = time.perf_counter()
+
+    run.probe.cached(Batches(count=1_000), batches=1_000, seconds=100)
+
+    assert time.perf_counter() - began < 1.9
+
+
+def test_what_comes_while_workers_start_is_no_cost_of_preparing(run):
+    class Starting(Batches):
+        def __iter__(self):
+            time.sleep(0.6)
+            yield from [0] * 5
+            for _ in range(100):
+                time.sleep(0.025)
+                yield 0
+
+    loader = Starting()
+    loader.num_workers = 2
+
+    result = run.probe.cached(loader, batches=7)
+
+    # As many for each worker.
+    assert result.batches == 8
+    assert 0.025 <= result.batch_seconds < 0.06
+
+
+def test_random_numbers_are_as_if_nothing_had_been_tried(run):
+    def draw(_batch=None):
+        return random.random(), np.random.rand()
+
+    random.seed(0)
+    np.random.seed(0)
+    expected = draw()
+    random.seed(0)
+    np.random.seed(0)
+
+    assert run.probe.synthetic(draw, 1, seconds=0.01)
+    assert run.probe.batch(len, lambda size: [draw()] * size, seconds=0.01)
+    assert run.probe.synthetic(lambda _: draw()[2], 1) is None
+    assert draw() == expected
 
 
 def test_batch_sizes_make_a_line(tracker, run):
