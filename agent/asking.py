@@ -6,12 +6,12 @@ import csv
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from agent.errors import CannotRead
@@ -28,9 +28,12 @@ _REDIRECTS = range(300, 400)
 # What asking fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
+# What taking something of an answer fails with that is none of a tracker's.
+_STRANGE = (ValueError, RecursionError, LookupError, TypeError, AttributeError)
 
 # Any: JSON.
 Json = dict[str, Any]
+Taken = TypeVar("Taken")
 
 
 @dataclass(frozen=True)
@@ -43,20 +46,22 @@ class Sign:
 def ask(
     server: Server,
     place: str,
+    take: Callable[[Json], Taken],
     query: Mapping[str, object] = MappingProxyType({}),
     *,
     seconds: float = _SECONDS,
-) -> Json:
-    """Return what the server answers to a question, or raise CannotRead."""
+) -> Taken:
+    """Return what is taken of the answer to a question, or raise CannotRead.
+
+    `take` may rely on what a tracker answers: where something else does, what it raises
+    is told as that.
+    """
     with opened(server, place, query, seconds=seconds) as answer, told(server.url):
         body = answer.read()
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise _no_answer(strange(server.url)) from None
-    if not isinstance(found, dict):
-        raise _no_answer(strange(server.url))
-    return found
+        return take(json.loads(body))
+    except _STRANGE as error:
+        raise _no_answer(strange(server.url)) from error
 
 
 # Any: what urllib opens.
@@ -78,6 +83,12 @@ def opened(
         return _open(address, secret, seconds)
 
 
+# Any: JSON, which may be anything.
+def rows_of(listed: Any, *names: str) -> list[Json]:
+    """Return the rows of an answer, of which each has what is called so."""
+    return [{**row, **{name: row[name] for name in names}} for row in listed]
+
+
 def find_tracker(url: str, *, seconds: float) -> Sign:
     """Make sure that a tracker is at an address, before any token is sent there."""
     with told(url), _open(f"{url}/livez", {}, seconds) as answer:
@@ -85,7 +96,7 @@ def find_tracker(url: str, *, seconds: float) -> Sign:
         date = answer.headers.get("Date")
     try:
         status = json.loads(body)["status"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except _STRANGE:
         status = None
     if status != "alive":
         raise _no_answer(strange(url))
@@ -133,7 +144,7 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
     try:
         said = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
         return CannotRead(str(said["code"]), str(said["message"]))
-    except (OSError, HTTPException, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, HTTPException, *_STRANGE):
         return _no_answer(f"{url} answers {error.code}; {strange(url)}")
 
 

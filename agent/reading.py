@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 from uuid import UUID
 
-from agent.asking import Json, ask
+from agent.asking import Json, ask, rows_of
 from agent.errors import CannotRead, InvalidSetting
 from agent.stored_project import StoredProject, find_project, known_server
 from agent.stored_run import StoredRun, stored_run
@@ -25,8 +25,7 @@ _MOST_COLUMNS = 50
 
 def read_projects() -> list[Json]:
     """Return the projects that the token may read, as the API answers them."""
-    found: list[Json] = ask(known_server(), "/projects")["projects"]
-    return found
+    return ask(known_server(), "/projects", _projects)
 
 
 def read_runs(
@@ -41,29 +40,24 @@ def read_runs(
     found = find_project(project)
     if len(columns) > _MOST_COLUMNS:
         raise InvalidSetting("columns", f"must be at most {_MOST_COLUMNS}")
+
+    def take(page: Json) -> tuple[list[StoredRun], str | None]:
+        return [stored_run(found, row, columns) for row in page["runs"]], page["next"]
+
     asked = {"query": query, "sort": sort, "column": list(columns)}
     rows: list[StoredRun] = []
     cursor: str | None = ""
     while cursor is not None and (limit is None or len(rows) < limit):
         most = _PAGE if limit is None else min(_PAGE, limit - len(rows))
-        page = found.ask("/runs", **asked, limit=most, cursor=cursor)
-        rows += [stored_run(found, row, columns) for row in page["runs"]]
-        cursor = page["next"]
+        some, cursor = found.ask("/runs", take, **asked, limit=most, cursor=cursor)
+        rows += some
     return Runs(rows, tuple(columns))
 
 
 def read_run(name: str, *, project: str | None) -> StoredRun:
     """See `agent.open_run`."""
     found = find_project(project)
-    row = _run_by_id(found, name)
-    cursor: str | None = ""
-    while row is None and cursor is not None:
-        page = found.ask("/runs", search=name, limit=_PAGE, cursor=cursor)
-        row = next((row for row in page["runs"] if row["name"] == name), None)
-        cursor = page["next"]
-    if row is None:
-        raise CannotRead("not_found", f"{found} has no run {name!a}.")
-    return stored_run(found, row)
+    return _run_by_id(name, found) or _run_by_name(name, found)
 
 
 class Runs(Sequence[StoredRun]):
@@ -124,9 +118,31 @@ class Runs(Sequence[StoredRun]):
 _RUN_COLUMNS = ("id", "name", "state", "started_at", "ended_at", "tags")
 
 
-def _run_by_id(project: StoredProject, name: str) -> Json | None:
+def _projects(answer: Json) -> list[Json]:
+    counts = (f"{name}_count" for name in ("run", "running", "failed"))
+    names = ("workspace", "slug", "last_activity_at", *counts)
+    return rows_of(answer["projects"], *names)
+
+
+def _run_by_name(name: str, project: StoredProject) -> StoredRun:
+    def take(page: Json) -> tuple[list[StoredRun], str | None]:
+        named = [row for row in page["runs"] if row["name"] == name]
+        return [stored_run(project, row) for row in named], page["next"]
+
+    cursor: str | None = ""
+    while cursor is not None:
+        found, cursor = project.ask(
+            "/runs", take, search=name, limit=_PAGE, cursor=cursor
+        )
+        if found:
+            return found[0]
+    raise CannotRead("not_found", f"{project} has no run {name!a}.")
+
+
+def _run_by_id(name: str, project: StoredProject) -> StoredRun | None:
     try:
-        return ask(project.server, f"/runs/{UUID(name)}")
+        place = f"/runs/{UUID(name)}"
+        return ask(project.server, place, lambda row: stored_run(project, row))
     except ValueError:
         return None  # it is no id
     except CannotRead as error:

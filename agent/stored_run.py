@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent.asking import Json, ask, opened
+from agent.asking import Json, Taken, ask, opened, rows_of
 from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead
 from agent.stored_project import StoredProject
-from agent.stored_records import RECORD_KINDS, StoredRecords
+from agent.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
 from agent.stored_series import Points, Series
 from agent.stored_values import given, to_moment, to_numbers, to_value
 
@@ -43,9 +43,9 @@ class StoredRun:
         cursor: str | None = ""
         while cursor is not None:
             asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_FILES}
-            page = ask(self._project.server, f"/runs/{self.id}/files", asked)
-            found += map(_stored_file, page["files"])
-            cursor = page["next"] or None
+            place = f"/runs/{self.id}/files"
+            files, cursor = ask(self._project.server, place, _page_of_files, asked)
+            found += files
         return found
 
     def attributes(self, prefix: str = "") -> dict[str, object]:
@@ -79,12 +79,13 @@ class StoredRun:
     def records(
         self, path: str, *, low: float | None = None, high: float | None = None
     ) -> StoredRecords:
-        """Return the texts or histograms of a series, in a range of steps."""
+        """Return the texts, histograms or pictures of a series, in a range of steps."""
 
-        def page(**query: object) -> Json:
-            return ask(self._project.server, f"/runs/{self.id}/records", query)
+        def read(asked: Json) -> Page:
+            place = f"/runs/{self.id}/records"
+            return ask(self._project.server, place, page_of, asked)
 
-        return StoredRecords(page, path, given(low=low, high=high))
+        return StoredRecords(read, path, given(low=low, high=high))
 
     def series(
         self,
@@ -105,24 +106,19 @@ class StoredRun:
             high: Where to end, likewise.
             buckets: How many there may be; where points are few, each is one.
         """
-        answer = self._project.ask(
+
+        def take(answer: Json) -> Series:
+            (line,) = answer["series"]
+            return _series(path, line)
+
+        return self._project.ask(
             "/series",
+            take,
             run=self.id,
             path=path,
             axis=axis,
             buckets=buckets,
             **given(low=low, high=high),
-        )
-        (line,) = answer["series"]
-        mean = to_numbers(line["mean"])
-        return Series(
-            path=path,
-            x=to_numbers(line["x"]),
-            mean=mean,
-            minimum=mean if line["minimum"] is None else to_numbers(line["minimum"]),
-            maximum=mean if line["maximum"] is None else to_numbers(line["maximum"]),
-            count=line["count"],
-            is_exact=line["exact"],
         )
 
     def points(
@@ -131,6 +127,34 @@ class StoredRun:
         """Return every point of series, by default of all, in a range of steps."""
         chosen = list(paths) or self.series_paths()
         return self.points_of(chosen, low=low, high=high)
+
+    def points_of(
+        self,
+        paths: Sequence[str],
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Points:
+        """Return every point of exactly these series, which may be none."""
+        return Points(self._project, self.id, paths, given(low=low, high=high))
+
+    def last_seen_at(self) -> str:
+        """Return when something of the run has arrived for the last time, as text.
+
+        While a run logs, that is a few seconds behind.
+        """
+        return self._ask(lambda run: str(run["last_seen_at"]))
+
+    def attribute_rows(self, prefix: str = "") -> list[Json]:
+        """Return what is known below a prefix, as the API answers it."""
+        place = f"/runs/{self.id}/attributes"
+        found: list[Json] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_ATTRIBUTES}
+            rows, cursor = ask(self._project.server, place, _page_of_attributes, asked)
+            found += rows
+        return found
 
     def _open(self, file: StoredFile) -> Any:  # what urllib opens
         place = f"/runs/{self.id}/files/content"
@@ -145,32 +169,8 @@ class StoredRun:
             time.sleep(_BUSY_SECONDS)
         return opened(self._project.server, place, asked)
 
-    def points_of(
-        self,
-        paths: Sequence[str],
-        *,
-        low: float | None = None,
-        high: float | None = None,
-    ) -> Points:
-        """Return every point of exactly these series, which may be none."""
-        return Points(self._project, self.id, paths, given(low=low, high=high))
-
-    def last_seen_at(self) -> str:
-        """Return when something of the run has arrived for the last time, as text."""
-        return str(ask(self._project.server, f"/runs/{self.id}")["last_seen_at"])
-
-    def attribute_rows(self, prefix: str = "") -> list[Json]:
-        """Return what is known below a prefix, as the API answers it."""
-        place = f"/runs/{self.id}/attributes"
-        found: list[Json] = []
-        cursor: str | None = ""
-        while cursor is not None:
-            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_ATTRIBUTES}
-            page = ask(self._project.server, place, asked)
-            found += page["attributes"]
-            # Servers of before answer all at once.
-            cursor = page.get("next") or None
-        return found
+    def _ask(self, take: Callable[[Json], Taken]) -> Taken:
+        return ask(self._project.server, f"/runs/{self.id}", take)
 
 
 def stored_run(
@@ -187,6 +187,29 @@ def stored_run(
         values=dict(zip(columns, values, strict=False)),
         _project=project,
     )
+
+
+def _page_of_attributes(page: Json) -> tuple[list[Json], str | None]:
+    rows = rows_of(page["attributes"], "path", "kind", "value", "updated_at")
+    # Servers of before answer all at once.
+    return rows, page.get("next") or None
+
+
+def _series(path: str, line: Json) -> Series:
+    mean = to_numbers(line["mean"])
+    return Series(
+        path=path,
+        x=to_numbers(line["x"]),
+        mean=mean,
+        minimum=mean if line["minimum"] is None else to_numbers(line["minimum"]),
+        maximum=mean if line["maximum"] is None else to_numbers(line["maximum"]),
+        count=line["count"],
+        is_exact=line["exact"],
+    )
+
+
+def _page_of_files(page: Json) -> tuple[list[StoredFile], str | None]:
+    return [_stored_file(row) for row in page["files"]], page["next"] or None
 
 
 def _stored_file(row: Json) -> StoredFile:

@@ -58,7 +58,11 @@ class Points:
     """Every point of some series of a run, read when it is asked for."""
 
     def __init__(
-        self, project: StoredProject, run_id: str, paths: Sequence[str], given: Json
+        self,
+        project: StoredProject,
+        run_id: str,
+        paths: Sequence[str],
+        given: Json,
     ) -> None:
         self._project = project
         self._run_id = run_id
