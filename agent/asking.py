@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -14,16 +15,22 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from agent.answers import retry_after
 from agent.errors import CannotRead
 from agent.failures import explain, redirected, strange
 from agent.proxies import find_proxy, proxy_problem
 from agent.servers import Server
 from agent.version import VERSION
 
+# For so long at most an answer is waited for, and a server that is busy asked again.
 _SECONDS = 60.0
+# Between two tries, where the server does not say.
+_PAUSE_SECONDS = 2.0
 _LARGEST_REFUSAL_BYTES = 65_536
 _LARGEST_WORD_BYTES = 1024 * 1024
 _REDIRECTS = range(300, 400)
+# What a server refuses that would do it a little later.
+BUSY = ("busy", "unavailable")
 
 # What asking fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
@@ -79,8 +86,16 @@ def opened(
         raise _no_answer("what is asked for is not text that can be sent") from None
     address = f"{server.url}/api/v1{place}?{asked}"
     secret = {"Authorization": f"Bearer {server.token}"}
-    with told(server.url):
-        return _open(address, secret, seconds)
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with told(server.url):
+                return _open(address, secret, seconds)
+        except CannotRead as error:
+            pause = error.retry_after or _PAUSE_SECONDS
+            if error.code not in BUSY or time.monotonic() + pause > end:
+                raise
+        time.sleep(pause)
 
 
 # Any: JSON, which may be anything.
@@ -141,9 +156,10 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
     if error.code in _REDIRECTS:
         target = error.headers.get("Location")
         return _no_answer(redirected(url, error.code, target))
+    pause = retry_after(error.headers.get("Retry-After"), time.time())
     try:
         said = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
-        return CannotRead(str(said["code"]), str(said["message"]))
+        return CannotRead(str(said["code"]), str(said["message"]), retry_after=pause)
     except (OSError, HTTPException, *_STRANGE):
         return _no_answer(f"{url} answers {error.code}; {strange(url)}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,7 +19,6 @@ from agent.stored_values import given, to_moment, to_numbers, to_value
 _FILES = ("file", "image_series")
 _MOST_FILES = 1_000
 _MOST_ATTRIBUTES = 10_000
-_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
 
 
 @dataclass(frozen=True)
@@ -159,14 +157,6 @@ class StoredRun:
     def _open(self, file: StoredFile) -> Any:  # what urllib opens
         place = f"/runs/{self.id}/files/content"
         asked = {"path": file.path, "digest": file.digest}
-        for _ in range(_BUSY_ATTEMPTS):
-            try:
-                return opened(self._project.server, place, asked)
-            except CannotRead as error:
-                # Others are just reading as many as the server sends at once.
-                if error.code != "unavailable":
-                    raise
-            time.sleep(_BUSY_SECONDS)
         return opened(self._project.server, place, asked)
 
     def _ask(self, take: Callable[[Json], Taken]) -> Taken:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from agent.asking import Json, opened, told
+from agent.asking import BUSY, Json, opened, told
+from agent.errors import CannotRead
 from agent.stored_project import StoredProject
 from agent.stored_values import to_moment
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 # What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
 _MOST_PATHS, _MOST_CHARACTERS = 200, 4_000
+
+# What urllib opened of tables that this process is reading.
+_being_read: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,37 @@ class Points:
         """Yield some of the paths, and the answer that holds their points."""
         for paths in _divided(self._paths):
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
-            with opened(self._project.server, f"{self._project}/points", asked) as a:
-                yield {*paths}, a
+            with _table(self._project, asked) as answer:
+                yield {*paths}, answer
+
+
+@contextmanager
+def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
+    """Open a table of points, for each of which the server has few places."""
+    try:
+        answer = opened(project.server, f"{project}/points", asked)
+    except CannotRead as error:
+        if error.code in BUSY and _being_read:
+            raise _in_its_own_way(error) from error
+        raise
+    _being_read.append(answer)
+    try:
+        with answer:
+            yield answer
+    finally:
+        _being_read.remove(answer)
+
+
+def _in_its_own_way(error: CannotRead) -> CannotRead:
+    """Say that what the server waits for may be what this process reads."""
+    return CannotRead(
+        error.code,
+        f"{error} This process is itself in the midst of reading such tables "
+        f"({len(_being_read)}), and each keeps one of the few places that the server "
+        "has for them: read one after the other, or close those that are not read to "
+        "their end.",
+        retry_after=error.retry_after,
+    )
 
 
 def _divided(paths: Sequence[str]) -> Iterator[list[str]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import time
 from pathlib import Path
 
 from agent.commands.ls import run_json
@@ -24,7 +23,6 @@ from agent.commands.tables import (
     write_records,
 )
 from agent.commands.whole_file import whole_file
-from agent.errors import CannotRead
 from agent.reading import read_run, read_runs
 from agent.stored_records import RECORD_KINDS
 from agent.stored_run import StoredRun
@@ -39,9 +37,6 @@ EXAMPLES = (
 _DONE = "run.json"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 60  # characters, beside the id
-# Of those the server refuses because it is busy, another try succeeds.
-_PASSING = ("busy", "unavailable")
-_TRIES, _PAUSE_SECONDS = 5, 2.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +72,7 @@ def perform(chosen: argparse.Namespace) -> int:
         is_there = not chosen.again and _is_there(folder, mark)
         points = 0
         if not is_there:
-            points = _with_patience(run, folder, chosen)
+            points = _write(run, folder, chosen)
             _finish(folder, {**mark, **run_json(run), "points": points})
         done.append({**run_json(run), "folder": str(folder), "was_there": is_there})
         if not chosen.json:
@@ -129,18 +124,6 @@ def _is_there(folder: Path, mark: dict[str, object]) -> bool:
         # Of one that runs, more has arrived by now.
         return False
     return all(stored.get(name) == value for name, value in mark.items())
-
-
-def _with_patience(run: StoredRun, folder: Path, chosen: argparse.Namespace) -> int:
-    attempt = 1
-    while True:
-        try:
-            return _write(run, folder, chosen)
-        except CannotRead as error:
-            if error.code not in _PASSING or attempt == _TRIES:
-                raise
-        time.sleep(_PAUSE_SECONDS * attempt)
-        attempt += 1
 
 
 def _write(run: StoredRun, folder: Path, chosen: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import os
 import re
 import struct
 from datetime import UTC, datetime
+from threading import BoundedSemaphore
 
 import pytest
 
@@ -27,6 +28,7 @@ from tests.builders import (
 from tests.tracker.api.v1.test_files import add, deliver
 from tracker.actions.access import make_token
 from tracker.actor import Scope
+from tracker.api import tables
 from tracker.models import State
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
@@ -426,3 +428,53 @@ def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path
     ((step, _, histogram),) = stored["grads"]
     assert (step, histogram.edges, histogram.counts) == (7, [0, 1, 10], [3, 0.5])
     assert stored.series("loss").count == 300
+
+
+class Impatience:
+    """A clock on which whoever waits has waited at once."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_who_reads_several_tables_at_once_is_told_that_they_wait_for_themselves(
+    stored, monkeypatch
+):
+    monkeypatch.setattr(asking, "time", Impatience())
+    monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
+    places = BoundedSemaphore(1)
+    monkeypatch.setattr(tables, "_exports", places)
+    run = agent.open_run("baseline")
+    first = iter(run.points())
+    next(first)
+    # As of a table so long that the server has not sent it to its end.
+    places.acquire()
+
+    with pytest.raises(agent.CannotRead, match="one after the other") as refused:
+        list(run.points())
+    first.close()
+    with pytest.raises(agent.CannotRead) as alone:
+        list(run.points())
+
+    assert refused.value.code == alone.value.code == "unavailable"
+    assert "one after the other" not in str(alone.value)
+
+
+def test_a_table_is_waited_for(stored, monkeypatch):
+    full = BoundedSemaphore(1)
+    full.acquire()
+    clock = Impatience()
+    clock.sleep = lambda _: full.release()
+    monkeypatch.setattr(asking, "time", clock)
+    monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(tables, "_exports", full)
+
+    assert len(list(agent.open_run("baseline").points())) == 3
