@@ -130,7 +130,7 @@ def runs(
     *,
     project: str | None = None,
     sort: str = "-started",
-    columns: Sequence[str] = (),
+    columns: Sequence[str] | str = (),
     limit: int | None = None,
 ) -> Runs:
     """Return the runs of a project.
@@ -142,7 +142,8 @@ def runs(
             (SEAMARK_PROJECT).
         sort: `started`, `name`, `state`, `duration`, or `path:` and an attribute's
             path; a `-` before it turns the order around.
-        columns: Up to 50 paths of attributes whose values are wanted for each run.
+        columns: Up to 50 paths of attributes whose values are wanted for each run, or
+            one.
         limit: The most runs to return; by default all.
 
     Raises:

@@ -7,7 +7,7 @@ and pyarrow are imported only where somebody asks for what they make.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from agent.asking import Json, ask, rows_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = 200
 _MOST_COLUMNS = 50
+_INT64 = range(-(2**63), 2**63)
 
 
 def read_projects() -> list[Json]:
@@ -33,25 +34,26 @@ def read_runs(
     *,
     project: str | None,
     sort: str,
-    columns: Sequence[str],
+    columns: Sequence[str] | str,
     limit: int | None,
 ) -> Runs:
     """See `agent.runs`."""
     found = find_project(project)
-    if len(columns) > _MOST_COLUMNS:
+    paths = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
+    if len(paths) > _MOST_COLUMNS:
         raise InvalidSetting("columns", f"must be at most {_MOST_COLUMNS}")
 
     def take(page: Json) -> tuple[list[StoredRun], str | None]:
-        return [stored_run(found, row, columns) for row in page["runs"]], page["next"]
+        return [stored_run(found, row, paths) for row in page["runs"]], page["next"]
 
-    asked = {"query": query, "sort": sort, "column": list(columns)}
+    asked = {"query": query, "sort": sort, "column": paths}
     rows: list[StoredRun] = []
     cursor: str | None = ""
     while cursor is not None and (limit is None or len(rows) < limit):
         most = _PAGE if limit is None else min(_PAGE, limit - len(rows))
         some, cursor = found.ask("/runs", take, **asked, limit=most, cursor=cursor)
         rows += some
-    return Runs(rows, tuple(columns))
+    return Runs(rows, tuple(paths))
 
 
 def read_run(name: str, *, project: str | None) -> StoredRun:
@@ -84,38 +86,59 @@ class Runs(Sequence[StoredRun]):
         return f"<{len(self)} runs>"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame with a row for each run; needs pandas."""
+        """Return a data frame with a row for each run; needs pandas.
+
+        The columns are id, name, state, started_at, ended_at and tags, and those that
+        were asked for; of these, one called like one of the run is `path:` and its name.
+        Integers stay what they are where other runs have none: the column is an Int64.
+        """
         import pandas as pd  # noqa: PLC0415 - only for whoever has it
 
-        return pd.DataFrame(self._records(), columns=[*_RUN_COLUMNS, *self._columns])
+        columns: Json = self._by_column()
+        for name, values in columns.items():
+            if _are_integers_with_gaps(values):
+                fit = all(value is None or value in _INT64 for value in values)
+                columns[name] = pd.array(values, dtype="Int64" if fit else object)
+        return pd.DataFrame(columns)
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return a table with a row for each run; needs pyarrow.
+        """Return a table with the same columns; needs pyarrow.
 
         A column whose values are of several types, as one may be of a parameter that was
         logged as a number and as a text, is one of texts.
         """
         import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
 
-        records = self._records()
-        columns = {}
-        for name in (*_RUN_COLUMNS, *self._columns):
-            values = [record.get(name) for record in records]
+        # Any: a column of pyarrow.
+        def column(values: Sequence[object]) -> Any:
             try:
-                columns[name] = pa.array(values)
+                return pa.array(values)
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
                 texts = [None if value is None else str(value) for value in values]
-                columns[name] = pa.array(texts)
-        return pa.table(columns)
+                return pa.array(texts)
 
-    def _records(self) -> list[Json]:
-        return [
-            {**{name: getattr(row, name) for name in _RUN_COLUMNS}, **row.values}
-            for row in self._rows
-        ]
+        columns = self._by_column()
+        return pa.table({name: column(values) for name, values in columns.items()})
+
+    def _by_column(self) -> dict[str, list[object]]:
+        own = {
+            name: [getattr(row, name) for row in self._rows] for name in _RUN_COLUMNS
+        }
+        # As `sort` tells an attribute from what a run has of its own.
+        asked = {
+            f"path:{path}" if path in own else path: [
+                row.values.get(path) for row in self._rows
+            ]
+            for path in self._columns
+        }
+        return {**own, **asked}
 
 
 _RUN_COLUMNS = ("id", "name", "state", "started_at", "ended_at", "tags")
+
+
+def _are_integers_with_gaps(values: Sequence[object]) -> bool:
+    return {type(value) for value in values} == {int, type(None)}
 
 
 def _projects(answer: Json) -> list[Json]:

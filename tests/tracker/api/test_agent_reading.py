@@ -430,6 +430,42 @@ def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path
     assert stored.series("loss").count == 300
 
 
+def test_integers_stay_what_they_are_where_other_runs_have_none(stored, project):
+    # One that no float is, one that no integer of 64 bits is, and one for every run.
+    values = {"seed": 1234567890123456789, "large": 2**63 + 1, "layers": 3}
+    write_values(stored, values)
+    write_values(make_run(project, "other"), {"layers": 4})
+
+    found = agent.runs(columns=[*values], sort="name")
+    frame, table = found.to_pandas(), found.to_arrow()
+
+    assert str(frame["seed"].dtype) == "Int64"
+    assert frame["seed"][0] == 1234567890123456789
+    assert frame["seed"].isna().tolist() == [False, True]
+    assert frame["large"].tolist() == [2**63 + 1, None]
+    assert str(frame["layers"].dtype) == "int64"
+    assert table["seed"].to_pylist() == [1234567890123456789, None]
+
+
+def test_what_was_logged_as_name_does_not_take_the_place_of_the_runs_name(stored):
+    write_values(stored, {"name": "ResNet", "state": 7})
+
+    found = agent.runs(columns=["name", "state", "params/lr"])
+    frame = found.to_pandas()
+
+    assert [*frame.columns] == found.to_arrow().column_names
+    assert [*frame.columns[-4:]] == ["tags", "path:name", "path:state", "params/lr"]
+    assert frame.iloc[0][["name", "path:name"]].tolist() == ["baseline", "ResNet"]
+    assert found.to_arrow()["path:state"].to_pylist() == [7]
+    assert found[0].values["name"] == "ResNet"
+
+
+def test_one_column_may_be_named_as_a_text(stored):
+    (run,) = agent.runs(columns="params/lr")
+
+    assert run.values == {"params/lr": 0.1}
+
+
 class Impatience:
     """A clock on which whoever waits has waited at once."""
 
