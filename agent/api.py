@@ -161,7 +161,8 @@ def open_run(name: str, *, project: str | None = None) -> StoredRun:
 
     Args:
         name: The run's name, or its id as the address of its page has it.
-        project: As for `runs`.
+        project: As for `runs`. With an id it may be left out, whatever SEAMARK_PROJECT
+            says; one that is another than the run's is refused.
 
     Raises:
         InvalidSetting: No server is known.

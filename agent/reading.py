@@ -58,8 +58,7 @@ def read_runs(
 
 def read_run(name: str, *, project: str | None) -> StoredRun:
     """See `agent.open_run`."""
-    found = find_project(project)
-    return _run_by_id(name, found) or _run_by_name(name, found)
+    return _run_by_id(name, project) or _run_by_name(name, find_project(project))
 
 
 class Runs(Sequence[StoredRun]):
@@ -162,13 +161,32 @@ def _run_by_name(name: str, project: StoredProject) -> StoredRun:
     raise CannotRead("not_found", f"{project} has no run {name!a}.")
 
 
-def _run_by_id(name: str, project: StoredProject) -> StoredRun | None:
+def _run_by_id(name: str, project: str | None) -> StoredRun | None:
+    """Return the run of that id, of whichever project; None of what is no id."""
     try:
         place = f"/runs/{UUID(name)}"
-        return ask(project.server, place, lambda row: stored_run(project, row))
     except ValueError:
-        return None  # it is no id
+        return None
+    server = known_server()
+
+    def take(row: Json) -> StoredRun:
+        if "project" not in row:
+            # Servers of before do not say whose it is.
+            return stored_run(find_project(project), row)
+        own = StoredProject(server, str(row["workspace"]), str(row["project"]))
+        return stored_run(own, row)
+
+    try:
+        run = ask(server, place, take)
     except CannotRead as error:
         if error.code == "not_found":
             return None
         raise
+    if (
+        project is not None
+        and (asked := find_project(project)).qualified != run.project
+    ):
+        raise CannotRead(
+            "not_found", f"{asked} has no run {name!a}: it is one of {run.project}."
+        )
+    return run

@@ -21,9 +21,12 @@ _MOST_FILES = 1_000
 _MOST_ATTRIBUTES = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A run as it was when it was read; `run[path]` is what it has there."""
+    """A run as it was when it was read; `run[path]` is what it has there.
+
+    Two are equal that are the same run of one server, whenever each was read.
+    """
 
     id: str
     name: str
@@ -34,6 +37,26 @@ class StoredRun:
     # Of the columns that were asked for; None where the run has nothing there.
     values: Mapping[str, object]
     _project: StoredProject = field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same run, of the same server."""
+        if not isinstance(other, StoredRun):
+            return NotImplemented
+        return (self.id, self.server) == (other.id, other.server)
+
+    def __hash__(self) -> int:
+        """Return what is the same of equal ones."""
+        return hash((self.id, self.server))
+
+    @property
+    def server(self) -> str:
+        """The address of the server that it was read from."""
+        return self._project.server.url
+
+    @property
+    def project(self) -> str:
+        """Workspace and project, with a slash between."""
+        return self._project.qualified
 
     def files(self, prefix: str = "") -> list[StoredFile]:
         """Return the files whose paths begin so."""

@@ -14,6 +14,7 @@ import sys
 import pyarrow.parquet
 import pytest
 
+from agent.commands import main
 from agent.commands.export import folder_name
 from tests.builders import (
     make_member,
@@ -342,3 +343,32 @@ def test_a_run_without_series_is_exported_too(seamark, project, tmp_path):
 
     folder = exported(tmp_path / "out", run)
     assert (folder / "points.csv").read_text() == "path,step,time,value\n"
+
+
+@pytest.fixture
+def here(project, live_server, tmp_path, monkeypatch):
+    """Carry out a command in this process, where what it waits for can be made to come."""
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        monkeypatch.delenv(name)
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
+    monkeypatch.setenv("SEAMARK_URL", live_server.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
+    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: main(words)
+
+
+def table(folder, name):
+    with (folder / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SEAMARK_PROJECT", "absent")
+
+    assert here("export", str(stored.id), "--to", "out") == 0
+    assert here("ls", "attributes", str(stored.id)) == 0
+    assert len(table(exported(tmp_path / "out", stored), "points.csv")) == 4
+    assert here("export", str(stored.id), "--to", "out", "--project", "absent") == 1
+    assert "no project 'absent'" in capsys.readouterr().err

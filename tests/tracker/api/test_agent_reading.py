@@ -466,6 +466,42 @@ def test_one_column_may_be_named_as_a_text(stored):
     assert run.values == {"params/lr": 0.1}
 
 
+def test_runs_are_keys_of_a_dictionary(stored, project):
+    make_run(project, "other")
+    losses = {run: run.name for run in agent.runs(columns=["params/lr"])}
+
+    opened = agent.open_run("baseline")
+
+    assert losses[opened] == "baseline"
+    assert len(losses) == 2
+    assert opened != "baseline"
+
+
+def test_an_id_needs_no_project(stored, monkeypatch):
+    monkeypatch.setenv("SEAMARK_PROJECT", "absent")
+
+    run = agent.open_run(str(stored.id))
+
+    assert (run.name, run.project) == ("baseline", "ada-workspace/vision")
+    assert run.series("train/loss").count == 3
+    assert len(list(run.points())) == 3
+    for project in ("vision", "ada-workspace/vision"):
+        assert agent.open_run(str(stored.id), project=project) == run
+
+
+def test_an_id_of_another_project_is_refused(stored, project):
+    member = project.workspace.members.get()
+    make_project(member, "speech")
+
+    for wanted, words in {
+        "speech": "one of ada-workspace/vision",
+        "absent": "no project 'absent'",
+    }.items():
+        with pytest.raises(agent.CannotRead, match=words) as refused:
+            agent.open_run(str(stored.id), project=wanted)
+        assert refused.value.code == "not_found"
+
+
 class Impatience:
     """A clock on which whoever waits has waited at once."""
 
