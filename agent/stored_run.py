@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from os.path import commonprefix
 from typing import Any
 
 from agent.asking import Json, Taken, ask, opened, rows_of
@@ -19,6 +21,7 @@ from agent.stored_values import given, to_moment, to_numbers, to_value
 _FILES = ("file", "image_series")
 _MOST_FILES = 1_000
 _MOST_ATTRIBUTES = 10_000
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +129,16 @@ class StoredRun:
             low: Where on the axis to begin; by default at the first point.
             high: Where to end, likewise.
             buckets: How many there may be; where points are few, each is one.
+
+        Raises:
+            CannotRead: The run has no such series, or the server refused.
         """
 
         def take(answer: Json) -> Series:
             (line,) = answer["series"]
             return _series(path, line)
 
-        return self._project.ask(
+        found = self._project.ask(
             "/series",
             take,
             run=self.id,
@@ -141,11 +147,17 @@ class StoredRun:
             buckets=buckets,
             **given(low=low, high=high),
         )
+        if not found.x:
+            self._check_series([path])
+        return found
 
     def points(
         self, *paths: str, low: float | None = None, high: float | None = None
     ) -> Points:
-        """Return every point of series, by default of all, in a range of steps."""
+        """Return every point of series, by default of all, in a range of steps.
+
+        Reading them raises CannotRead where the run has no series at one of the paths.
+        """
         chosen = list(paths) or self.series_paths()
         return self.points_of(chosen, low=low, high=high)
 
@@ -157,7 +169,8 @@ class StoredRun:
         high: float | None = None,
     ) -> Points:
         """Return every point of exactly these series, which may be none."""
-        return Points(self._project, self.id, paths, given(low=low, high=high))
+        asked = given(low=low, high=high)
+        return Points(self._project, self.id, paths, asked, check=self._check_series)
 
     def last_seen_at(self) -> str:
         """Return when something of the run has arrived for the last time, as text.
@@ -184,6 +197,26 @@ class StoredRun:
 
     def _ask(self, take: Callable[[Json], Taken]) -> Taken:
         return ask(self._project.server, f"/runs/{self.id}", take)
+
+    def _check_series(self, paths: Collection[str]) -> None:
+        """Refuse paths at which the run has no series of numbers."""
+        if not paths:
+            return
+        # Of many paths, what they have in common is asked for once.
+        prefix = commonprefix([*paths])  # noqa: RUF071 - it may end within a part
+        rows = self.attribute_rows(prefix)
+        kinds = {row["path"]: row["kind"] for row in rows}
+        for path in sorted(paths):
+            kind = kinds.get(path)
+            if kind != "float_series":
+                raise CannotRead("not_found", self._why_no_series(path, kind))
+
+    def _why_no_series(self, path: str, kind: str | None) -> str:
+        said = f"Run {self.name!a} has no series of numbers at {path!a}"
+        if kind is not None:
+            return f"{said}, but a {kind}, which run[{path!a}] reads."
+        near = difflib.get_close_matches(path, self.series_paths(), n=_MOST_NAMED)
+        return f"{said}{'; there are: ' if near else ''}{', '.join(near)}."
 
 
 def stored_run(

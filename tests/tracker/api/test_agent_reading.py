@@ -502,6 +502,43 @@ def test_an_id_of_another_project_is_refused(stored, project):
         assert refused.value.code == "not_found"
 
 
+READS = {
+    "points": list,
+    "arrow": lambda points: points.to_arrow(),
+    "batches": lambda points: [r for b in points.batches() for r in b.to_pylist()],
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_series_that_does_not_exist_is_told_with_those_called_alike(stored, read):
+    run = agent.open_run("baseline")
+
+    for path, words in {
+        "train/los": "no series of numbers at 'train/los'; there are: train/loss",
+        "params/lr": "but a float, which run",
+        "zzz": "at 'zzz'.",
+    }.items():
+        with pytest.raises(agent.CannotRead, match=re.escape(words)) as refused:
+            read(run.points("train/loss", path))
+        assert refused.value.code == "not_found"
+
+
+def test_a_curve_that_does_not_exist_is_told_with_those_called_alike(stored):
+    with pytest.raises(agent.CannotRead, match="there are: train/loss"):
+        agent.open_run("baseline").series("train/los")
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_range_without_points_is_empty(stored, read):
+    run = agent.open_run("baseline")
+    some = run.points("train/loss", low=100)
+
+    assert len(read(some)) == 0
+    assert len(read(run.points(low=100))) == 0
+    assert len(read(run.points_of([]))) == 0
+    assert len(run.series("train/loss", low=100)) == 0
+
+
 class Impatience:
     """A clock on which whoever waits has waited at once."""
 
