@@ -9,6 +9,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import zip_longest
 
 from agent.errors import AgentError
@@ -104,6 +105,11 @@ def clean(text: str) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
         for c in text
     )
+
+
+def time_text(moment: datetime) -> str:
+    """Return a time in the one shape that a column of them needs to be read."""
+    return moment.isoformat(timespec="microseconds")
 
 
 def counted(number: int, noun: str) -> str:

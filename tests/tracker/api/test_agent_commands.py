@@ -10,6 +10,7 @@ import os
 import struct
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pyarrow.parquet
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from agent.commands import main
 from agent.commands.export import folder_name
 from tests.builders import (
+    START,
     make_member,
     make_project,
     make_run,
@@ -28,7 +30,7 @@ from tests.builders import (
 )
 from tracker.actions.access import make_token
 from tracker.actor import Scope
-from tracker.models import State
+from tracker.models import Attribute, State
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
 
@@ -364,6 +366,10 @@ def table(folder, name):
         return list(csv.DictReader(file))
 
 
+def summary(folder, path="loss"):
+    return next(row for row in table(folder, "attributes.csv") if row["path"] == path)
+
+
 def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("SEAMARK_PROJECT", "absent")
 
@@ -372,3 +378,25 @@ def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
     assert len(table(exported(tmp_path / "out", stored), "points.csv")) == 4
     assert here("export", str(stored.id), "--to", "out", "--project", "absent") == 1
     assert "no project 'absent'" in capsys.readouterr().err
+
+
+def test_exported_times_have_one_shape(here, project, tmp_path):
+    run = make_run(project, "baseline")
+    times = [START, START + 500_000]
+    write_series(run, "loss", [1.0, 2.0], times=times)
+    write(run, [records_message("log", ["a", "b"], times=times)])
+    whole = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    Attribute.objects.filter(path="log").update(updated_at=whole)
+    expected = ["2026-01-02T12:00:00.000000+00:00", "2026-01-02T12:00:00.500000+00:00"]
+
+    here("export", "baseline", "--to", "out")
+    folder = exported(tmp_path / "out", run)
+    rows = table(folder, "points.csv")
+    records = (folder / "records.jsonl").read_text().splitlines()
+    here("export", "baseline", "--to", "out", "--format", "json")
+    lines = (folder / "points.jsonl").read_text().splitlines()
+
+    assert [row["time"] for row in rows] == expected
+    assert [json.loads(line)["time"] for line in records] == expected
+    assert [json.loads(line)["time"] for line in lines] == expected
+    assert summary(folder, "log")["updated_at"] == expected[0]
