@@ -400,3 +400,51 @@ def test_exported_times_have_one_shape(here, project, tmp_path):
     assert [json.loads(line)["time"] for line in records] == expected
     assert [json.loads(line)["time"] for line in lines] == expected
     assert summary(folder, "log")["updated_at"] == expected[0]
+
+
+def test_a_table_for_programs_has_every_digit(here, project, capsys):
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "loss", [0.1234567890123], steps=[1_234_567])
+    write_values(run, {"lr": 1e-07, "seed": 12345678901, "when": whole_second()})
+    compact_run(run.id)
+    run.refresh_from_db()
+
+    def rows(*words):
+        here("ls", *words, "--format", "csv")
+        return list(csv.DictReader(capsys.readouterr().out.splitlines()))
+
+    (listed,) = rows("runs", "--columns", "loss,lr,seed,when")
+    attributes = {row["path"]: row for row in rows("attributes", "baseline")}
+    (project_row,) = rows("projects")
+
+    assert (listed["loss"], listed["lr"]) == ("0.1234567890123", "1e-07")
+    assert (listed["seed"], listed["when"]) == (
+        *("12345678901", "2026-01-02T12:00:00.000000+00:00"),
+    )
+    assert listed["started"] == "2026-01-02T12:00:00.000000+00:00"
+    assert listed["duration"] == repr((run.ended_at - run.started_at).total_seconds())
+    assert attributes["loss"]["minimum"] == "0.1234567890123"
+    assert float(attributes["loss"]["last step"]) == 1_234_567
+    assert datetime.fromisoformat(project_row["last activity"]).tzinfo is not None
+
+
+def whole_second():
+    return datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def test_a_table_for_people_has_whole_steps(here, project, capsys):
+    run = make_run(project, "baseline")
+    write_series(run, "loss", [0.1234567890123], steps=[1_234_567])
+    compact_run(run.id)
+
+    here("ls", "attributes", "baseline")
+
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row == [
+        "loss",
+        "float_series",
+        "0.123457",
+        "1",
+        *2 * ["0.123457"],
+        "1234567",
+    ]
