@@ -14,7 +14,7 @@ from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead
 from agent.stored_project import StoredProject
 from agent.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
-from agent.stored_series import Points, Series
+from agent.stored_series import NO_SERIES, Points, Series
 from agent.stored_values import given, to_moment, to_numbers, to_value
 
 # Kinds of what is downloaded.
@@ -178,6 +178,25 @@ class StoredRun:
         While a run logs, that is a few seconds behind.
         """
         return self._ask(lambda run: str(run["last_seen_at"]))
+
+    def waiting_points(self) -> int | None:
+        """Return how many of the run's points no summary counts yet.
+
+        None where the server, of a version before, does not say.
+        """
+        return self._ask(lambda run: run.get("waiting_points"))
+
+    def version(self) -> str | None:
+        """Return a text that is another one once anything of the run has arrived.
+
+        None where something between here and the server keeps it back.
+        """
+        # Every answer about points has it; for this one, no point is read.
+        asked = {"path": NO_SERIES, "buckets": 1}
+        place = f"/runs/{self.id}/series"
+        with opened(self._project.server, place, asked) as answer:
+            found: str | None = answer.headers.get("ETag")
+        return found
 
     def attribute_rows(self, prefix: str = "") -> list[Json]:
         """Return what is known below a prefix, as the API answers it."""

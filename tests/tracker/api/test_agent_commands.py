@@ -10,18 +10,22 @@ import os
 import struct
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pyarrow.parquet
 import pytest
 
-from agent.commands import main
+from agent.commands import export, main
 from agent.commands.export import folder_name
 from tests.builders import (
     START,
+    Process,
+    close_message,
     make_member,
     make_project,
     make_run,
+    points_message,
     records_message,
     write,
     write_series,
@@ -30,7 +34,7 @@ from tests.builders import (
 )
 from tracker.actions.access import make_token
 from tracker.actor import Scope
-from tracker.models import Attribute, State
+from tracker.models import Attribute, Run, State
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
 
@@ -361,6 +365,19 @@ def here(project, live_server, tmp_path, monkeypatch):
     return lambda *words: main(words)
 
 
+@pytest.fixture
+def pauses(monkeypatch):
+    """What an export does while it waits; it has waited as soon as that is done."""
+    pauses = []
+
+    def pause(seconds):
+        for action in pauses:
+            action(seconds)
+
+    monkeypatch.setattr(export, "time", SimpleNamespace(sleep=pause))
+    return pauses
+
+
 def table(folder, name):
     with (folder / name).open() as file:
         return list(csv.DictReader(file))
@@ -368,6 +385,110 @@ def table(folder, name):
 
 def summary(folder, path="loss"):
     return next(row for row in table(folder, "attributes.csv") if row["path"] == path)
+
+
+@pytest.fixture
+def ended(project):
+    """A run whose last points are not summed up yet."""
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "loss", [3.0, 1.0, 2.0])
+    return run
+
+
+def test_summaries_are_waited_for_after_the_end_of_a_run(
+    here, ended, pauses, tmp_path, capsys
+):
+    pauses.append(lambda _: compact_run(ended.id))
+
+    code = here("export", "baseline", "--to", "out")
+
+    folder = exported(tmp_path / "out", ended)
+    found = summary(folder)
+    assert code == 0
+    assert (found["count"], found["mean"], found["value"]) == ("3", "2.0", "2.0")
+    assert len(table(folder, "points.csv")) == 3
+    assert "waiting for the server to sum up 3 points" in capsys.readouterr().err
+    assert json.loads((folder / "run.json").read_text())["settled"] is True
+
+
+def test_what_was_not_summed_up_in_time_is_written_anew(
+    here, ended, pauses, tmp_path, capsys
+):
+    other = make_run(ended.project, "other", State.FINISHED)
+    write_series(other, "loss", [1.0])
+    waited = []
+    pauses.append(waited.append)
+    words = ("export", "--where", "", "--to", "out")
+
+    late = here(*words)
+    errors = capsys.readouterr().err
+    folder = exported(tmp_path / "out", ended)
+    kept = json.loads((folder / "run.json").read_text())
+    for run in (ended, other):
+        compact_run(run.id)
+    in_time = here(*words, "--json")
+
+    assert (late, in_time) == (1, 0)
+    # For both together.
+    assert sum(waited) == 30
+    assert kept["settled"] is False
+    assert "baseline: its attributes' counts, means and last values lack 3" in errors
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [(run["was_there"], run["settled"]) for run in runs] == 2 * [(False, True)]
+    assert summary(folder)["count"] == "3"
+
+
+def test_a_run_that_goes_on_is_not_waited_for(here, project, pauses, tmp_path):
+    run = make_run(project, "live")
+    write_series(run, "loss", [1.0])
+    pauses.append(pytest.fail)
+
+    assert here("export", "live", "--to", "out") == 0
+    assert len(table(exported(tmp_path / "out", run), "points.csv")) == 1
+
+
+def test_points_that_were_logged_again_are_not_waited_for_for_ever(
+    here, project, pauses, tmp_path
+):
+    first = Process(project, "baseline")
+    first.send([first.opening], [points_message("loss", [1.0] * 10)])
+    compact_run(first.run.id)
+    again = START + 3_600_000_000
+    second = Process(project, "baseline", time=again)
+    rewind = {"t": "rewind", "paths": ["loss"], "time": again}
+    second.send(
+        [second.opening],
+        [{**rewind, "steps": struct.pack("<d", 6.0)}],
+        [points_message("loss", [2.0], steps=[6], times=[again + 1])],
+        [close_message(time=again + 2)],
+    )
+    first.send([close_message(time=again)])
+    # More were counted by then than are shown, and yet not all.
+    pauses.append(lambda _: compact_run(first.run.id))
+
+    code = here("export", "baseline", "--to", "out")
+
+    folder = exported(tmp_path / "out", first.run)
+    assert code == 0
+    assert len(table(folder, "points.csv")) == 7
+    assert summary(folder)["count"] == "11"
+
+
+def test_a_second_stage_that_takes_no_time_is_exported_too(here, ended, tmp_path):
+    compact_run(ended.id)
+    # The last sign of life is written every few seconds.
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    Run.objects.filter(id=ended.id).update(last_seen_at=soon)
+    here("export", "baseline", "--to", "out")
+    folder = exported(tmp_path / "out", ended)
+    before = len(table(folder, "points.csv"))
+
+    write_series(ended, "test/loss", [5.0], stage="test")
+    compact_run(ended.id)
+    here("export", "baseline", "--to", "out")
+
+    assert Run.objects.get(id=ended.id).last_seen_at == soon
+    assert (before, len(table(folder, "points.csv"))) == (3, 4)
 
 
 def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):

@@ -587,3 +587,17 @@ def test_a_table_is_waited_for(stored, monkeypatch):
     monkeypatch.setattr(tables, "_exports", full)
 
     assert len(list(agent.open_run("baseline").points())) == 3
+
+
+def test_a_run_says_when_something_has_arrived_and_when_it_is_summed_up(stored):
+    run = agent.open_run("baseline")
+    before = run.version()
+    assert (run.version(), run.waiting_points()) == (before, 0)
+
+    write_series(stored, "train/loss", [1.0], steps=[3])
+    after = run.version()
+
+    assert after != before
+    assert run.waiting_points() == 1
+    compact_run(stored.id)
+    assert (run.version(), run.waiting_points()) == (after, 0)
