@@ -14,12 +14,13 @@ import re
 import time
 from pathlib import Path
 
-from agent.asking import Json
+from agent.asking import Json, find_tracker
 from agent.commands.ls import run_json
 from agent.commands.output import (
     MISUSED,
     Refusal,
     clean,
+    counted,
     say,
     say_json,
     tell,
@@ -32,6 +33,7 @@ from agent.commands.tables import (
     write_records,
 )
 from agent.commands.whole_file import whole_file
+from agent.errors import CannotRead
 from agent.reading import read_run, read_runs
 from agent.stored_records import RECORD_KINDS
 from agent.stored_run import StoredRun
@@ -48,6 +50,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 60  # characters, beside the id
 # How long summaries are waited for, for all runs together.
 _SETTLING_SECONDS, _PAUSE_SECONDS = 30.0, 1.0
+# Within which a server that is there says so.
+_ALIVE_SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,12 +81,22 @@ def perform(chosen: argparse.Namespace) -> int:
     runs = _found(chosen)
     chosen.to.mkdir(parents=True, exist_ok=True)
     summaries = _Summaries()
-    done = [_exported(run, chosen, summaries) for run in runs]
+    done: list[Json] = []
+    failed: list[Json] = []
+    for run in runs:
+        row = _attempted(run, chosen, summaries)
+        (failed if "code" in row else done).append(row)
     if chosen.json:
-        say_json({"folder": str(chosen.to), "runs": done})
+        say_json({"folder": str(chosen.to), "runs": done, "failed": failed})
     elif not runs:
         tell("no run is like that")
-    return 1 if summaries.are_behind else 0
+    if failed:
+        names = ", ".join(row["name"] for row in failed)
+        tell(
+            f"{counted(len(failed), 'run')} of {len(runs):,} not exported: {names}; "
+            "say the same again to try these once more"
+        )
+    return 1 if failed or summaries.are_behind else 0
 
 
 def folder_name(name: str, run_id: str) -> str:
@@ -100,6 +114,31 @@ def _found(chosen: argparse.Namespace) -> list[StoredRun]:
         chosen.where, project=chosen.project, sort="started", columns=(), limit=None
     )
     return list(every)
+
+
+def _attempted(
+    run: StoredRun, chosen: argparse.Namespace, summaries: _Summaries
+) -> Json:
+    """Write a run's files; return what is told of it, with a code where it failed."""
+    try:
+        return _exported(run, chosen, summaries)
+    except CannotRead as error:
+        if chosen.run is not None or _is_of_all(error, run.server):
+            raise
+        tell(f"{run.name} cannot be exported: {error}")
+        why = {"code": error.code, "message": str(error)}
+        return {"id": run.id, "name": run.name, **why}
+
+
+def _is_of_all(error: CannotRead, url: str) -> bool:
+    """Whether it is the same with every other run, rather than with this one."""
+    if error.code != "no_answer":
+        return error.code in ("not_authenticated", "not_allowed")
+    try:
+        find_tracker(url, seconds=_ALIVE_SECONDS)
+    except CannotRead:
+        return True
+    return False
 
 
 def _exported(

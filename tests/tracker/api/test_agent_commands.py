@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pyarrow.parquet
 import pytest
 
+from agent import asking
 from agent.commands import export, main
 from agent.commands.export import folder_name
 from tests.builders import (
@@ -34,7 +35,8 @@ from tests.builders import (
 )
 from tracker.actions.access import make_token
 from tracker.actor import Scope
-from tracker.models import Attribute, Run, State
+from tracker.api.v1 import points as endpoint
+from tracker.models import Attribute, Run, State, Token
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
 
@@ -489,6 +491,83 @@ def test_a_second_stage_that_takes_no_time_is_exported_too(here, ended, tmp_path
 
     assert Run.objects.get(id=ended.id).last_seen_at == soon
     assert (before, len(table(folder, "points.csv"))) == (3, 4)
+
+
+def listed_before(action, monkeypatch):
+    """Have something happen after the runs were listed, before they are read."""
+    listed = export.read_runs
+
+    def read_runs(*arguments, **options):
+        runs = listed(*arguments, **options)
+        action()
+        return runs
+
+    monkeypatch.setattr(export, "read_runs", read_runs)
+
+
+def test_a_run_that_vanishes_keeps_no_other_from_being_exported(
+    here, stored, monkeypatch, tmp_path, capsys
+):
+    gone = make_run(stored.project, "gone", started_at=START - 10)
+
+    def vanish():
+        Run.objects.filter(id=gone.id).update(trashed_at=datetime.now(UTC))
+
+    listed_before(vanish, monkeypatch)
+    code = here("export", "--where", "", "--to", "out", "--json")
+
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert code == 1
+    assert [run["name"] for run in told["runs"]] == ["baseline"]
+    assert [(run["name"], run["code"]) for run in told["failed"]] == [
+        ("gone", "not_found")
+    ]
+    assert "1 run of 2 not exported: gone" in said.err.splitlines()[-1]
+    assert (exported(tmp_path / "out", stored) / "run.json").exists()
+    assert not (exported(tmp_path / "out", gone) / "run.json").exists()
+
+
+def test_a_run_whose_points_break_off_keeps_no_other_from_being_exported(
+    here, stored, project, monkeypatch, tmp_path
+):
+    broken = make_run(project, "broken", started_at=START - 10)
+    write_series(broken, "loss", [1.0])
+    read = endpoint.read_all_points
+
+    def read_all_points(wanted, **options):
+        if wanted[0][0].id == broken.id:
+            raise OSError("the disk is gone")
+        yield from read(wanted, **options)
+
+    monkeypatch.setattr(endpoint, "read_all_points", read_all_points)
+
+    assert here("export", "--where", "", "--to", "out") == 1
+    assert (exported(tmp_path / "out", stored) / "run.json").exists()
+    assert not (exported(tmp_path / "out", broken) / "run.json").exists()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_what_is_the_same_with_every_run_is_said_once(
+    here, stored, monkeypatch, capsys, is_gone
+):
+    make_run(stored.project, "other")
+
+    def refuse():
+        Token.objects.update(revoked_at=datetime.now(UTC))
+
+    def leave():
+        monkeypatch.setattr(asking, "_open", lambda *_: gone())
+
+    def gone():
+        raise ConnectionRefusedError
+
+    listed_before(leave if is_gone else refuse, monkeypatch)
+
+    assert here("export", "--where", "", "--to", "out") == 1
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert ("Nobody listens" if is_gone else "valid API token") in said
 
 
 def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
