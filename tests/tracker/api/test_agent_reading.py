@@ -257,13 +257,13 @@ def test_a_column_of_numbers_and_texts_is_one_of_texts(stored, project):
     assert found["params/lr"].to_pylist() == ["0.1", "from the schedule"]
 
 
-def test_the_example_of_the_documentation_reads(project, stored, capsys):
+def test_the_examples_of_the_documentation_read(project, stored, capsys):
     page = ROOT / "docs/how-to/read-back-in-python.md"
-    (code,) = re.findall(
+    examples = re.findall(
         r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S
     )
 
-    exec(code, {})
+    exec("".join(examples), {})
 
     assert capsys.readouterr().out == "baseline finished 0.25\n"
 
