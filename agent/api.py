@@ -134,7 +134,7 @@ def runs(
     *,
     project: str | None = None,
     sort: str = "-started",
-    columns: Sequence[str] = (),
+    columns: Sequence[str] | str = (),
     limit: int | None = None,
 ) -> Runs:
     """Return the runs of a project.
@@ -146,7 +146,8 @@ def runs(
             (SEAMARK_PROJECT).
         sort: `started`, `name`, `state`, `duration`, or `path:` and an attribute's
             path; a `-` before it turns the order around.
-        columns: Up to 50 paths of attributes whose values are wanted for each run.
+        columns: Up to 50 paths of attributes whose values are wanted for each run, or
+            one.
         limit: The most runs to return; by default all.
 
     Raises:
@@ -164,7 +165,8 @@ def open_run(name: str, *, project: str | None = None) -> StoredRun:
 
     Args:
         name: The run's name, or its id as the address of its page has it.
-        project: As for `runs`.
+        project: As for `runs`. With an id it may be left out, whatever SEAMARK_PROJECT
+            says; one that is another than the run's is refused.
 
     Raises:
         InvalidSetting: No server is known.

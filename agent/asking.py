@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from agent.answers import retry_after
 from agent.errors import CannotRead
 from agent.failures import explain, redirected, strange
 from agent.proxies import find_proxy, proxy_problem
 from agent.servers import Server
 from agent.version import VERSION
 
+# For so long at most an answer is waited for, and a server that is busy asked again.
 _SECONDS = 60.0
+# Between two tries, where the server does not say.
+_PAUSE_SECONDS = 2.0
 _LARGEST_REFUSAL_BYTES = 65_536
 _LARGEST_WORD_BYTES = 1024 * 1024
 _REDIRECTS = range(300, 400)
+# What a server refuses that would do it a little later.
+BUSY = ("busy", "unavailable")
 
 # What asking fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
+# What taking something of an answer fails with that is none of a tracker's.
+_STRANGE = (ValueError, RecursionError, LookupError, TypeError, AttributeError)
 
 # Any: JSON.
 Json = dict[str, Any]
+Taken = TypeVar("Taken")
 
 
 @dataclass(frozen=True)
@@ -43,20 +53,22 @@ class Sign:
 def ask(
     server: Server,
     place: str,
+    take: Callable[[Json], Taken],
     query: Mapping[str, object] = MappingProxyType({}),
     *,
     seconds: float = _SECONDS,
-) -> Json:
-    """Return what the server answers to a question, or raise CannotRead."""
+) -> Taken:
+    """Return what is taken of the answer to a question, or raise CannotRead.
+
+    `take` may rely on what a tracker answers: where something else does, what it raises
+    is told as that.
+    """
     with opened(server, place, query, seconds=seconds) as answer, told(server.url):
         body = answer.read()
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise _no_answer(strange(server.url)) from None
-    if not isinstance(found, dict):
-        raise _no_answer(strange(server.url))
-    return found
+        return take(json.loads(body))
+    except _STRANGE as error:
+        raise _no_answer(strange(server.url)) from error
 
 
 # Any: what urllib opens.
@@ -74,8 +86,22 @@ def opened(
         raise _no_answer("what is asked for is not text that can be sent") from None
     address = f"{server.url}/api/v1{place}?{asked}"
     secret = {"Authorization": f"Bearer {server.token}"}
-    with told(server.url):
-        return _open(address, secret, seconds)
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with told(server.url):
+                return _open(address, secret, seconds)
+        except CannotRead as error:
+            pause = error.retry_after or _PAUSE_SECONDS
+            if error.code not in BUSY or time.monotonic() + pause > end:
+                raise
+        time.sleep(pause)
+
+
+# Any: JSON, which may be anything.
+def rows_of(listed: Any, *names: str) -> list[Json]:
+    """Return the rows of an answer, of which each has what is called so."""
+    return [{**row, **{name: row[name] for name in names}} for row in listed]
 
 
 def find_tracker(url: str, *, seconds: float) -> Sign:
@@ -85,7 +111,7 @@ def find_tracker(url: str, *, seconds: float) -> Sign:
         date = answer.headers.get("Date")
     try:
         status = json.loads(body)["status"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except _STRANGE:
         status = None
     if status != "alive":
         raise _no_answer(strange(url))
@@ -130,10 +156,11 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
     if error.code in _REDIRECTS:
         target = error.headers.get("Location")
         return _no_answer(redirected(url, error.code, target))
+    pause = retry_after(error.headers.get("Retry-After"), time.time())
     try:
         said = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
-        return CannotRead(str(said["code"]), str(said["message"]))
-    except (OSError, HTTPException, ValueError, TypeError, KeyError, RecursionError):
+        return CannotRead(str(said["code"]), str(said["message"]), retry_after=pause)
+    except (OSError, HTTPException, *_STRANGE):
         return _no_answer(f"{url} answers {error.code}; {strange(url)}")
 
 

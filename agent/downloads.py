@@ -19,8 +19,10 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.errors import CannotRead
+from agent.errors import CannotRead, InvalidSetting
 
+# What becomes of other files where one has not arrived.
+_MISSING = ("raise", "skip")
 _READ_BYTES = 1024 * 1024
 _LONGEST = 200  # bytes of a part; file systems allow 255
 # What no system can have in a name, or takes for something else.
@@ -59,7 +61,9 @@ class StoredFiles:
     def __repr__(self) -> str:
         return f"<StoredFiles {self._path!a}>"
 
-    def download(self, to: str | os.PathLike[str] = ".") -> list[Path]:
+    def download(
+        self, to: str | os.PathLike[str] = ".", *, missing: str = "raise"
+    ) -> list[Path]:
         """Write the file, or all files, and return where they are.
 
         One file goes into `to` if that is a folder or ends with a slash, and else to
@@ -68,14 +72,21 @@ class StoredFiles:
 
         Args:
             to: A folder, or where a single file goes; it replaces what is there.
+            missing: What becomes of the others where the content of a file has not
+                arrived: `raise`, and nothing is written, or `skip`, and they are.
 
         Raises:
             CannotRead: There is nothing, it has not arrived, or it came damaged.
+            InvalidSetting: `missing` is something else.
             OSError: It cannot be written.
         """
+        if missing not in _MISSING:
+            raise InvalidSetting("missing", f"must be one of {', '.join(_MISSING)}")
         here, many = self._found()
+        if missing == "raise":
+            _refuse_absent([*here, *many])
         if len(here) == 1 and not many:
-            return [self._download_one(here[0], to)]
+            return [self._download_one(file, to) for file in here if file.is_stored]
         folder = Folder(Path(to))
         # Of a series of pictures, each has its step in its name.
         named = [(file.name, file) for file in here]
@@ -84,7 +95,11 @@ class StoredFiles:
             (_below(file, self._path, is_series=at_path[file.path] > 1), file)
             for file in many
         ]
-        return [self._fetch(file, folder.made(name)) for name, file in named]
+        return [
+            self._fetch(file, folder.made(name))
+            for name, file in named
+            if file.is_stored
+        ]
 
     def _found(self) -> tuple[list[StoredFile], list[StoredFile]]:
         """Return the file or pictures at the path, and the files below it."""
@@ -94,9 +109,6 @@ class StoredFiles:
         many = [file for file in found if file.path.startswith(start)]
         if not one and not many:
             raise CannotRead("not_found", f"The run has no file at {self._path!a}.")
-        absent = [file.path for file in (*one, *many) if not file.is_stored]
-        if absent:
-            raise CannotRead("not_arrived", f"{absent[0]!a} has not arrived yet.")
         return one, many
 
     def _download_one(self, file: StoredFile, to: str | os.PathLike[str]) -> Path:
@@ -109,6 +121,15 @@ class StoredFiles:
     def _fetch(self, file: StoredFile, place: Path) -> Path:
         fetch(file, place, lambda: self._read(file))
         return place
+
+
+def _refuse_absent(files: list[StoredFile]) -> None:
+    absent = [file.path for file in files if not file.is_stored]
+    if not absent:
+        return
+    who = f" and {len(absent) - 1:,} more have" if absent[1:] else " has"
+    hint = "; missing='skip' takes the others" if len(absent) < len(files) else ""
+    raise CannotRead("not_arrived", f"{absent[0]!a}{who} not arrived yet{hint}.")
 
 
 def safe_name(name: str) -> str:

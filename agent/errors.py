@@ -83,11 +83,17 @@ class RunFinished(AgentError):
 
 
 class CannotRead(AgentError):
-    """The server refused, or did not answer; `code` is the server's, or no_answer."""
+    """The server refused, or did not answer; `code` is the server's, or no_answer.
 
-    def __init__(self, code: str, message: str) -> None:
+    A server that is busy says after how many seconds to ask again; None: it does not.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.retry_after = retry_after
 
 
 class NoAnswer(AgentError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.asking import Json, ask
+from agent.asking import Json, Taken, ask
 from agent.errors import CannotRead, InvalidSetting
 from agent.servers import Server, find_server
 
@@ -18,11 +19,18 @@ class StoredProject:
     workspace: str
     slug: str
 
-    def __str__(self) -> str:
-        return f"/projects/{self.workspace}/{self.slug}"
+    @property
+    def qualified(self) -> str:
+        """The one name that no other project of the server has."""
+        return f"{self.workspace}/{self.slug}"
 
-    def ask(self, place: str, **query: object) -> Json:
-        return ask(self.server, f"{self}{place}", query)
+    def __str__(self) -> str:
+        return f"/projects/{self.qualified}"
+
+    def ask(
+        self, place: str, take: Callable[[Json], Taken], /, **query: object
+    ) -> Taken:
+        return ask(self.server, f"{self}{place}", take, query)
 
 
 def known_server() -> Server:
@@ -39,17 +47,23 @@ def known_server() -> Server:
 def find_project(wanted: str | None) -> StoredProject:
     server = known_server()
     name = wanted or os.environ.get("SEAMARK_PROJECT") or "default"
-    rows = ask(server, "/projects")["projects"]
-    found = [
-        StoredProject(server, row["workspace"], row["slug"])
-        for row in rows
-        if name in (row["name"], row["slug"], f"{row['workspace']}/{row['slug']}")
-    ]
+
+    def take(answer: Json) -> list[tuple[str, StoredProject]]:
+        return [
+            (
+                str(row["name"]),
+                StoredProject(server, str(row["workspace"]), str(row["slug"])),
+            )
+            for row in answer["projects"]
+        ]
+
+    every = ask(server, "/projects", take)
+    found = [one for own, one in every if name in (own, one.slug, one.qualified)]
     if not found:
-        there = ", ".join(row["slug"] for row in rows[:_MOST_NAMED])
+        there = ", ".join(one.slug for _, one in every[:_MOST_NAMED])
         more = f"; there are: {there}" if there else ""
         raise CannotRead("not_found", f"{server.url} has no project {name!a}{more}.")
     if len(found) > 1:
-        names = ", ".join(f"{one.workspace}/{one.slug}" for one in found)
+        names = ", ".join(one.qualified for one in found)
         raise CannotRead("ambiguous", f"There are several: {names}.")
     return found[0]

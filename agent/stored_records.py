@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from agent.asking import Json
+
 if TYPE_CHECKING:
     import pandas
 
@@ -14,8 +16,9 @@ RECORD_KINDS = ("text_series", "histogram_series", "image_series")
 _PAGE = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# Any: JSON.
-Json = dict[str, Any]
+# Step, time and value; and of a page of them, where the next one begins.
+Record = tuple[float, datetime, object]
+Page = tuple[list[Record], int | None]
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,18 @@ class StoredImage:
 class StoredRecords:
     """The records of a series in the order of their arrival, read when asked for."""
 
-    def __init__(self, ask: Callable[..., Json], path: str, given: Json) -> None:
-        self._ask = ask
+    def __init__(self, read: Callable[[Json], Page], path: str, given: Json) -> None:
+        self._read = read
         self._path = path
         self._given = given
 
-    def __iter__(self) -> Iterator[tuple[float, datetime, object]]:
+    def __iter__(self) -> Iterator[Record]:
         """Yield step, time and value of each: a text, a histogram or a picture."""
-        for page in self._pages():
-            columns = (page["steps"], page["times"], page["values"])
-            for step, milliseconds, value in zip(*columns, strict=True):
-                yield float(step), _moment(milliseconds), _value(value)
+        position: int | None = 0
+        while position is not None:
+            asked = {"path": self._path, "first": position, "limit": _PAGE}
+            records, position = self._read({**asked, **self._given})
+            yield from records
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with the columns step, time and value; needs pandas."""
@@ -58,21 +62,25 @@ class StoredRecords:
         frame = pd.DataFrame([*self], columns=["step", "time", "value"])
         return frame.astype({"step": "float64", "time": "datetime64[us, UTC]"})
 
-    def _pages(self) -> Iterator[Json]:
-        position: int | None = 0
-        while position is not None:
-            page = self._ask(
-                path=self._path, first=position, limit=_PAGE, **self._given
-            )
-            yield page
-            position = page["next"]
+
+def page_of(answer: Json) -> Page:
+    """Return the records of an answer, and the position of those that follow."""
+    columns = (answer["steps"], answer["times"], answer["values"])
+    records: list[Record] = [
+        (float(step), _moment(milliseconds), _value(value))
+        for step, milliseconds, value in zip(*columns, strict=True)
+    ]
+    return records, answer["next"]
 
 
 def _moment(milliseconds: float) -> datetime:
     return _EPOCH + timedelta(microseconds=round(milliseconds * 1_000))
 
 
+# Any: JSON.
 def _value(value: Any) -> object:
-    if isinstance(value, dict) and "digest" in value:
-        return StoredImage(**value)
-    return StoredHistogram(**value) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    if "digest" in value:
+        return StoredImage(value["digest"], value["size"], value["type"])
+    return StoredHistogram(value["edges"], value["counts"], value["others"])

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from os.path import commonprefix
 from typing import Any
 
-from agent.asking import Json, ask, opened
+from agent.asking import Json, Taken, ask, opened, rows_of
 from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead
 from agent.stored_project import StoredProject
-from agent.stored_records import RECORD_KINDS, StoredRecords
-from agent.stored_series import Points, Series
+from agent.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
+from agent.stored_series import NO_SERIES, Points, Series
 from agent.stored_values import given, to_moment, to_numbers, to_value
 
 # Kinds of what is downloaded.
 _FILES = ("file", "image_series")
 _MOST_FILES = 1_000
 _MOST_ATTRIBUTES = 10_000
-_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
+_MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A run as it was when it was read; `run[path]` is what it has there."""
+    """A run as it was when it was read; `run[path]` is what it has there.
+
+    Two are equal that are the same run of one server, whenever each was read.
+    """
 
     id: str
     name: str
@@ -37,15 +41,35 @@ class StoredRun:
     values: Mapping[str, object]
     _project: StoredProject = field(repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same run, of the same server."""
+        if not isinstance(other, StoredRun):
+            return NotImplemented
+        return (self.id, self.server) == (other.id, other.server)
+
+    def __hash__(self) -> int:
+        """Return what is the same of equal ones."""
+        return hash((self.id, self.server))
+
+    @property
+    def server(self) -> str:
+        """The address of the server that it was read from."""
+        return self._project.server.url
+
+    @property
+    def project(self) -> str:
+        """Workspace and project, with a slash between."""
+        return self._project.qualified
+
     def files(self, prefix: str = "") -> list[StoredFile]:
         """Return the files whose paths begin so."""
         found: list[StoredFile] = []
         cursor: str | None = ""
         while cursor is not None:
             asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_FILES}
-            page = ask(self._project.server, f"/runs/{self.id}/files", asked)
-            found += map(_stored_file, page["files"])
-            cursor = page["next"] or None
+            place = f"/runs/{self.id}/files"
+            files, cursor = ask(self._project.server, place, _page_of_files, asked)
+            found += files
         return found
 
     def attributes(self, prefix: str = "") -> dict[str, object]:
@@ -79,12 +103,13 @@ class StoredRun:
     def records(
         self, path: str, *, low: float | None = None, high: float | None = None
     ) -> StoredRecords:
-        """Return the texts or histograms of a series, in a range of steps."""
+        """Return the texts, histograms or pictures of a series, in a range of steps."""
 
-        def page(**query: object) -> Json:
-            return ask(self._project.server, f"/runs/{self.id}/records", query)
+        def read(asked: Json) -> Page:
+            place = f"/runs/{self.id}/records"
+            return ask(self._project.server, place, page_of, asked)
 
-        return StoredRecords(page, path, given(low=low, high=high))
+        return StoredRecords(read, path, given(low=low, high=high))
 
     def series(
         self,
@@ -104,46 +129,37 @@ class StoredRun:
             low: Where on the axis to begin; by default at the first point.
             high: Where to end, likewise.
             buckets: How many there may be; where points are few, each is one.
+
+        Raises:
+            CannotRead: The run has no such series, or the server refused.
         """
-        answer = self._project.ask(
+
+        def take(answer: Json) -> Series:
+            (line,) = answer["series"]
+            return _series(path, line)
+
+        found = self._project.ask(
             "/series",
+            take,
             run=self.id,
             path=path,
             axis=axis,
             buckets=buckets,
             **given(low=low, high=high),
         )
-        (line,) = answer["series"]
-        mean = to_numbers(line["mean"])
-        return Series(
-            path=path,
-            x=to_numbers(line["x"]),
-            mean=mean,
-            minimum=mean if line["minimum"] is None else to_numbers(line["minimum"]),
-            maximum=mean if line["maximum"] is None else to_numbers(line["maximum"]),
-            count=line["count"],
-            is_exact=line["exact"],
-        )
+        if not found.x:
+            self._check_series([path])
+        return found
 
     def points(
         self, *paths: str, low: float | None = None, high: float | None = None
     ) -> Points:
-        """Return every point of series, by default of all, in a range of steps."""
+        """Return every point of series, by default of all, in a range of steps.
+
+        Reading them raises CannotRead where the run has no series at one of the paths.
+        """
         chosen = list(paths) or self.series_paths()
         return self.points_of(chosen, low=low, high=high)
-
-    def _open(self, file: StoredFile) -> Any:  # what urllib opens
-        place = f"/runs/{self.id}/files/content"
-        asked = {"path": file.path, "digest": file.digest}
-        for _ in range(_BUSY_ATTEMPTS):
-            try:
-                return opened(self._project.server, place, asked)
-            except CannotRead as error:
-                # Others are just reading as many as the server sends at once.
-                if error.code != "unavailable":
-                    raise
-            time.sleep(_BUSY_SECONDS)
-        return opened(self._project.server, place, asked)
 
     def points_of(
         self,
@@ -153,11 +169,34 @@ class StoredRun:
         high: float | None = None,
     ) -> Points:
         """Return every point of exactly these series, which may be none."""
-        return Points(self._project, self.id, paths, given(low=low, high=high))
+        asked = given(low=low, high=high)
+        return Points(self._project, self.id, paths, asked, check=self._check_series)
 
     def last_seen_at(self) -> str:
-        """Return when something of the run has arrived for the last time, as text."""
-        return str(ask(self._project.server, f"/runs/{self.id}")["last_seen_at"])
+        """Return when something of the run has arrived for the last time, as text.
+
+        While a run logs, that is a few seconds behind.
+        """
+        return self._ask(lambda run: str(run["last_seen_at"]))
+
+    def waiting_points(self) -> int | None:
+        """Return how many of the run's points no summary counts yet.
+
+        None where the server, of a version before, does not say.
+        """
+        return self._ask(lambda run: run.get("waiting_points"))
+
+    def version(self) -> str | None:
+        """Return a text that is another one once anything of the run has arrived.
+
+        None where something between here and the server keeps it back.
+        """
+        # Every answer about points has it; for this one, no point is read.
+        asked = {"path": NO_SERIES, "buckets": 1}
+        place = f"/runs/{self.id}/series"
+        with opened(self._project.server, place, asked) as answer:
+            found: str | None = answer.headers.get("ETag")
+        return found
 
     def attribute_rows(self, prefix: str = "") -> list[Json]:
         """Return what is known below a prefix, as the API answers it."""
@@ -166,11 +205,37 @@ class StoredRun:
         cursor: str | None = ""
         while cursor is not None:
             asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_ATTRIBUTES}
-            page = ask(self._project.server, place, asked)
-            found += page["attributes"]
-            # Servers of before answer all at once.
-            cursor = page.get("next") or None
+            rows, cursor = ask(self._project.server, place, _page_of_attributes, asked)
+            found += rows
         return found
+
+    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+        place = f"/runs/{self.id}/files/content"
+        asked = {"path": file.path, "digest": file.digest}
+        return opened(self._project.server, place, asked)
+
+    def _ask(self, take: Callable[[Json], Taken]) -> Taken:
+        return ask(self._project.server, f"/runs/{self.id}", take)
+
+    def _check_series(self, paths: Collection[str]) -> None:
+        """Refuse paths at which the run has no series of numbers."""
+        if not paths:
+            return
+        # Of many paths, what they have in common is asked for once.
+        prefix = commonprefix([*paths])  # noqa: RUF071 - it may end within a part
+        rows = self.attribute_rows(prefix)
+        kinds = {row["path"]: row["kind"] for row in rows}
+        for path in sorted(paths):
+            kind = kinds.get(path)
+            if kind != "float_series":
+                raise CannotRead("not_found", self._why_no_series(path, kind))
+
+    def _why_no_series(self, path: str, kind: str | None) -> str:
+        said = f"Run {self.name!a} has no series of numbers at {path!a}"
+        if kind is not None:
+            return f"{said}, but a {kind}, which run[{path!a}] reads."
+        near = difflib.get_close_matches(path, self.series_paths(), n=_MOST_NAMED)
+        return f"{said}{'; there are: ' if near else ''}{', '.join(near)}."
 
 
 def stored_run(
@@ -187,6 +252,29 @@ def stored_run(
         values=dict(zip(columns, values, strict=False)),
         _project=project,
     )
+
+
+def _page_of_attributes(page: Json) -> tuple[list[Json], str | None]:
+    rows = rows_of(page["attributes"], "path", "kind", "value", "updated_at")
+    # Servers of before answer all at once.
+    return rows, page.get("next") or None
+
+
+def _series(path: str, line: Json) -> Series:
+    mean = to_numbers(line["mean"])
+    return Series(
+        path=path,
+        x=to_numbers(line["x"]),
+        mean=mean,
+        minimum=mean if line["minimum"] is None else to_numbers(line["minimum"]),
+        maximum=mean if line["maximum"] is None else to_numbers(line["maximum"]),
+        count=line["count"],
+        is_exact=line["exact"],
+    )
+
+
+def _page_of_files(page: Json) -> tuple[list[StoredFile], str | None]:
+    return [_stored_file(row) for row in page["files"]], page["next"] or None
 
 
 def _stored_file(row: Json) -> StoredFile:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from agent.asking import Json, opened, told
+from agent.asking import BUSY, Json, opened, told
+from agent.errors import CannotRead
 from agent.stored_project import StoredProject
 from agent.stored_values import to_moment
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 # What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
 _MOST_PATHS, _MOST_CHARACTERS = 200, 4_000
+
+# What no series is called; a table of its points has columns, and that is all.
+NO_SERIES = "/"
+
+# What urllib opened of tables that this process is reading.
+_being_read: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -58,17 +66,25 @@ class Points:
     """Every point of some series of a run, read when it is asked for."""
 
     def __init__(
-        self, project: StoredProject, run_id: str, paths: Sequence[str], given: Json
+        self,
+        project: StoredProject,
+        run_id: str,
+        paths: Sequence[str],
+        given: Json,
+        *,
+        check: Callable[[Collection[str]], None],
     ) -> None:
         self._project = project
         self._run_id = run_id
-        # Of a series that does not exist, a table still has its columns.
-        self._paths = paths or ["-"]
+        self._paths = paths
         self._given = given
+        # Raises for paths at which there is no series.
+        self._check = check
 
     def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
         """Yield the path, step, time and value of each point, path by path."""
         for paths, answer in self._answers("csv"):
+            empty = {*paths}
             # So a spreadsheet takes none of them for a formula.
             quoted = {f"'{path}": path for path in paths}
             with told(self._project.server.url):
@@ -76,25 +92,33 @@ class Points:
                 next(rows)
                 for _, name, step, moment, value in rows:
                     path = name if name in paths else quoted[name]
+                    empty.discard(path)
                     yield path, float(step), to_moment(moment), float(value)
+            self._check(empty)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table with the columns run, path, step, time and value."""
         import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
 
         tables = []
-        for _, answer in self._answers("arrow"):
+        for paths, answer in self._answers("arrow"):
             with told(self._project.server.url):
-                tables.append(pa.ipc.open_stream(answer).read_all())
+                table = pa.ipc.open_stream(answer).read_all()
+            self._check(paths - _paths_in(table))
+            tables.append(table)
         return pa.concat_tables(tables)
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of that table while they arrive; all names are as logged."""
         import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
 
-        for _, answer in self._answers("arrow"):
+        for paths, answer in self._answers("arrow"):
+            empty = {*paths}
             with told(self._project.server.url):
-                yield from pa.ipc.open_stream(answer)
+                for batch in pa.ipc.open_stream(answer):
+                    empty -= _paths_in(batch)
+                    yield batch
+            self._check(empty)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the same as a data frame; needs pandas and pyarrow."""
@@ -103,10 +127,44 @@ class Points:
     # Any: what urllib opens.
     def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
         """Yield some of the paths, and the answer that holds their points."""
-        for paths in _divided(self._paths):
+        for paths in _divided(self._paths or [NO_SERIES]):
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
-            with opened(self._project.server, f"{self._project}/points", asked) as a:
-                yield {*paths}, a
+            with _table(self._project, asked) as answer:
+                yield {*paths} & {*self._paths}, answer
+
+
+@contextmanager
+def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
+    """Open a table of points, for each of which the server has few places."""
+    try:
+        answer = opened(project.server, f"{project}/points", asked)
+    except CannotRead as error:
+        if error.code in BUSY and _being_read:
+            raise _in_its_own_way(error) from error
+        raise
+    _being_read.append(answer)
+    try:
+        with answer:
+            yield answer
+    finally:
+        _being_read.remove(answer)
+
+
+def _in_its_own_way(error: CannotRead) -> CannotRead:
+    """Say that what the server waits for may be what this process reads."""
+    return CannotRead(
+        error.code,
+        f"{error} This process is itself in the midst of reading such tables "
+        f"({len(_being_read)}), and each keeps one of the few places that the server "
+        "has for them: read one after the other, or close those that are not read to "
+        "their end.",
+        retry_after=error.retry_after,
+    )
+
+
+# Any: a table of pyarrow, or a part of one.
+def _paths_in(table: Any) -> set[str]:
+    return {*table.column("path").unique().to_pylist()}
 
 
 def _divided(paths: Sequence[str]) -> Iterator[list[str]]:

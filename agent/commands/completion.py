@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 from agent import commands
 from agent.asking import ask
@@ -176,7 +177,7 @@ def _asked(place: str, name: str, **query: object) -> list[dict[str, str]]:
     if server is None:
         return []
     try:
-        found = ask(server, place, query, seconds=_SECONDS).get(name)
+        found = ask(server, place, itemgetter(name), query, seconds=_SECONDS)
     except AgentError:
         return []
     return found if isinstance(found, list) else []

@@ -14,8 +14,17 @@ import re
 import time
 from pathlib import Path
 
+from agent.asking import Json, find_tracker
 from agent.commands.ls import run_json
-from agent.commands.output import MISUSED, Refusal, clean, say, say_json, tell
+from agent.commands.output import (
+    MISUSED,
+    Refusal,
+    clean,
+    counted,
+    say,
+    say_json,
+    tell,
+)
 from agent.commands.tables import (
     ENDINGS,
     check_format,
@@ -39,9 +48,10 @@ EXAMPLES = (
 _DONE = "run.json"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 60  # characters, beside the id
-# Of those the server refuses because it is busy, another try succeeds.
-_PASSING = ("busy", "unavailable")
-_TRIES, _PAUSE_SECONDS = 5, 2.0
+# How long summaries are waited for, for all runs together.
+_SETTLING_SECONDS, _PAUSE_SECONDS = 30.0, 1.0
+# Within which a server that is there says so.
+_ALIVE_SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,24 +80,23 @@ def perform(chosen: argparse.Namespace) -> int:
     check_format(chosen.format)
     runs = _found(chosen)
     chosen.to.mkdir(parents=True, exist_ok=True)
-    done = []
+    summaries = _Summaries()
+    done: list[Json] = []
+    failed: list[Json] = []
     for run in runs:
-        folder = chosen.to / folder_name(run.name, run.id)
-        mark = _mark(chosen, run)
-        is_there = not chosen.again and _is_there(folder, mark)
-        points = 0
-        if not is_there:
-            points = _with_patience(run, folder, chosen)
-            _finish(folder, {**mark, **run_json(run), "points": points})
-        done.append({**run_json(run), "folder": str(folder), "was_there": is_there})
-        if not chosen.json:
-            what = "there already" if is_there else f"{points:,} points"
-            say(f"{clean(run.name)}: {what} ({folder})")
+        row = _attempted(run, chosen, summaries)
+        (failed if "code" in row else done).append(row)
     if chosen.json:
-        say_json({"folder": str(chosen.to), "runs": done})
+        say_json({"folder": str(chosen.to), "runs": done, "failed": failed})
     elif not runs:
         tell("no run is like that")
-    return 0
+    if failed:
+        names = ", ".join(row["name"] for row in failed)
+        tell(
+            f"{counted(len(failed), 'run')} of {len(runs):,} not exported: {names}; "
+            "say the same again to try these once more"
+        )
+    return 1 if failed or summaries.are_behind else 0
 
 
 def folder_name(name: str, run_id: str) -> str:
@@ -107,20 +116,67 @@ def _found(chosen: argparse.Namespace) -> list[StoredRun]:
     return list(every)
 
 
-def _mark(chosen: argparse.Namespace, run: StoredRun) -> dict[str, object]:
-    """Return what is the same as long as the files are what they would be now."""
+def _attempted(
+    run: StoredRun, chosen: argparse.Namespace, summaries: _Summaries
+) -> Json:
+    """Write a run's files; return what is told of it, with a code where it failed."""
+    try:
+        return _exported(run, chosen, summaries)
+    except CannotRead as error:
+        if chosen.run is not None or _is_of_all(error, run.server):
+            raise
+        tell(f"{run.name} cannot be exported: {error}")
+        why = {"code": error.code, "message": str(error)}
+        return {"id": run.id, "name": run.name, **why}
+
+
+def _is_of_all(error: CannotRead, url: str) -> bool:
+    """Whether it is the same with every other run, rather than with this one."""
+    if error.code != "no_answer":
+        return error.code in ("not_authenticated", "not_allowed")
+    try:
+        find_tracker(url, seconds=_ALIVE_SECONDS)
+    except CannotRead:
+        return True
+    return False
+
+
+def _exported(
+    run: StoredRun, chosen: argparse.Namespace, summaries: _Summaries
+) -> Json:
+    """Write a run's files, unless they are there; return what is told of it."""
+    folder = chosen.to / folder_name(run.name, run.id)
+    mark = _mark(chosen, run)
+    is_there = not chosen.again and _is_there(folder, mark)
+    what, is_settled = "there already", True
+    if not is_there:
+        points, is_settled = _write(run, folder, chosen, summaries)
+        counts = {"points": points, "settled": is_settled}
+        _finish(folder, {**mark, **run_json(run), **counts})
+        what = f"{points:,} points"
+    if not chosen.json:
+        say(f"{clean(run.name)}: {what} ({folder})")
+    told = {"folder": str(folder), "was_there": is_there, "settled": is_settled}
+    return {**run_json(run), **told}
+
+
+def _mark(chosen: argparse.Namespace, run: StoredRun) -> Json:
+    """Return what is the same as long as the files are what they would be now.
+
+    It is asked for before all that is written, so what arrives meanwhile makes another.
+    """
     return {
         "id": run.id,
         "state": run.state,
-        "last_seen_at": run.last_seen_at(),
-        # Changed by people, long after the last of it was seen.
+        "version": run.version(),
+        # Changed by people, long after the last of it arrived.
         "tags": list(run.tags),
         "format": chosen.format,
         "prefix": chosen.prefix,
     }
 
 
-def _is_there(folder: Path, mark: dict[str, object]) -> bool:
+def _is_there(folder: Path, mark: Json) -> bool:
     try:
         stored = json.loads((folder / _DONE).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -128,34 +184,59 @@ def _is_there(folder: Path, mark: dict[str, object]) -> bool:
     if not isinstance(stored, dict) or mark["state"] == "running":
         # Of one that runs, more has arrived by now.
         return False
+    if stored.get("settled") is not True or mark["version"] is None:
+        # Its summaries were behind its points, or nobody knows whether more arrived.
+        return False
     return all(stored.get(name) == value for name, value in mark.items())
 
 
-def _with_patience(run: StoredRun, folder: Path, chosen: argparse.Namespace) -> int:
-    attempt = 1
-    while True:
-        try:
-            return _write(run, folder, chosen)
-        except CannotRead as error:
-            if error.code not in _PASSING or attempt == _TRIES:
-                raise
-        time.sleep(_PAUSE_SECONDS * attempt)
-        attempt += 1
+class _Summaries:
+    """Waits until the server has summed up what runs logged; in all, not for long."""
+
+    def __init__(self) -> None:
+        self._left_seconds = _SETTLING_SECONDS
+        # Whether those of a run that has ended were written too early.
+        self.are_behind = False
+
+    def settle(self, run: StoredRun) -> bool:
+        """Wait for those of a run that has ended; return whether they are complete."""
+        waiting = run.waiting_points()
+        if run.state == "running":
+            return waiting == 0
+        if waiting and self._left_seconds > 0:
+            tell(f"{run.name}: waiting for the server to sum up {waiting:,} points")
+        while waiting and self._left_seconds > 0:
+            time.sleep(_PAUSE_SECONDS)
+            self._left_seconds -= _PAUSE_SECONDS
+            waiting = run.waiting_points()
+        if waiting:
+            self.are_behind = True
+            tell(
+                f"{run.name}: its attributes' counts, means and last values lack "
+                f"{waiting:,} points, which the server has not summed up yet; say the "
+                "same again in a while"
+            )
+        return waiting == 0
 
 
-def _write(run: StoredRun, folder: Path, chosen: argparse.Namespace) -> int:
-    """Write a run's files, and return how many points are in them."""
+def _write(
+    run: StoredRun, folder: Path, chosen: argparse.Namespace, summaries: _Summaries
+) -> tuple[int, bool]:
+    """Write a run's files; return how many points, and whether all are summed up."""
     of_attributes, of_points = ENDINGS[chosen.format]
     folder.mkdir(exist_ok=True)
     (folder / _DONE).unlink(missing_ok=True)
     rows = run.attribute_rows(chosen.prefix)
-    with whole_file(folder / f"attributes.{of_attributes}") as file:
-        write_attributes(chosen.format, file, rows)
     paths = [row["path"] for row in rows if row["kind"] in RECORD_KINDS]
     _write_records(run, folder / "records.jsonl", paths)
     paths = [row["path"] for row in rows if row["kind"] == "float_series"]
     with whole_file(folder / f"points.{of_points}") as file:
-        return write_points(chosen.format, file, run.points_of(paths))
+        points = write_points(chosen.format, file, run.points_of(paths))
+    # Last, and anew: the server sums points up some seconds after they arrived.
+    is_settled = not paths or summaries.settle(run)
+    with whole_file(folder / f"attributes.{of_attributes}") as file:
+        write_attributes(chosen.format, file, run.attribute_rows(chosen.prefix))
+    return points, is_settled
 
 
 def _write_records(run: StoredRun, path: Path, paths: list[str]) -> None:
@@ -167,7 +248,7 @@ def _write_records(run: StoredRun, path: Path, paths: list[str]) -> None:
             write_records(file, series, run.records(series))
 
 
-def _finish(folder: Path, mark: dict[str, object]) -> None:
+def _finish(folder: Path, mark: Json) -> None:
     with whole_file(folder / _DONE) as file:
         file.write(json.dumps(mark, indent=2).encode())
         file.write(b"\n")

@@ -78,15 +78,17 @@ def perform(chosen: argparse.Namespace) -> int:
 
 def who_is(server: Server) -> Json:
     """Return for whom a token speaks and what it may do, or raise CannotRead."""
-    caller = ask(server, "/me", seconds=SECONDS)
-    spaces = caller.get("workspaces")
-    if not isinstance(caller.get("scope"), str) or not isinstance(spaces, list):
-        raise CannotRead("no_answer", f"{server.url} does not answer as Seamark does.")
-    version = caller.get("version")
+    return ask(server, "/me", _caller, seconds=SECONDS)
+
+
+def _caller(said: Json) -> Json:
+    scope, spaces, version = said["scope"], said["workspaces"], said.get("version")
+    if not isinstance(scope, str) or not isinstance(spaces, list):
+        raise TypeError
     return {
         "version": version if isinstance(version, str) else None,
-        "user": str(caller.get("user")),
-        "scope": str(caller["scope"]),
+        "user": str(said.get("user")),
+        "scope": scope,
         "workspaces": [
             {name: str(space.get(name)) for name in ("slug", "name", "role")}
             for space in spaces

@@ -2,19 +2,30 @@
 
 Without a word, that is the runs of the project if one is named, else the projects. A
 column is an attribute's path; of a series, its last value is shown. On a terminal the
-table is as wide as the terminal: --format csv and --json never cut anything off.
+table is as wide as the terminal: --format csv and --json never cut anything off. In CSV
+numbers have all of their digits, times their zone, and durations are seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from agent.asking import Json
-from agent.commands.output import MISUSED, Refusal, say_csv, say_json, say_table, tell
+from agent.commands.output import (
+    MISUSED,
+    Refusal,
+    say_csv,
+    say_json,
+    say_table,
+    tell,
+    time_text,
+)
 from agent.reading import read_projects, read_run, read_runs
 from agent.stored_run import StoredRun
+from agent.stored_values import to_moment
 
 HELP = "list projects, runs, or a run's attributes"
 EXAMPLES = (
@@ -31,6 +42,8 @@ _RUN_HEADS = ("name", "state", "started", "duration", "tags")
 _PROJECT_HEADS = ("project", "runs", "running", "failed", "last activity")
 _ATTRIBUTE_HEADS = ("path", "kind", "value", "count", "minimum", "maximum", "last step")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+# Beyond it, floats are no longer exact; whole ones would be long, and say no more.
+_LARGEST_WHOLE = 1e15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,13 +119,26 @@ def duration(seconds: float) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return a value as a cell; nothing for what is not known."""
+    """Return a value as a cell for people to read; nothing for what is not known."""
+    if isinstance(value, float):
+        # Such as a step, of which each digit counts.
+        is_whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
+        return f"{value:.0f}" if is_whole else f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    return exact_text(value)
+
+
+def exact_text(value: object) -> str:
+    """Return a value as a cell for programs to read: all of it."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return repr(value)
+    if isinstance(value, datetime):
+        return time_text(value)
     if isinstance(value, list | tuple | set | frozenset):
         return ", ".join(sorted(map(str, value)))
     return str(value)
@@ -123,11 +149,12 @@ def _list_projects(chosen: argparse.Namespace) -> None:
     if chosen.format == "json":
         say_json({"projects": projects})
         return
+    cell = _cell_for(chosen)
     rows = [
         (
             f"{row['workspace']}/{row['slug']}",
             *(str(row[f"{name}_count"]) for name in ("run", "running", "failed")),
-            (row["last_activity_at"] or "")[:19].replace("T", " "),
+            cell(row["last_activity_at"] and to_moment(row["last_activity_at"])),
         )
         for row in projects
     ]
@@ -148,14 +175,15 @@ def _list_runs(chosen: argparse.Namespace) -> None:
     if chosen.format == "json":
         say_json({"runs": [run_json(run) for run in runs], "more": is_more})
         return
+    cell = _cell_for(chosen)
     rows = [
         (
             run.name,
             run.state,
-            run.started_at.strftime("%Y-%m-%d %H:%M:%S") if run.started_at else "",
-            _duration_of(run),
+            cell(run.started_at),
+            _duration_of(run, chosen),
             ", ".join(run.tags),
-            *(text_of(run.values.get(path)) for path in paths),
+            *(cell(run.values.get(path)) for path in paths),
         )
         for run in runs
     ]
@@ -173,7 +201,7 @@ def _list_attributes(chosen: argparse.Namespace) -> None:
     _show(
         chosen,
         _ATTRIBUTE_HEADS,
-        [_attribute(row) for row in found],
+        [_attribute(row, _cell_for(chosen)) for row in found],
         "The run has no such attributes.",
     )
 
@@ -184,8 +212,8 @@ def run_json(run: StoredRun) -> Json:
         "id": run.id,
         "name": run.name,
         "state": run.state,
-        "started_at": run.started_at.isoformat() if run.started_at else None,
-        "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+        "started_at": time_text(run.started_at) if run.started_at else None,
+        "ended_at": time_text(run.ended_at) if run.ended_at else None,
         "tags": list(run.tags),
         "attributes": {path: _json_of(value) for path, value in run.values.items()},
     }
@@ -196,24 +224,28 @@ def _json_of(value: object) -> object:
         return {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
     if isinstance(value, frozenset):
         return sorted(map(str, value))
-    isoformat = getattr(value, "isoformat", None)
-    return isoformat() if isoformat else value
+    return time_text(value) if isinstance(value, datetime) else value
 
 
-def _attribute(row: Json) -> tuple[str, ...]:
+def _attribute(row: Json, cell: Callable[[object], str]) -> tuple[str, ...]:
     summary = ("count", "minimum", "maximum", "last_step")
     return (
         row["path"],
         row["kind"],
-        text_of(row["value"]),
-        *(text_of(row.get(name)) for name in summary),
+        cell(row["value"]),
+        *(cell(row.get(name)) for name in summary),
     )
 
 
-def _duration_of(run: StoredRun) -> str:
+def _cell_for(chosen: argparse.Namespace) -> Callable[[object], str]:
+    return exact_text if chosen.format == "csv" else text_of
+
+
+def _duration_of(run: StoredRun, chosen: argparse.Namespace) -> str:
     if run.started_at is None or run.ended_at is None:
         return ""
-    return duration((run.ended_at - run.started_at).total_seconds())
+    seconds = (run.ended_at - run.started_at).total_seconds()
+    return exact_text(seconds) if chosen.format == "csv" else duration(seconds)
 
 
 def _show(

@@ -9,6 +9,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import zip_longest
 
 from agent.errors import AgentError
@@ -18,6 +19,8 @@ _SMALLEST_WIDTH = 20
 # Of a column of a table, once there is not room for all.
 _NARROWEST = 6
 _GAP = "  "
+# Of a column where there is no terminal: one long text would pad all other lines.
+_WIDEST_PADDED = 40
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
@@ -63,18 +66,19 @@ def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table no wider than the terminal; of cells that are too long, the start."""
+    """Print a table; on a terminal no wider than that, with the starts of long cells.
+
+    Elsewhere nothing is cut off: a cell that is too long pushes those after it aside.
+    """
     cells = [[clean(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
     if sys.stdout.isatty():
         widths = fitted(widths, terminal_width())
+        cells = [[*map(cut, row, widths)] for row in cells]
+    else:
+        widths = [min(width, _WIDEST_PADDED) for width in widths]
     for number, row in enumerate(cells):
-        shown = (cut(cell, width) for cell, width in zip(row, widths, strict=True))
-        padded = (
-            f"{cell}{' ' * (width - width_of(cell))}"
-            for cell, width in zip(shown, widths, strict=True)
-        )
-        line = _GAP.join(padded).rstrip()
+        line = _GAP.join(map(padded, row, widths)).rstrip()
         say(line if number else painted(line, "bold"))
 
 
@@ -106,6 +110,11 @@ def clean(text: str) -> str:
     )
 
 
+def time_text(moment: datetime) -> str:
+    """Return a time in the one shape that a column of them needs to be read."""
+    return moment.isoformat(timespec="microseconds")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -121,6 +130,11 @@ def cut(text: str, width: int) -> str:
             break
         kept += character
     return f"{kept}…"
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text that takes at least so many columns."""
+    return f"{text}{' ' * (width - width_of(text))}"
 
 
 def width_of(text: str) -> int:

@@ -50,7 +50,7 @@ _FIELDS = """\
 | `ls projects` | `projects`, as the API answers them |
 | `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |
 | `ls attributes` | `run`, `attributes`, as the API answers them |
-| `export` | `folder`, `runs`: as `ls runs`, with `folder` and `was_there` |
+| `export` | `folder`, `runs`: as `ls runs`, with `folder`, `was_there` and `settled`; `failed`: each `id`, `name`, `code`, `message` |
 | `import …` | `run`, `project`, `stage`, `points`, `from`, `to`, `not_understood`: each `file`, `cause`, `lines` (the first), `count` |
 | `completion` | `shell`, `script` |
 | `up` | nothing of its own: the server prints its lines |

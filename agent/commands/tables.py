@@ -12,9 +12,10 @@ from dataclasses import asdict
 from typing import Any, BinaryIO, TextIO
 
 from agent.asking import Json
-from agent.commands.output import MISUSED, Refusal, no_formula
+from agent.commands.output import MISUSED, Refusal, no_formula, time_text
 from agent.stored_records import StoredHistogram, StoredImage, StoredRecords
 from agent.stored_series import Points
+from agent.stored_values import to_moment
 
 # Of the file of attributes, and that of points.
 ENDINGS = {
@@ -48,6 +49,9 @@ def check_format(kind: str) -> None:
 
 def write_attributes(kind: str, file: BinaryIO, rows: Sequence[Json]) -> None:
     """Write what is known of a run."""
+    rows = [
+        {**row, "updated_at": time_text(to_moment(row["updated_at"]))} for row in rows
+    ]
     if kind == "json":
         file.write(json.dumps({"attributes": rows}, indent=2).encode())
         file.write(b"\n")
@@ -69,7 +73,7 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
     with _text(file) as text:
         if kind == "json":
             for path, step, moment, value in points:
-                row = (path, step, moment.isoformat(), _json_number(value))
+                row = (path, step, time_text(moment), _json_number(value))
                 line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
                 text.write(f"{line}\n")
                 count += 1
@@ -77,7 +81,7 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
         table = csv.writer(text, lineterminator="\n")
         table.writerow(_POINT_COLUMNS)
         for path, step, moment, value in points:
-            table.writerow((no_formula(path), step, moment.isoformat(), value))
+            table.writerow((no_formula(path), step, time_text(moment), value))
             count += 1
     return count
 
@@ -87,7 +91,7 @@ def write_records(file: BinaryIO, path: str, records: StoredRecords) -> None:
     for step, moment, value in records:
         if isinstance(value, StoredHistogram | StoredImage):
             value = asdict(value)  # noqa: PLW2901 - as JSON has it
-        row = (path, step, moment.isoformat(), value)
+        row = (path, step, time_text(moment), value)
         line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
         file.write(f"{line}\n".encode())
 

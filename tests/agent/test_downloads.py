@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.downloads import StoredFile, StoredFiles, safe_name
-from agent.errors import CannotRead
+from agent.errors import CannotRead, InvalidSetting
 
 HOSTILE = [
     "../escaped",
@@ -169,3 +169,50 @@ def test_what_has_not_arrived_is_said(tmp_path):
         absent.download(tmp_path)
     with pytest.raises(CannotRead, match="no file"):
         files({}).download(tmp_path)
+
+
+def absent(name):
+    path = f"model/{name}"
+    return StoredFile(path, name, 1, "", "0" * 64, is_stored=False)
+
+
+def test_a_folder_is_taken_without_what_has_not_arrived_if_that_is_said(tmp_path):
+    here = files({"model/a": b"1", "model/b": b"2"})
+    some = StoredFiles(
+        "model",
+        list_files=lambda prefix: [absent("c"), *here._list_files(prefix), absent("d")],
+        read=here._read,
+    )
+
+    with pytest.raises(CannotRead, match=r"'model/c' and 1 more .* missing='skip'"):
+        some.download(tmp_path / "all")
+    written = some.download(tmp_path / "some", missing="skip")
+
+    assert not (tmp_path / "all").exists()
+    assert [path.name for path in written] == ["a", "b"]
+    assert {path.name for path in (tmp_path / "some").iterdir()} == {"a", "b"}
+
+
+def test_pictures_keep_their_names_where_some_have_not_arrived(tmp_path):
+    first = StoredFile("samples/v", "v-1.png", 1, "", "0" * 64, is_stored=False)
+    digest = hashlib.sha256(b"2").hexdigest()
+    second = StoredFile("samples/v", "v-2.png", 1, "", digest, is_stored=True)
+
+    for path in ("samples/v", "samples"):
+        pictures = StoredFiles(
+            path,
+            list_files=lambda _: [first, second],
+            read=lambda _: io.BytesIO(b"2"),
+        )
+        (written,) = pictures.download(tmp_path / path, missing="skip")
+        assert written.name == "v-2.png"
+
+
+def test_one_file_that_has_not_arrived_can_be_passed_over(tmp_path):
+    one = StoredFiles(
+        "model/a", list_files=lambda _: [absent("a")], read=lambda _: io.BytesIO()
+    )
+
+    assert one.download(tmp_path, missing="skip") == []
+    with pytest.raises(InvalidSetting, match="missing must be one of raise, skip"):
+        one.download(tmp_path, missing="ignore")

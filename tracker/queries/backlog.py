@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from django.db.models import Min, Sum
 from django.utils import timezone
@@ -29,6 +30,13 @@ class Backlog:
 def compacted_after(age: timedelta) -> timedelta:
     """Return for how long points of a run of this age lie in the journal (pure)."""
     return min(max(FIRST_COMPACTED_AFTER, AGE_SHARE * age), COMPACTED_AFTER)
+
+
+def waiting_points(run_id: UUID) -> int:
+    """Return how many points of a run are in no summary yet."""
+    entries = JournalEntry.objects.filter(run_id=run_id, is_damaged=False)
+    points: int | None = entries.aggregate(points=Sum("point_count"))["points"]
+    return points or 0
 
 
 def read_backlog() -> Backlog:

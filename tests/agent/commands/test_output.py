@@ -20,6 +20,7 @@ from agent.commands.output import (
     fitted,
     no_formula,
     say_csv,
+    say_table,
     tell,
     width_of,
 )
@@ -133,3 +134,24 @@ def test_what_a_server_says_does_nothing_to_a_terminal(capsys):
     tell("no such run: \x1b]0;owned\x07")
 
     assert capsys.readouterr().err == "seamark: no such run: \\x1b]0;owned\\x07\n"
+
+
+def test_one_long_text_pads_no_other_line_where_there_is_no_terminal(capsys):
+    text = "x" * 50_000
+
+    say_table(["path", "value", "count"], [["notes", text, "2"], ["lr", "数", "1"]])
+
+    head, long, short = capsys.readouterr().out.splitlines()
+    assert long == f"notes  {text}  2"
+    assert short == f"lr     数{' ' * 38}  1"
+    assert head == f"path   {'value':<40}  count"
+
+
+def test_a_long_name_pushes_aside_what_follows_it(capsys):
+    name = "n" * 300
+
+    say_table(["path", "value"], [[name, "1"], ["lr", "0.1"]])
+
+    head, long, short = capsys.readouterr().out.splitlines()
+    assert (long, short) == (f"{name}  1", f"{'lr':<40}  0.1")
+    assert len(head) < 50

@@ -10,15 +10,23 @@ import os
 import struct
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pyarrow.parquet
 import pytest
 
+from agent import asking
+from agent.commands import export, main
 from agent.commands.export import folder_name
 from tests.builders import (
+    START,
+    Process,
+    close_message,
     make_member,
     make_project,
     make_run,
+    points_message,
     records_message,
     write,
     write_series,
@@ -27,7 +35,8 @@ from tests.builders import (
 )
 from tracker.actions.access import make_token
 from tracker.actor import Scope
-from tracker.models import State
+from tracker.api.v1 import points as endpoint
+from tracker.models import Attribute, Run, State, Token
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
 
@@ -342,3 +351,300 @@ def test_a_run_without_series_is_exported_too(seamark, project, tmp_path):
 
     folder = exported(tmp_path / "out", run)
     assert (folder / "points.csv").read_text() == "path,step,time,value\n"
+
+
+@pytest.fixture
+def here(project, live_server, tmp_path, monkeypatch):
+    """Carry out a command in this process, where what it waits for can be made to come."""
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        monkeypatch.delenv(name)
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
+    monkeypatch.setenv("SEAMARK_URL", live_server.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
+    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: main(words)
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    """What an export does while it waits; it has waited as soon as that is done."""
+    pauses = []
+
+    def pause(seconds):
+        for action in pauses:
+            action(seconds)
+
+    monkeypatch.setattr(export, "time", SimpleNamespace(sleep=pause))
+    return pauses
+
+
+def table(folder, name):
+    with (folder / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def summary(folder, path="loss"):
+    return next(row for row in table(folder, "attributes.csv") if row["path"] == path)
+
+
+@pytest.fixture
+def ended(project):
+    """A run whose last points are not summed up yet."""
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "loss", [3.0, 1.0, 2.0])
+    return run
+
+
+def test_summaries_are_waited_for_after_the_end_of_a_run(
+    here, ended, pauses, tmp_path, capsys
+):
+    pauses.append(lambda _: compact_run(ended.id))
+
+    code = here("export", "baseline", "--to", "out")
+
+    folder = exported(tmp_path / "out", ended)
+    found = summary(folder)
+    assert code == 0
+    assert (found["count"], found["mean"], found["value"]) == ("3", "2.0", "2.0")
+    assert len(table(folder, "points.csv")) == 3
+    assert "waiting for the server to sum up 3 points" in capsys.readouterr().err
+    assert json.loads((folder / "run.json").read_text())["settled"] is True
+
+
+def test_what_was_not_summed_up_in_time_is_written_anew(
+    here, ended, pauses, tmp_path, capsys
+):
+    other = make_run(ended.project, "other", State.FINISHED)
+    write_series(other, "loss", [1.0])
+    waited = []
+    pauses.append(waited.append)
+    words = ("export", "--where", "", "--to", "out")
+
+    late = here(*words)
+    errors = capsys.readouterr().err
+    folder = exported(tmp_path / "out", ended)
+    kept = json.loads((folder / "run.json").read_text())
+    for run in (ended, other):
+        compact_run(run.id)
+    in_time = here(*words, "--json")
+
+    assert (late, in_time) == (1, 0)
+    # For both together.
+    assert sum(waited) == 30
+    assert kept["settled"] is False
+    assert "baseline: its attributes' counts, means and last values lack 3" in errors
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [(run["was_there"], run["settled"]) for run in runs] == 2 * [(False, True)]
+    assert summary(folder)["count"] == "3"
+
+
+def test_a_run_that_goes_on_is_not_waited_for(here, project, pauses, tmp_path):
+    run = make_run(project, "live")
+    write_series(run, "loss", [1.0])
+    pauses.append(pytest.fail)
+
+    assert here("export", "live", "--to", "out") == 0
+    assert len(table(exported(tmp_path / "out", run), "points.csv")) == 1
+
+
+def test_points_that_were_logged_again_are_not_waited_for_for_ever(
+    here, project, pauses, tmp_path
+):
+    first = Process(project, "baseline")
+    first.send([first.opening], [points_message("loss", [1.0] * 10)])
+    compact_run(first.run.id)
+    again = START + 3_600_000_000
+    second = Process(project, "baseline", time=again)
+    rewind = {"t": "rewind", "paths": ["loss"], "time": again}
+    second.send(
+        [second.opening],
+        [{**rewind, "steps": struct.pack("<d", 6.0)}],
+        [points_message("loss", [2.0], steps=[6], times=[again + 1])],
+        [close_message(time=again + 2)],
+    )
+    first.send([close_message(time=again)])
+    # More were counted by then than are shown, and yet not all.
+    pauses.append(lambda _: compact_run(first.run.id))
+
+    code = here("export", "baseline", "--to", "out")
+
+    folder = exported(tmp_path / "out", first.run)
+    assert code == 0
+    assert len(table(folder, "points.csv")) == 7
+    assert summary(folder)["count"] == "11"
+
+
+def test_a_second_stage_that_takes_no_time_is_exported_too(here, ended, tmp_path):
+    compact_run(ended.id)
+    # The last sign of life is written every few seconds.
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    Run.objects.filter(id=ended.id).update(last_seen_at=soon)
+    here("export", "baseline", "--to", "out")
+    folder = exported(tmp_path / "out", ended)
+    before = len(table(folder, "points.csv"))
+
+    write_series(ended, "test/loss", [5.0], stage="test")
+    compact_run(ended.id)
+    here("export", "baseline", "--to", "out")
+
+    assert Run.objects.get(id=ended.id).last_seen_at == soon
+    assert (before, len(table(folder, "points.csv"))) == (3, 4)
+
+
+def listed_before(action, monkeypatch):
+    """Have something happen after the runs were listed, before they are read."""
+    listed = export.read_runs
+
+    def read_runs(*arguments, **options):
+        runs = listed(*arguments, **options)
+        action()
+        return runs
+
+    monkeypatch.setattr(export, "read_runs", read_runs)
+
+
+def test_a_run_that_vanishes_keeps_no_other_from_being_exported(
+    here, stored, monkeypatch, tmp_path, capsys
+):
+    gone = make_run(stored.project, "gone", started_at=START - 10)
+
+    def vanish():
+        Run.objects.filter(id=gone.id).update(trashed_at=datetime.now(UTC))
+
+    listed_before(vanish, monkeypatch)
+    code = here("export", "--where", "", "--to", "out", "--json")
+
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert code == 1
+    assert [run["name"] for run in told["runs"]] == ["baseline"]
+    assert [(run["name"], run["code"]) for run in told["failed"]] == [
+        ("gone", "not_found")
+    ]
+    assert "1 run of 2 not exported: gone" in said.err.splitlines()[-1]
+    assert (exported(tmp_path / "out", stored) / "run.json").exists()
+    assert not (exported(tmp_path / "out", gone) / "run.json").exists()
+
+
+def test_a_run_whose_points_break_off_keeps_no_other_from_being_exported(
+    here, stored, project, monkeypatch, tmp_path
+):
+    broken = make_run(project, "broken", started_at=START - 10)
+    write_series(broken, "loss", [1.0])
+    read = endpoint.read_all_points
+
+    def read_all_points(wanted, **options):
+        if wanted[0][0].id == broken.id:
+            raise OSError("the disk is gone")
+        yield from read(wanted, **options)
+
+    monkeypatch.setattr(endpoint, "read_all_points", read_all_points)
+
+    assert here("export", "--where", "", "--to", "out") == 1
+    assert (exported(tmp_path / "out", stored) / "run.json").exists()
+    assert not (exported(tmp_path / "out", broken) / "run.json").exists()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_what_is_the_same_with_every_run_is_said_once(
+    here, stored, monkeypatch, capsys, is_gone
+):
+    make_run(stored.project, "other")
+
+    def refuse():
+        Token.objects.update(revoked_at=datetime.now(UTC))
+
+    def leave():
+        monkeypatch.setattr(asking, "_open", lambda *_: gone())
+
+    def gone():
+        raise ConnectionRefusedError
+
+    listed_before(leave if is_gone else refuse, monkeypatch)
+
+    assert here("export", "--where", "", "--to", "out") == 1
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert ("Nobody listens" if is_gone else "valid API token") in said
+
+
+def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SEAMARK_PROJECT", "absent")
+
+    assert here("export", str(stored.id), "--to", "out") == 0
+    assert here("ls", "attributes", str(stored.id)) == 0
+    assert len(table(exported(tmp_path / "out", stored), "points.csv")) == 4
+    assert here("export", str(stored.id), "--to", "out", "--project", "absent") == 1
+    assert "no project 'absent'" in capsys.readouterr().err
+
+
+def test_exported_times_have_one_shape(here, project, tmp_path):
+    run = make_run(project, "baseline")
+    times = [START, START + 500_000]
+    write_series(run, "loss", [1.0, 2.0], times=times)
+    write(run, [records_message("log", ["a", "b"], times=times)])
+    whole = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    Attribute.objects.filter(path="log").update(updated_at=whole)
+    expected = ["2026-01-02T12:00:00.000000+00:00", "2026-01-02T12:00:00.500000+00:00"]
+
+    here("export", "baseline", "--to", "out")
+    folder = exported(tmp_path / "out", run)
+    rows = table(folder, "points.csv")
+    records = (folder / "records.jsonl").read_text().splitlines()
+    here("export", "baseline", "--to", "out", "--format", "json")
+    lines = (folder / "points.jsonl").read_text().splitlines()
+
+    assert [row["time"] for row in rows] == expected
+    assert [json.loads(line)["time"] for line in records] == expected
+    assert [json.loads(line)["time"] for line in lines] == expected
+    assert summary(folder, "log")["updated_at"] == expected[0]
+
+
+def test_a_table_for_programs_has_every_digit(here, project, capsys):
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "loss", [0.1234567890123], steps=[1_234_567])
+    write_values(run, {"lr": 1e-07, "seed": 12345678901, "when": whole_second()})
+    compact_run(run.id)
+    run.refresh_from_db()
+
+    def rows(*words):
+        here("ls", *words, "--format", "csv")
+        return list(csv.DictReader(capsys.readouterr().out.splitlines()))
+
+    (listed,) = rows("runs", "--columns", "loss,lr,seed,when")
+    attributes = {row["path"]: row for row in rows("attributes", "baseline")}
+    (project_row,) = rows("projects")
+
+    assert (listed["loss"], listed["lr"]) == ("0.1234567890123", "1e-07")
+    assert (listed["seed"], listed["when"]) == (
+        *("12345678901", "2026-01-02T12:00:00.000000+00:00"),
+    )
+    assert listed["started"] == "2026-01-02T12:00:00.000000+00:00"
+    assert listed["duration"] == repr((run.ended_at - run.started_at).total_seconds())
+    assert attributes["loss"]["minimum"] == "0.1234567890123"
+    assert float(attributes["loss"]["last step"]) == 1_234_567
+    assert datetime.fromisoformat(project_row["last activity"]).tzinfo is not None
+
+
+def whole_second():
+    return datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def test_a_table_for_people_has_whole_steps(here, project, capsys):
+    run = make_run(project, "baseline")
+    write_series(run, "loss", [0.1234567890123], steps=[1_234_567])
+    compact_run(run.id)
+
+    here("ls", "attributes", "baseline")
+
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row == [
+        "loss",
+        "float_series",
+        "0.123457",
+        "1",
+        *2 * ["0.123457"],
+        "1234567",
+    ]

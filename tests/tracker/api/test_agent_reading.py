@@ -8,6 +8,7 @@ import os
 import re
 import struct
 from datetime import UTC, datetime
+from threading import BoundedSemaphore
 
 import pytest
 
@@ -27,6 +28,7 @@ from tests.builders import (
 from tests.tracker.api.v1.test_files import add, deliver
 from tracker.actions.access import make_token
 from tracker.actor import Scope
+from tracker.api import tables
 from tracker.models import State
 from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
@@ -255,13 +257,13 @@ def test_a_column_of_numbers_and_texts_is_one_of_texts(stored, project):
     assert found["params/lr"].to_pylist() == ["0.1", "from the schedule"]
 
 
-def test_the_example_of_the_documentation_reads(project, stored, capsys):
+def test_the_examples_of_the_documentation_read(project, stored, capsys):
     page = ROOT / "docs/how-to/read-back-in-python.md"
-    (code,) = re.findall(
+    examples = re.findall(
         r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S
     )
 
-    exec(code, {})
+    exec("".join(examples), {})
 
     assert capsys.readouterr().out == "baseline finished 0.25\n"
 
@@ -426,3 +428,176 @@ def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path
     ((step, _, histogram),) = stored["grads"]
     assert (step, histogram.edges, histogram.counts) == (7, [0, 1, 10], [3, 0.5])
     assert stored.series("loss").count == 300
+
+
+def test_integers_stay_what_they_are_where_other_runs_have_none(stored, project):
+    # One that no float is, one that no integer of 64 bits is, and one for every run.
+    values = {"seed": 1234567890123456789, "large": 2**63 + 1, "layers": 3}
+    write_values(stored, values)
+    write_values(make_run(project, "other"), {"layers": 4})
+
+    found = agent.runs(columns=[*values], sort="name")
+    frame, table = found.to_pandas(), found.to_arrow()
+
+    assert str(frame["seed"].dtype) == "Int64"
+    assert frame["seed"][0] == 1234567890123456789
+    assert frame["seed"].isna().tolist() == [False, True]
+    assert frame["large"].tolist() == [2**63 + 1, None]
+    assert str(frame["layers"].dtype) == "int64"
+    assert table["seed"].to_pylist() == [1234567890123456789, None]
+
+
+def test_what_was_logged_as_name_does_not_take_the_place_of_the_runs_name(stored):
+    write_values(stored, {"name": "ResNet", "state": 7})
+
+    found = agent.runs(columns=["name", "state", "params/lr"])
+    frame = found.to_pandas()
+
+    assert [*frame.columns] == found.to_arrow().column_names
+    assert [*frame.columns[-4:]] == ["tags", "path:name", "path:state", "params/lr"]
+    assert frame.iloc[0][["name", "path:name"]].tolist() == ["baseline", "ResNet"]
+    assert found.to_arrow()["path:state"].to_pylist() == [7]
+    assert found[0].values["name"] == "ResNet"
+
+
+def test_one_column_may_be_named_as_a_text(stored):
+    (run,) = agent.runs(columns="params/lr")
+
+    assert run.values == {"params/lr": 0.1}
+
+
+def test_runs_are_keys_of_a_dictionary(stored, project):
+    make_run(project, "other")
+    losses = {run: run.name for run in agent.runs(columns=["params/lr"])}
+
+    opened = agent.open_run("baseline")
+
+    assert losses[opened] == "baseline"
+    assert len(losses) == 2
+    assert opened != "baseline"
+
+
+def test_an_id_needs_no_project(stored, monkeypatch):
+    monkeypatch.setenv("SEAMARK_PROJECT", "absent")
+
+    run = agent.open_run(str(stored.id))
+
+    assert (run.name, run.project) == ("baseline", "ada-workspace/vision")
+    assert run.series("train/loss").count == 3
+    assert len(list(run.points())) == 3
+    for project in ("vision", "ada-workspace/vision"):
+        assert agent.open_run(str(stored.id), project=project) == run
+
+
+def test_an_id_of_another_project_is_refused(stored, project):
+    member = project.workspace.members.get()
+    make_project(member, "speech")
+
+    for wanted, words in {
+        "speech": "one of ada-workspace/vision",
+        "absent": "no project 'absent'",
+    }.items():
+        with pytest.raises(agent.CannotRead, match=words) as refused:
+            agent.open_run(str(stored.id), project=wanted)
+        assert refused.value.code == "not_found"
+
+
+READS = {
+    "points": list,
+    "arrow": lambda points: points.to_arrow(),
+    "batches": lambda points: [r for b in points.batches() for r in b.to_pylist()],
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_series_that_does_not_exist_is_told_with_those_called_alike(stored, read):
+    run = agent.open_run("baseline")
+
+    for path, words in {
+        "train/los": "no series of numbers at 'train/los'; there are: train/loss",
+        "params/lr": "but a float, which run",
+        "zzz": "at 'zzz'.",
+    }.items():
+        with pytest.raises(agent.CannotRead, match=re.escape(words)) as refused:
+            read(run.points("train/loss", path))
+        assert refused.value.code == "not_found"
+
+
+def test_a_curve_that_does_not_exist_is_told_with_those_called_alike(stored):
+    with pytest.raises(agent.CannotRead, match="there are: train/loss"):
+        agent.open_run("baseline").series("train/los")
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_range_without_points_is_empty(stored, read):
+    run = agent.open_run("baseline")
+    some = run.points("train/loss", low=100)
+
+    assert len(read(some)) == 0
+    assert len(read(run.points(low=100))) == 0
+    assert len(read(run.points_of([]))) == 0
+    assert len(run.series("train/loss", low=100)) == 0
+
+
+class Impatience:
+    """A clock on which whoever waits has waited at once."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_who_reads_several_tables_at_once_is_told_that_they_wait_for_themselves(
+    stored, monkeypatch
+):
+    monkeypatch.setattr(asking, "time", Impatience())
+    monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
+    places = BoundedSemaphore(1)
+    monkeypatch.setattr(tables, "_exports", places)
+    run = agent.open_run("baseline")
+    first = iter(run.points())
+    next(first)
+    # As of a table so long that the server has not sent it to its end.
+    places.acquire()
+
+    with pytest.raises(agent.CannotRead, match="one after the other") as refused:
+        list(run.points())
+    first.close()
+    with pytest.raises(agent.CannotRead) as alone:
+        list(run.points())
+
+    assert refused.value.code == alone.value.code == "unavailable"
+    assert "one after the other" not in str(alone.value)
+
+
+def test_a_table_is_waited_for(stored, monkeypatch):
+    full = BoundedSemaphore(1)
+    full.acquire()
+    clock = Impatience()
+    clock.sleep = lambda _: full.release()
+    monkeypatch.setattr(asking, "time", clock)
+    monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(tables, "_exports", full)
+
+    assert len(list(agent.open_run("baseline").points())) == 3
+
+
+def test_a_run_says_when_something_has_arrived_and_when_it_is_summed_up(stored):
+    run = agent.open_run("baseline")
+    before = run.version()
+    assert (run.version(), run.waiting_points()) == (before, 0)
+
+    write_series(stored, "train/loss", [1.0], steps=[3])
+    after = run.version()
+
+    assert after != before
+    assert run.waiting_points() == 1
+    compact_run(stored.id)
+    assert (run.version(), run.waiting_points()) == (after, 0)

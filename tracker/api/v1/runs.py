@@ -28,6 +28,7 @@ from tracker.api.v1.attributes import (
     SeriesSummaryOut,
     attribute_answer,
 )
+from tracker.queries.backlog import waiting_points
 from tracker.queries.paths import paths_beginning
 from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.run_filter import RunFilter, read_query
@@ -113,12 +114,20 @@ class StageDetailOut(StageOut):
 
 
 class RunDetailOut(Schema):
+    """`waiting_points` of its points have arrived and are in no summary yet.
+
+    `workspace` and `project` are what addresses call them.
+    """
+
     id: UUID
+    workspace: str
+    project: str
     name: str
     state: str
     started_at: datetime | None
     ended_at: datetime | None
     last_seen_at: datetime
+    waiting_points: int
     tags: list[str]
     stages: list[StageDetailOut]
 
@@ -183,7 +192,15 @@ def read_attribute_paths(
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """One run: its state, its tags, and its stages with the processes that logged."""
     run = readable_run(request.auth, run_id)
-    return json_response({"id": run_id, **_overview(run_overview(run))})
+    return json_response(
+        {
+            "id": run_id,
+            "workspace": run.project.workspace.slug,
+            "project": run.project.slug,
+            **_overview(run_overview(run)),
+            "waiting_points": waiting_points(run_id),
+        }
+    )
 
 
 def _run(row: RunRow) -> dict[str, object]:

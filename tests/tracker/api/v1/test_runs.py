@@ -15,6 +15,7 @@ from tests.builders import (
 )
 from tracker.actions.access import make_token
 from tracker.actor import Scope
+from tracker.models import JournalEntry
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -102,6 +103,28 @@ def test_one_run_lists_its_stages_and_processes(reader, project):
     [listed] = stage["processes"]
     assert (listed["rank"], listed["dropped_points"]) == (1, 3)
     assert listed["refused"] == {"unknown_message": 1}
+
+
+def test_one_run_says_whose_it_is_and_what_is_not_summed_up(reader, run):
+    address = f"/api/v1/runs/{run.id}"
+    before = reader.get(address).json()
+    write_series(run, "loss", [1.0, 2.0])
+    write_series(run, "other", [1.0])
+    arrived = reader.get(address).json()
+    compact_run(run.id)
+    after = reader.get(address).json()
+
+    assert (before["workspace"], before["project"]) == ("ada-workspace", "vision")
+    assert before["waiting_points"] == 0
+    assert arrived["waiting_points"] == 3
+    assert after["waiting_points"] == 0
+
+
+def test_what_cannot_be_summed_up_is_not_waited_for(reader, run):
+    write_series(run, "loss", [1.0])
+    JournalEntry.objects.filter(run_id=run.id).update(is_damaged=True)
+
+    assert reader.get(f"/api/v1/runs/{run.id}").json()["waiting_points"] == 0
 
 
 @pytest.mark.parametrize("run_id", ["1", "x", "00000000-0000-4000-8000-00000000000g"])
