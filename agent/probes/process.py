@@ -33,6 +33,8 @@ from agent.probes.workers import Workers
 # thread; children of the main thread, and of a fork server, are seen at every sample.
 _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
+# A process that has just begun may still be its parent's copy, about to run a program.
+_LOOKS_AT_LINE = 3
 # Those between it and the process may end one after the other; what nobody waits for is
 # counted nowhere, and for that the time of others is not to be left out for long.
 _MOST_MISSING = 3
@@ -44,7 +46,8 @@ class _Followed:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.state = read_state(pid)
-        self.is_worker = is_worker(pid)
+        self.is_worker = False
+        self._looks = 0
         self.cpu: float | None = None
         self.counted: Traffic | None = None
         self.traffic: dict[str, float | None] = {}
@@ -73,6 +76,9 @@ class _Followed:
         if state.started != self.state.started:
             return False
         self.state = state
+        if self._looks < _LOOKS_AT_LINE:
+            self._looks += 1
+            self.is_worker = is_worker(self.pid)
         self.counted = traffic = read_traffic(self.pid)
         ran, waited = read_scheduling(self.pid) or (None, None)
         counts = {

@@ -21,6 +21,8 @@ WAITING_FOR_DISK = "D"
 ENDED = "Z"
 # What runs beside a training and loads nothing, by what its command line has.
 _COMPILE_WORKER = "torch/_inductor/compile_worker"
+# Of somebody else's process, whose command line only its owner may read.
+_UNREADABLE = "?"
 _HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER)
 _FORK_SERVER, _SPAWNED = "multiprocessing.forkserver", "multiprocessing.spawn"
 
@@ -150,6 +152,9 @@ def count_open_files(pid: int) -> int | None:
 def is_worker(pid: int) -> bool:
     """Whether a child may load data, rather than help multiprocessing or a compiler."""
     line = _command_line(pid)
+    if not line:
+        # Its program is just beginning, or it has ended.
+        return False
     if any(helper in line for helper in _HELPERS):
         return False
     if _FORK_SERVER in line:
@@ -164,6 +169,8 @@ def is_worker(pid: int) -> bool:
 def _command_line(pid: int | None) -> str:
     try:
         return "" if pid is None else " ".join(psutil.Process(pid).cmdline())
+    except psutil.AccessDenied:
+        return _UNREADABLE
     except psutil.Error:
         return ""
 

@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 
+from agent.probes import processes as processes_module
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.process import ProcessProbe
 from agent.probes.processes import parse_state
@@ -144,8 +145,13 @@ def test_workers_are_found_counted_and_their_time_added(parent):
 def count_workers(process, *, until):
     """Count what loads for a script once so many processes are there in all."""
     process.stdout.readline()
-    descendants = psutil.Process(process.pid).children
-    wait_until(lambda: len(descendants(recursive=True)) == until)
+    parent = psutil.Process(process.pid)
+
+    def has_begun():
+        found = parent.children(recursive=True)
+        return len(found) == until and all(child.cmdline() for child in found)
+
+    wait_until(has_begun)
     workers = ProcessProbe(process.pid).sample(0.0)["job/workers"]
     say(process)
     process.wait()
@@ -183,6 +189,26 @@ def test_processes_of_the_compiler_are_no_loader_workers(tmp_path, method, proce
 
     with run(COMPILER, str(entry), method) as process:
         assert count_workers(process, until=processes) == 0
+
+
+def test_what_a_process_runs_is_asked_again_while_it_begins(monkeypatch):
+    lines = iter(["", "python -m torch/_inductor/compile_worker"])
+    with run(PARENT) as process:
+        parent = psutil.Process(process.pid)
+        wait_until(lambda: [c for c in parent.children() if c.cmdline()])
+        (child,) = parent.children()
+        monkeypatch.setattr(
+            processes_module,
+            "_command_line",
+            lambda pid: next(lines) if pid == child.pid else "python",
+        )
+        probe = ProcessProbe(process.pid)
+        found = [probe.sample(float(now))["job/workers"] for now in range(2)]
+        assert (found, next(lines, None)) == ([0, 0], None)
+
+        monkeypatch.undo()
+        assert probe.sample(2.0)["job/workers"] == 1
+        say(process)
 
 
 def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
