@@ -5,6 +5,8 @@ Imports are inside the fixtures: pytest may load this file before Django is set 
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 
@@ -20,6 +22,21 @@ def run(project):
     from tests.builders import make_run
 
     return make_run(project, "baseline")
+
+
+@pytest.fixture
+def signed_in(project, live_server, tmp_path, monkeypatch):
+    """Have this process read at a server that listens, as a member of its project."""
+    from tracker.actions.access import make_token
+    from tracker.actor import Scope
+
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        monkeypatch.delenv(name)
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
+    monkeypatch.setenv("SEAMARK_URL", live_server.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
+    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
 
 
 @pytest.fixture

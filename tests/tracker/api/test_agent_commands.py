@@ -354,15 +354,8 @@ def test_a_run_without_series_is_exported_too(seamark, project, tmp_path):
 
 
 @pytest.fixture
-def here(project, live_server, tmp_path, monkeypatch):
+def here(signed_in, tmp_path, monkeypatch):
     """Carry out a command in this process, where what it waits for can be made to come."""
-    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
-        monkeypatch.delenv(name)
-    member = project.workspace.members.get()
-    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
-    monkeypatch.setenv("SEAMARK_URL", live_server.url)
-    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
-    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
     monkeypatch.chdir(tmp_path)
     return lambda *words: main(words)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 import struct
 from datetime import UTC, datetime
@@ -42,14 +41,8 @@ def project():
 
 
 @pytest.fixture(autouse=True)
-def _server(project, live_server, monkeypatch, tmp_path):
-    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
-        monkeypatch.delenv(name)
-    member = project.workspace.members.get()
-    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
-    monkeypatch.setenv("SEAMARK_URL", live_server.url)
-    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
-    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
+def _server(signed_in):
+    """Every test reads at a server that listens."""
 
 
 @pytest.fixture
