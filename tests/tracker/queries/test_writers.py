@@ -120,13 +120,3 @@ def test_a_second_writer_of_a_text_is_noted_once(project):
     assert ranks_of(run, "logs/stdout") == [0, 1]
     changed = [q for q in queries if "SET" in q["sql"] and '"writers"' in q["sql"]]
     assert changed == []
-
-
-def test_a_batch_that_is_sent_again_makes_nobody_a_writer(project):
-    first = rank(project, 0)
-    run = write_lines(first, ["a"])
-    first.next_number -= 1
-    write_lines(first, ["a"])
-
-    assert ranks_of(run, "logs/stdout") == []
-    assert Attribute.objects.get(run=run, path="logs/stdout").count == 1
