@@ -51,6 +51,8 @@ class Steps:
         self._stated: dict[str, object] = {}
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
+        # Whether it is known where the loop that is timed computes.
+        self._is_device_known = False
         self._has_failed = False
         # One for each trial that goes on: some overlap. A lock would keep a signal handler
         # or a forked child waiting; what lists do is whole without.
@@ -123,8 +125,12 @@ class Steps:
         if self._device is not None:
             self._device.end_step(self._steps, moment)
             self._put_device_times()
-        elif self._torch is not None and self._steps < _STEPS_ASKED:
-            # Some scripts touch the GPU in their first step.
+        if (
+            self._torch is not None
+            and not self._is_device_known
+            and self._steps_of_loop < _STEPS_ASKED
+        ):
+            # Some loops touch the GPU in their first step.
             self._look_at_framework()
         self._steps += 1
         self._steps_of_loop += 1
@@ -277,7 +283,9 @@ class Steps:
         self.state_facts(self._torch.facts())
         # Each loop may compute on another device, or on none; of earlier loops some
         # steps may not be told yet.
-        self._device = self._torch.device_times() or self._device
+        found = self._torch.device_times()
+        self._is_device_known = found is not None
+        self._device = found or self._device
         if self._device is not None:
             self._device.forget_step()
 

@@ -86,6 +86,21 @@ def test_each_loop_finds_its_own_gpu_and_asks_once(run, use):
     assert asked == [0, 1, 0, 1]
 
 
+def test_a_later_loop_may_touch_its_gpu_in_its_first_step(tracker, run, use):
+    cuda = use(CudaDouble({0: 70}))
+    train(run, cuda, steps=5)
+    cuda.allocated[0] = 0
+
+    for _ in run.loader(range(3)):
+        cuda.allocated[0] = 70
+        with run.phase("forward"):
+            cuda.milliseconds[0] += 20
+    run.finish()
+
+    # Not that step's own: before it, there was nothing on the GPU.
+    assert len(tracker.values(FORWARD)) == 5 + 2
+
+
 def test_an_allocator_without_books_is_believed_to_serve_the_current_gpu(run, use):
     cuda = use(CudaDouble({0: 70, 1: 70}, current=1))
     cuda.memory_stats_as_nested_dict = lambda _: 1 / 0
