@@ -6,10 +6,14 @@ Each turn takes one sample and compares it with the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from agent.probes.nvidia.fields import FieldValues
+from agent.probes.nvidia.polled import links_up
+
 _MEBIBYTE = 2.0**20
+_LINKS_TO_CPU = "C2C_LINK_COUNT"
 # The library refuses samples that are nearer to each other.
 _SHORTEST_SECONDS = 0.11
 
@@ -65,11 +69,14 @@ Take = Callable[[Any], None]
 class Gpm:
     """Differences of two samples of one GPU, or of one slice of it."""
 
-    def __init__(self, library: Any, take: Take) -> None:
+    def __init__(self, library: Any, gpu: Any, take: Take) -> None:
         self._library = library
         self._take = take
+        absent = tuple(_absent_links(library, gpu))
         ids = {
-            name: getattr(library, f"NVML_GPM_METRIC_{name}", None) for name in _METRICS
+            name: getattr(library, f"NVML_GPM_METRIC_{name}", None)
+            for name in _METRICS
+            if not name.startswith(absent)
         }
         self._names = [name for name, number in ids.items() if number is not None]
         self._request = library.c_nvmlGpmMetricsGet_t()
@@ -129,12 +136,27 @@ def readings_of(metrics: dict[str, float]) -> dict[str, float]:
     return readings
 
 
+def _absent_links(library: Any, gpu: Any) -> Iterator[str]:
+    """Yield the kinds of links that a card does not have: their counters say 0 for ever."""
+    to_cpu = FieldValues(library, gpu, [_LINKS_TO_CPU])
+    for kind, count in (
+        ("NVLINK_", lambda: links_up(library, gpu)),
+        ("C2C_", lambda: to_cpu.read().get(_LINKS_TO_CPU)),
+    ):
+        try:
+            has_some = bool(count())
+        except (AttributeError, library.NVMLError):
+            has_some = False
+        if not has_some:
+            yield kind
+
+
 def gpm_of_gpu(library: Any, gpu: Any) -> Gpm | None:
     """Return None if this GPU has no such counters."""
     try:
         if not library.nvmlGpmQueryDeviceSupport(gpu).isSupportedDevice:
             return None
-        return Gpm(library, lambda sample: library.nvmlGpmSampleGet(gpu, sample))
+        return Gpm(library, gpu, lambda sample: library.nvmlGpmSampleGet(gpu, sample))
     except (AttributeError, library.NVMLError):
         return None
 
@@ -145,6 +167,7 @@ def gpm_of_slice(library: Any, gpu: Any, instance: int) -> Gpm | None:
             return None
         return Gpm(
             library,
+            gpu,
             lambda sample: library.nvmlGpmMigSampleGet(gpu, instance, sample),
         )
     except (AttributeError, library.NVMLError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,13 +19,24 @@ from agent.probes.nvidia.users import Pids, Shares, Users
 from agent.probes.nvidia.window import Window
 
 _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
+# Of a core, in one turn: what is asked seldom can wait for the next one. Most of it is
+# due at the same time otherwise, and takes tens of milliseconds together.
+_TURN_SECONDS = 0.005
 
 
 class Gpu:
     """Reads a GPU; what it does not offer is asked for only once."""
 
-    def __init__(self, library: Any, handle: Any, pids: Pids) -> None:
+    def __init__(
+        self,
+        library: Any,
+        handle: Any,
+        pids: Pids,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._library, self.handle = library, handle
+        self._clock = clock
+        self._postponed: list[Paced] = []
         self._counters = Counters(library, handle)
         self._gpm: Gpm | None = gpm_of_gpu(library, handle)
         self._found_by_gpm: set[str] = set()
@@ -37,7 +50,8 @@ class Gpu:
         ]
         self._readers.append(Paced(Reasons.name, _OFTEN, Reasons(library, handle)))
         self._readers += [
-            Paced("samples", _NOW_AND_THEN, read) for read in buffered(library, handle)
+            Paced("samples", _NOW_AND_THEN, read)
+            for read in buffered(library, handle, self._supplied)
         ]
         self._readers += [
             Paced("users", _NOW_AND_THEN, Users(library, handle, pids)),
@@ -54,13 +68,13 @@ class Gpu:
     @property
     def dear(self) -> str:
         """Name what is asked less often than it should be, or no more, for its cost."""
-        parts = [
+        parts = {
             f"{reader.name}: never"
             if reader.is_too_dear
-            else f"{reader.name}: {often:.0f} s"
+            else f"{reader.name}: {times * reader.seconds:.0f} s": None
             for reader in self._readers
-            if reader.is_too_dear or (often := reader.interval) > reader.seconds
-        ]
+            if reader.is_too_dear or (times := _about(reader)) > 1
+        }
         return ", ".join(parts)
 
     @property
@@ -95,7 +109,11 @@ class Gpu:
 
     def sample(self, now: float) -> dict[str, float]:
         readings: dict[str, float] = {}
-        for reader in self._readers:
+        began = self._clock()
+        for reader in self._in_turn():
+            if reader.seconds > _OFTEN and self._clock() > began + _TURN_SECONDS:
+                self._postponed.append(reader)
+                continue
             found = reader.sample(self._library, now)
             if reader.name == "gpm":
                 self._found_by_gpm |= found.keys()
@@ -104,6 +122,11 @@ class Gpu:
                 found = {p: v for p, v in found.items() if p not in counted}
             readings.update(found)
         return readings
+
+    def _in_turn(self) -> Sequence[Paced]:
+        """Return all that it is asked, first what had to wait the last time."""
+        first, self._postponed = self._postponed, []
+        return [*first, *(reader for reader in self._readers if reader not in first)]
 
     def _supplied(self) -> set[str]:
         return self._counters.paths | self._found_by_gpm
@@ -156,6 +179,14 @@ def slices_of(library: Any, handle: Any, pids: Pids) -> dict[int, Slice]:
             found = library.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
             slices[number] = Slice(library, handle, found, pids)
     return slices
+
+
+def _about(reader: Paced) -> int:
+    """Return how many times as long as it should be it waits: 1, 2, 4, 8, …
+
+    What it costs is never quite the same.
+    """
+    return 1 << max(0, round(math.log2(reader.interval / reader.seconds)))
 
 
 def _polled(

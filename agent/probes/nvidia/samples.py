@@ -5,7 +5,7 @@ A starvation of a tenth of a second vanishes in a mean; among these samples it d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from agent.probes.nvidia.driver import NOT_FOUND, code_of
@@ -13,19 +13,39 @@ from agent.probes.nvidia.last_seen import LastSeen
 from agent.probes.summary import spread
 
 _MILLIWATTS = 1000.0
+# Hardware counters tell how long an engine worked, in however short bursts: samples, which
+# cost milliseconds, then say nothing new.
+BUSIEST = {
+    "encoder": "gpm/encoder_busiest_percent",
+    "decoder": "gpm/decoder_busiest_percent",
+    "jpeg": "gpm/jpeg_busiest_percent",
+}
 
 
 class Buffered:
     """The samples of one kind since the last time."""
 
-    def __init__(self, library: Any, gpu: Any, kind: str, name: str, unit: str) -> None:
+    def __init__(
+        self,
+        library: Any,
+        gpu: Any,
+        kind: str,
+        name: str,
+        unit: str,
+        *,
+        others: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        """`others` are the paths that are supplied by something else, so far."""
         self._library, self._gpu = library, gpu
         self._kind = kind
         self._name, self._unit = name, unit
+        self._others = others
         self._last_seen = LastSeen()
 
     def __call__(self, now: float) -> dict[str, float]:
         del now  # samples have times of their own
+        if BUSIEST.get(self._name) in self._others():
+            return {}
         last = self._last_seen.newest
         samples = self._new_samples(last)
         self._last_seen.saw([time for time, _ in samples])
@@ -64,10 +84,12 @@ def summary(name: str, unit: str, values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def buffered(library: Any, gpu: Any) -> list[Buffered]:
+def buffered(
+    library: Any, gpu: Any, others: Callable[[], Collection[str]]
+) -> list[Buffered]:
     """Return the kinds that are worth a distribution."""
     return [
-        Buffered(library, gpu, kind, name, unit)
+        Buffered(library, gpu, kind, name, unit, others=others)
         for kind, name, unit in (
             ("NVML_GPU_UTILIZATION_SAMPLES", "utilization", "percent"),
             ("NVML_MEMORY_UTILIZATION_SAMPLES", "memory_utilization", "percent"),

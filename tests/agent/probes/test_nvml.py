@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import itertools
 import os
 import time
 
 import pynvml
 import pytest
 
+from agent.probes.nvidia.gpu import Gpu
+from agent.probes.nvidia.users import Pids
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.reading import pattern_of
@@ -382,6 +385,62 @@ def test_engines_that_work_in_bursts_show_them_in_the_drivers_samples(driver, en
     assert sample[f"gpu/0/{name}_samples"] == 10
     assert sample[f"gpu/0/{name}_p50_percent"] == 0
     assert sample[f"gpu/0/{name}_p95_percent"] > 0
+
+
+def test_engines_that_hardware_counters_tell_of_are_not_sampled(driver):
+    kind = pynvml.NVML_DEC_UTILIZATION_SAMPLES
+    card = Card(
+        gpm={pynvml.NVML_GPM_METRIC_NVDEC_0_UTIL: 9.0}, samples={kind: [(1, 5)]}
+    )
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    probe.sample(1.0)
+    card.samples[kind] += [(2, 5)]
+
+    sample = probe.sample(10.0)
+
+    assert sample["gpu/0/gpm/decoder_busiest_percent"] == 9
+    assert "gpu/0/decoder_samples" not in sample
+
+
+def test_of_questions_that_cost_much_few_are_asked_in_one_turn(driver):
+    driver(Card(samples={kind: [(1, 5)] for kind in range(9)}))
+    pynvml.nvmlInit()
+    handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+    # Of a core, each time it is read: after two questions a turn is over.
+    spent = itertools.count(step=0.002)
+    gpu = Gpu(pynvml, handle, Pids(os.getpid()), spent.__next__)
+
+    first = gpu.sample(0.0)
+    answered = {call.name for call in gpu.calls if call.has_answered}
+    for turn in range(1, 20):
+        gpu.sample(float(turn))
+
+    # What is asked each second never has to wait.
+    assert first["utilization_percent"] == 90
+    assert not {"users", "health"} & answered
+    assert {call.name for call in gpu.calls if call.is_offered} == {
+        call.name for call in gpu.calls if call.has_answered
+    }
+
+
+@pytest.mark.parametrize("links", [0, 2])
+def test_links_that_a_card_does_not_have_say_nothing(driver, links):
+    to_cpu = {pynvml.NVML_FI_DEV_C2C_LINK_COUNT: links} if links else {}
+    sent = {
+        pynvml.NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC: 3.0,
+        pynvml.NVML_GPM_METRIC_C2C_TOTAL_TX_PER_SEC: 5.0,
+    }
+    lacks = set() if links else {"nvmlDeviceGetNvLinkState"}
+    driver(Card(gpm=sent, fields=to_cpu, lacks=lacks))
+    probe = make()
+    probe.sample(0.0)
+
+    sample = probe.sample(1.0)
+
+    for kind in ("nvlink", "c2c"):
+        assert (f"gpu/0/{kind}_send_bytes_per_second" in sample) is bool(links)
 
 
 def test_time_below_the_application_clocks_is_counted_whatever_the_reason(driver):
