@@ -1,0 +1,49 @@
+"""What a value of a GPU can be, by the unit that it is described with (pure)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from agent.probes.nvidia.catalogue import READINGS
+from agent.probes.reading import pattern_of
+from agent.values import Value
+
+UNITS = {reading.path: reading.unit for reading in READINGS}
+_GIGA = 1e9
+
+
+def undescribed(sample: Mapping[str, float]) -> set[str]:
+    """Return the paths that the catalogue does not have."""
+    return {path for path in sample if pattern_of(path) not in UNITS}
+
+
+def implausible(sample: Mapping[str, float], facts: Mapping[str, Value]) -> list[str]:
+    """Return a line for each value that no GPU has; `facts` are those of its probe."""
+    found = []
+    for path, value in sample.items():
+        low, high = bounds(path, facts)
+        if not (math.isfinite(value) and low <= value <= high):
+            found.append(f"{path} = {value:g}, not within {low:g} to {high:g}")
+    return found
+
+
+def bounds(path: str, facts: Mapping[str, Value]) -> tuple[float, float]:
+    """Return the least and the most that a value at this path can be."""
+    gpu = "/".join(path.split("/")[:2])
+    unit = UNITS[pattern_of(path)]
+    if "margin" in path:
+        return -50.0, 120.0
+    if unit.startswith("%"):
+        # Hardware counters and the time they counted in are not read at once.
+        return 0.0, 101.0
+    most: dict[str, tuple[float, float]] = {
+        "W": (0.0, 1.5 * float(facts.get(f"facts/{gpu}/power_limit_watts", 2_000.0))),
+        "B": (0.0, float(facts[f"facts/{gpu}/memory_total_bytes"])),
+        "MHz": (1.0, 20_000.0),
+        "°C": (10.0, 100.0),
+        "0–1": (0.0, 1.0),
+        "lanes": (1.0, 32.0),
+        "B/s": (0.0, 4_000 * _GIGA),
+    }
+    return most.get(unit, (0.0, 1_000 * _GIGA))
