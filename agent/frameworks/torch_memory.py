@@ -26,12 +26,15 @@ _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _GPU = re.compile(r"\bGPU (\d{1,4})\b")
 _MOST_LISTED = 10
 
-PARAMETERS, GRADIENTS, OPTIMIZER, OTHER = (
+PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, OTHER = (
     "parameters",
     "gradients",
     "optimizer",
+    "activations",
     "other tensors",
 )
+# Of torch.compile: they say that they are on a GPU, and are nowhere.
+_WITHOUT_MEMORY = ("FakeTensor", "FunctionalTensor")
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,20 @@ def report(error: BaseException) -> dict[str, object]:
         facts["requested_bytes"] = requested
 
     holdings = list(_holdings(device))
-    sizes = dict.fromkeys((PARAMETERS, GRADIENTS, OPTIMIZER, OTHER), 0)
+    kinds = (PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, OTHER)
+    sizes = dict.fromkeys(kinds, 0)
     for holding in holdings:
         sizes[holding.kind] += holding.size_bytes
     for kind, size in sizes.items():
         facts[f"{kind.replace(' ', '_')}_bytes"] = size
     facts["largest"] = _largest(holdings)
     if device.startswith("cuda"):
-        facts |= _allocator(device, seen=sum(sizes.values()))
+        facts |= _allocator(device)
+    allocated = facts.get("allocated_bytes")
+    if isinstance(allocated, int):
+        # Some of what autograd keeps for the backward pass no Python object stands for.
+        unseen = max(0, allocated - sum(sizes.values()))
+        facts["activations_bytes"] = sizes[ACTIVATIONS] + unseen
     return facts
 
 
@@ -88,17 +97,14 @@ def _requested_bytes(message: str) -> int | None:
     return round(float(found[1]) * _UNITS[found[2]]) if found else None
 
 
-def _allocator(device: str, *, seen: int) -> dict[str, object]:
+def _allocator(device: str) -> dict[str, object]:
     facts: dict[str, object] = {}
     with contextlib.suppress(Exception):
         stats = torch.cuda.memory_stats(device)
-        allocated = stats["allocated_bytes.all.current"]
-        facts["allocated_bytes"] = allocated
+        facts["allocated_bytes"] = stats["allocated_bytes.all.current"]
         facts["reserved_bytes"] = stats["reserved_bytes.all.current"]
         facts["peak_allocated_bytes"] = stats["allocated_bytes.all.peak"]
         facts["allocator_retries"] = stats["num_alloc_retries"]
-        # What autograd keeps for the backward pass is seen by no Python object.
-        facts["activations_bytes"] = max(0, allocated - seen)
         facts["summary"] = torch.cuda.memory_summary(device, abbreviated=True)
     # Apart: releases differ in it, and what is above holds without.
     with contextlib.suppress(Exception):
@@ -112,7 +118,11 @@ def _holdings(device: str) -> Iterator[_Holding]:
     objects = gc.get_objects()
     # Asked of the type: an object's own code must not run.
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
-    tensors = [o for o in objects if issubclass(type(o), torch.Tensor)]
+    tensors = [
+        o
+        for o in objects
+        if issubclass(type(o), torch.Tensor) and type(o).__name__ not in _WITHOUT_MEMORY
+    ]
     parameters = [t for t in tensors if issubclass(type(t), torch.nn.Parameter)]
     gradients = [p.grad for p in parameters if p.is_leaf and p.grad is not None]
     states = [
@@ -131,7 +141,7 @@ def _holdings(device: str) -> Iterator[_Holding]:
     ):
         for tensor in members:
             holding = None
-            # Sparse, fake and functional tensors have no storage to speak of.
+            # Sparse tensors have no storage to speak of.
             with contextlib.suppress(Exception):
                 holding = _holding(kind, tensor, device, known)
             if holding is not None:
@@ -140,11 +150,16 @@ def _holdings(device: str) -> Iterator[_Holding]:
 
 # Any: PyTorch's types are known only where it is installed.
 def _holding(kind: str, tensor: Any, device: str, known: set[int]) -> _Holding | None:
+    if str(tensor.device) != device:
+        return None
     storage = tensor.untyped_storage()
     place, size = storage.data_ptr(), storage.nbytes()
-    if str(tensor.device) != device or not size or place in known:
+    if not size or place in known:
         return None
     known.add(place)
+    if kind == OTHER and tensor.grad_fn is not None:
+        # What autograd keeps stays an object as well, though no script names it.
+        kind = ACTIVATIONS
     shape = "×".join(map(str, tensor.shape)) or "scalar"
     return _Holding(kind, size, f"{kind}: {type_name(tensor.dtype)} {shape}")
 

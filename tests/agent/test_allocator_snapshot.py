@@ -91,7 +91,7 @@ def allocator_of(monkeypatch, torch):
     memory = import_module("agent.frameworks.torch_memory")
     for name in ("torch_loop", "torch_memory"):
         monkeypatch.delitem(sys.modules, f"agent.frameworks.{name}", raising=False)
-    return memory._allocator("cuda:1", seen=20)
+    return memory._allocator("cuda:1")
 
 
 def test_the_allocators_account_has_its_pieces(monkeypatch):
@@ -99,7 +99,7 @@ def test_the_allocators_account_has_its_pieces(monkeypatch):
 
     found = allocator_of(monkeypatch, torch)
 
-    assert (found["activations_bytes"], found["summary"]) == (50, "a table")
+    assert (found["allocated_bytes"], found["summary"]) == (70, "a table")
     assert (found["free_bytes"], found["segments"]) == (30, 1)
 
 

@@ -313,6 +313,35 @@ def test_out_of_memory_says_what_memory_was_full_of(tracker, run):
     assert "allocate" in closed["failure"]
 
 
+def test_what_the_backward_pass_needs_is_told_apart_from_other_tensors(tracker, run):
+    layers = [torch.nn.Linear(100, 100), torch.nn.ReLU()] * 10
+    inputs = torch.ones(5_000, 100)
+    gone = torch.nn.Sequential(*layers)(inputs)
+    with pytest.raises(RuntimeError), run:
+        exhaust_memory()
+
+    facts = tracker.attributes()
+    report = "monitoring/train/out_of_memory"
+    # No name leads to any of them but the last.
+    assert facts[f"{report}/activations_bytes"] >= 10 * gone.nbytes
+    assert "activations: float32 5000×100  × 1" in facts[f"{report}/largest"]
+    assert "other tensors: float32 5000×100\n" in facts[f"{report}/largest"] + "\n"
+
+
+def test_tensors_that_have_no_memory_hold_none_and_are_left_alone(
+    tracker, run, recwarn
+):
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.ones(1_000, 1_000)
+    with pytest.raises(RuntimeError), run:
+        exhaust_memory()
+
+    largest = tracker.attributes()["monitoring/train/out_of_memory/largest"]
+    assert fake.shape == (1_000, 1_000)
+    assert "1000×1000" not in largest
+    assert not [each for each in recwarn if "FakeTensor" in str(each.message)]
+
+
 def test_other_failures_are_no_post_mortem(tracker, run):
     with pytest.raises(RuntimeError), run:
         raise RuntimeError("shapes differ")

@@ -50,11 +50,11 @@ def test_a_step_that_does_not_fit_is_reported_and_the_script_goes_on(tracker, ru
     with limited(ROOM_BYTES):
         training = Training()
         training.step(FEW_ROWS)
-        with pytest.raises(
-            torch.OutOfMemoryError, match="CUDA out of memory"
-        ) as raised:
-            with run:
-                training.step(MANY_ROWS)
+        with (
+            pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory") as raised,
+            run,
+        ):
+            training.step(MANY_ROWS)
         expected = training.expected
         is_unchanged = raised.type is torch.OutOfMemoryError
         del raised

@@ -188,26 +188,49 @@ def number_of(library: Any, field: Any) -> float | None:
     return None if member is None else float(getattr(field.value, member))
 
 
+class Energy:
+    """What the card has used, and the mean power between two readings.
+
+    Apart from other counters: the driver takes several times as long for it as for all of
+    them, and asked more seldom it loses nothing.
+    """
+
+    def __init__(self, library: Any, gpu: Any) -> None:
+        self._field = FieldValues(library, gpu, [ENERGY])
+        self._library, self._gpu = library, gpu
+        self._rates = Rates()
+        self._energy = Growth()
+
+    def __call__(self, now: float) -> Values:
+        millijoules = self._field.read().get(ENERGY)
+        if millijoules is None:
+            # What a card does not offer at all is asked for no more.
+            millijoules = self._library.nvmlDeviceGetTotalEnergyConsumption(self._gpu)
+        joules = float(millijoules) * _JOULES_OF_MILLIJOULE
+        return known(
+            {
+                "power_mean_watts": self._rates.of({"watts": joules}, now)["watts"],
+                "energy_joules": self._energy.of(joules),
+            }
+        )
+
+
 class Counters:
-    """What is counted all the time: limits, bytes, energy."""
+    """What is counted all the time: limits and bytes."""
 
     def __init__(self, library: Any, gpu: Any) -> None:
         counted = [*BYTES_OF_LINKS.values(), *(name for name, _ in BYTES.values())]
-        names = [*TIMES_LIMITED.values(), ENERGY, *counted]
+        names = [*TIMES_LIMITED.values(), *counted]
         names += [name for name, _ in NOW.values()]
         # Bytes fill 32 bits in less time than lies between two readings: how often, the
         # difference does not tell.
         self._fields = FieldValues(library, gpu, names, wide=counted)
-        self._library, self._gpu = library, gpu
         self._rates = Rates()
-        self._energy = Growth()
         # What nothing else need supply.
         self.paths: set[str] = set()
 
     def __call__(self, now: float) -> Values:
         values = self._fields.read()
-        if ENERGY not in values:
-            values.update(self._energy_by_call())
         named = {**TIMES_LIMITED, **{path: name for path, (name, _) in BYTES.items()}}
         for some in (named, BYTES_OF_LINKS):
             self.paths |= {path for path, name in some.items() if name in values}
@@ -225,8 +248,7 @@ class Counters:
         for path, name in BYTES_OF_LINKS.items():
             if counts[path] is None:
                 counts[path] = values.get(name)
-        joules = _times(values.get(ENERGY), _JOULES_OF_MILLIJOULE)
-        rates = self._rates.of({**seconds, **counts, "watts": joules}, now)
+        rates = self._rates.of({**seconds, **counts}, now)
         return known(
             {
                 **{path: share(rates[path]) for path in seconds},
@@ -235,17 +257,8 @@ class Counters:
                     path: _times(values.get(name), factor)
                     for path, (name, factor) in NOW.items()
                 },
-                "power_mean_watts": rates["watts"],
-                "energy_joules": self._energy.of(joules),
             }
         )
-
-    def _energy_by_call(self) -> Values:
-        try:
-            energy = self._library.nvmlDeviceGetTotalEnergyConsumption(self._gpu)
-        except (AttributeError, self._library.NVMLError):
-            return {}
-        return {ENERGY: float(energy)}
 
 
 class Health:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agent.probes.nvidia.fields import Counters, Health
+from agent.probes.nvidia.fields import Counters, Energy, Health
 from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
 from agent.probes.nvidia.paced import Paced, Read
 from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
@@ -42,6 +42,7 @@ class Gpu:
         self._found_by_gpm: set[str] = set()
         # The counters first: they say what nothing else need supply.
         self._readers = [Paced("counters", _NOW_AND_THEN, self._counters)]
+        self._readers.append(Paced("energy", _NOW_AND_THEN, Energy(library, handle)))
         if self._gpm is not None:
             self._readers.append(Paced("gpm", _OFTEN, self._gpm))
         self._readers += [
