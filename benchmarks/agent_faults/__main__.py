@@ -53,7 +53,7 @@ CASES = {
     "CF-04, CF-29": Case(
         "the server hangs, and comes back", backlog.comes_back, 20, "million points"
     ),
-    "CF-05": Case("what a call costs", network.callers_cost, 60, "seconds"),
+    "CF-05, calls": Case("what a call costs", network.callers_cost, 60, "seconds"),
     "CF-05, first": Case("the first call of each form", cold.first_calls, 10, "times"),
     "CF-05, flood": Case(
         "a million points without a pause", cold.flood, 3, "processes"
@@ -76,7 +76,12 @@ CASES = {
     ),
     "CF-19": Case("threads that die", threads.dying, 5, "times"),
     "CF-20": Case("logged from anywhere", threads.reentrant, 100_000, "turns"),
-    "CF-21": Case("what the agent costs a loop", overhead.overhead, 8, "processes"),
+    "CF-21, python": Case(
+        "what the agent costs a loop", overhead.of_python, 8, "processes"
+    ),
+    "CF-21, torch": Case(
+        "what the agent costs a loop", overhead.of_torch, 8, "processes"
+    ),
     "CF-22": Case("a driver that fails", sensors.sensors, 60, "seconds"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-24": Case("odd values", odd_values.odd_values, 1, "times"),

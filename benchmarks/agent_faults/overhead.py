@@ -24,6 +24,9 @@ all steps is told beside it. Both are of steps in units of the usual one at rest
 them, as processes differ by more than what is asked for. What the agent's own threads
 took of a step hangs less on the machine: they hold up none by more, but for what
 switching and caches cost.
+
+Where there are cores enough, several processes run at once, each on two of its own, and
+the servers on what is left.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -44,8 +48,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
+from benchmarks.agent_faults.lanes import Lane, Lanes, usable_cores
 from benchmarks.agent_faults.loop import LOOP, STEP_SECONDS
-from benchmarks.agent_faults.proxy import HUNG, Proxy, Way, free_port
+from benchmarks.agent_faults.proxy import HUNG, Proxy, Way
 from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import Place
 from benchmarks.faults.case import SEED
@@ -134,13 +139,9 @@ ByProcess = Sequence[Sequence[Each]]
 class Loop:
     """A process that runs the loop, with its run awake or at rest."""
 
-    def __init__(
-        self, place: Place, python: str, work: str, url: str, pace: Pace
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[str], pace: Pace) -> None:
+        self._process = process
         self._pace = pace
-        self._process: subprocess.Popen[str] = place.start(
-            LOOP, work, str(STEP_SECONDS), url, python=python
-        )
         self._turn("awake", pace.start_seconds)
 
     def rounds(self) -> Rounds:
@@ -173,40 +174,52 @@ class Loop:
         return Turn(**json.loads(line))
 
 
-def overhead(size: Size) -> list[Found]:
-    """Compare loops with the run awake with loops at rest, and these with each other."""
-    found = []
-    for work, python in works().items():
-        if python is None:
-            found.append(without_torch(f"{work}, all servers"))
-        else:
-            found += compared(work, python, size)
-    return found
+def of_python(size: Size) -> list[Found]:
+    """CF-21: what a loop of plain Python is slowed down by."""
+    return compared("python", sys.executable, size)
 
 
-def works() -> dict[str, str | None]:
-    """Return what a step may do, and which Python can; None where none can."""
-    return {"python": sys.executable, "torch": python_with_torch()}
+def of_torch(size: Size) -> list[Found]:
+    """CF-21: what a loop of PyTorch is slowed down by."""
+    python = python_with_torch()
+    if python is None:
+        return [without_torch("torch, all servers")]
+    return compared("torch", python, size)
 
 
 def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
-    """Run rounds of so many processes with each server, one after the other."""
+    """Compare loops with the run awake with loops at rest, and these with each other.
+
+    Each server has so many processes, of which as many run at once as have a lane.
+    """
+    lanes = Lanes.of(usable_cores())
+
+    def rounds(job: tuple[str, int], lane: Lane) -> Rounds:
+        name, number = job
+        place = Place(size.folder / f"{work} {number} {name}", "")
+        with served(WAYS[name]) as url:
+            arguments = work, str(STEP_SECONDS), url
+            process = place.start(LOOP, *arguments, before=lane, python=python)
+            loop = Loop(process, pace)
+            found = loop.rounds()
+            loop.end()
+        return found
+
+    jobs = [(name, number) for number in range(size.amount) for name in WAYS]
     found: dict[str, list[Rounds]] = {name: [] for name in WAYS}
-    for number in range(size.amount):
-        for name, way in WAYS.items():
-            folder = size.folder / f"{work} {number} {name}"
-            with served(way) as url:
-                loop = Loop(Place(folder, ""), python, work, url, pace)
-                found[name].append(loop.rounds())
-                loop.end()
-    return judged(work, found, pace)
+    for (name, _), ours in zip(jobs, lanes.perform(rounds, jobs), strict=True):
+        found[name].append(ours)
+    return judged(work, found, pace, lanes.words)
 
 
 @contextmanager
 def served(way: Way | None) -> Iterator[str]:
     """Yield the address of a server to which the way is as given; None: of nobody."""
     if way is None:
-        yield f"http://127.0.0.1:{free_port()}"
+        # Taken all the while, or it might be the next server's.
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            yield f"http://127.0.0.1:{taken.getsockname()[1]}"
         return
     tracker = TrackerDouble()
     try:
@@ -219,9 +232,15 @@ def served(way: Way | None) -> Iterator[str]:
 
 
 def judged(
-    work: str, processes: Mapping[str, Sequence[Rounds]], pace: Pace
+    work: str,
+    processes: Mapping[str, Sequence[Rounds]],
+    pace: Pace,
+    at_once: str = "",
 ) -> list[Found]:
-    """Say of each server by how much the loop is slower with the run awake (pure)."""
+    """Say of each server by how much the loop is slower with the run awake (pure).
+
+    `at_once` says of the processes how many ran beside each other, if any did.
+    """
     control = _control(work, [p.control for ours in processes.values() for p in ours])
     # Where bare turns seem to differ, nothing else is shown either.
     is_quiet = control.holds is True
@@ -229,7 +248,7 @@ def judged(
     for name, ours in processes.items():
         rounds = [process.awake for process in ours]
         words = (
-            f"{work}, server {name}: {len(ours)} processes, {_count(rounds)} times"
+            f"{work}, server {name}: {len(ours)} processes{at_once}, {_count(rounds)} times"
             f" {2 * pace.turn_seconds:g} s, 100 metrics a step,"
             f" {'loader, three phases, ' if work == 'torch' else ''}"
             "hardware once a second"

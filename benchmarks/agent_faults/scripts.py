@@ -37,7 +37,8 @@ class Place:
         self.environment = {
             **kept,
             "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
+            # Packages may lie where only the caller's own path leads to.
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *_inherited_path()]),
             "SEAMARK_URL": url,
             "SEAMARK_TOKEN": TOKEN,
             **variables,
@@ -95,6 +96,10 @@ class Place:
             timeout=LONGEST_SECONDS,
             check=False,
         )
+
+
+def _inherited_path() -> list[str]:
+    return [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
 
 
 # Any: JSON.

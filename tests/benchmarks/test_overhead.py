@@ -23,7 +23,7 @@ from benchmarks.agent_faults.overhead import (
 STEPS = 20
 # By which the machine becomes slower, or faster, from one turn to the next.
 DRIFT = 0.01
-PROCESSES = CASES["CF-21"].amount
+PROCESSES = CASES["CF-21, python"].amount
 Made = dict[str, list[Rounds]]
 
 
@@ -86,6 +86,16 @@ def test_a_loop_that_costs_little_keeps_to_its_bounds_though_the_machine_drifts(
     assert verdicts(found, "can be told") == {True}
     assert verdicts(found, "median") == {True}
     assert verdicts(found, "threads") == {True}
+
+
+def test_processes_that_ran_at_once_are_said_to():
+    made = rounds(more=0.0)
+
+    (_, alone, *_) = judged("python", made, Pace())
+    (_, beside, *_) = judged("python", made, Pace(), ", 5 at once on 2 cores each")
+
+    assert f"{PROCESSES} processes, {6 * PROCESSES} times" in alone.done
+    assert f"{PROCESSES} processes, 5 at once on 2 cores each, " in beside.done
 
 
 def test_a_cost_of_more_than_a_percent_is_told():
@@ -197,9 +207,9 @@ def test_threads_that_take_much_of_few_steps_are_told():
 def test_a_loop_of_pytorch_is_a_line_that_says_so_where_it_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path
 ):
-    monkeypatch.setattr(overhead, "works", lambda: {"torch": None})
+    monkeypatch.setattr(overhead, "python_with_torch", lambda: None)
 
-    (found,) = overhead.overhead(Size(tmp_path, 1))
+    (found,) = overhead.of_torch(Size(tmp_path, 1))
 
     assert found.verdict == "not shown: needs PyTorch"
     assert "test --frameworks" in found.figures[0]
@@ -209,7 +219,7 @@ def test_another_environment_may_have_pytorch(monkeypatch, tmp_path):
     python = tmp_path / "python"
     monkeypatch.setattr(pytorch.importlib.util, "find_spec", lambda _name: None)
     monkeypatch.setattr(pytorch, "FRAMEWORKS", python)
-    assert overhead.works()["torch"] is None
+    assert pytorch.python_with_torch() is None
 
     python.touch()
-    assert overhead.works()["torch"] == str(python)
+    assert pytorch.python_with_torch() == str(python)
