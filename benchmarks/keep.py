@@ -2,9 +2,11 @@
 
     python -m benchmarks.keep agent_faults CF-21 --amount 45
     python -m benchmarks.keep pages.charts
+    python -m benchmarks.keep --on "16 cores, one H100" monitoring
 
 Each benchmark has a page in docs/benchmarks/, and there each set of arguments a section,
-which the same command replaces. What it was run with stands above its figures.
+which the same command replaces; on another machine, that is named, it has a section
+beside it. What it was run with stands above its figures.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.keep")
     parser.description = (__doc__ or "").splitlines()[0]
     parser.add_argument(
+        "--on", metavar="MACHINE", default="", help="another one than usual, in words"
+    )
+    parser.add_argument(
         "benchmark", help="a module of benchmarks, such as pages.charts"
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its own")
@@ -52,8 +57,13 @@ def main(arguments: Sequence[str]) -> int:
     body = "\n".join([made_from, "", *tidy(printed), *ending])
     path = PAGES / f"{name.replace('.', '-').replace('_', '-')}.md"
     before = renewed(path.read_text("utf-8") if path.exists() else "", name)
-    path.write_text(with_section(before, f"`{shlex.join(command)}`", body), "utf-8")
+    path.write_text(with_section(before, title(command, options.on), body), "utf-8")
     return status
+
+
+def title(command: Sequence[str], machine: str) -> str:
+    """Return what a section is called: its command, and the machine if it is named."""
+    return f"`{shlex.join(command)}`" + (f", {machine}" if machine else "")
 
 
 def run(command: Sequence[str]) -> tuple[int, list[str]]:

@@ -59,12 +59,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpus", type=int, default=0, help="GPUs of a made-up driver")
     parser.add_argument("--seconds", type=float, default=WATCHED_SECONDS)
+    parser.add_argument("--turns", type=int, default=TURNS, help="of each probe")
     chosen = parser.parse_args()
     if chosen.gpus:
         _install_driver(chosen.gpus)
     values, microseconds = 0, 0.0
     print("| probe | values | µs a turn, median | p95 |\n|---|---|---|---|")
-    for name, count, costs in _probe_costs():
+    for name, count, costs in _probe_costs(chosen.turns):
         middle, slow = statistics.median(costs), costs[len(costs) * 95 // 100]
         print(f"| {name} | {count} | {middle:.0f} | {slow:.0f} |", flush=True)
         values, microseconds = values + count, microseconds + middle
@@ -162,7 +163,7 @@ def table(found: Sequence[Taken], bounds: Sequence[Bound]) -> str:
     return "\n".join(lines)
 
 
-def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
+def _probe_costs(turns: int) -> Iterator[tuple[str, int, list[float]]]:
     """Yield each probe's name, how many values it has, and what its turns took."""
     from agent.probes.listing import probe_classes  # noqa: PLC0415 - after the driver
     from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
@@ -173,9 +174,9 @@ def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
         except ProbeUnavailable:
             continue
         # It waits, in a thread of its own, and has values only when there are errors.
-        turns = 3 if make.name == "nvml_events" else TURNS
+        times = min(turns, 3) if make.name == "nvml_events" else turns
         costs, paths = [], set[str]()
-        for _ in range(turns):
+        for _ in range(times):
             began = time.thread_time_ns()
             readings = probe.sample(time.monotonic())
             costs.append((time.thread_time_ns() - began) / 1_000)

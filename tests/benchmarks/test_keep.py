@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from benchmarks import keep
+from benchmarks.faults.case import commit
 from benchmarks.keep import has_table, head, renewed, tidy, with_section
 
 PAGE = """# Figures
@@ -65,3 +69,31 @@ def test_a_new_page_says_what_its_benchmark_measures():
     assert package.startswith("# Figures of `agent_faults`\n\nShows what the agent")
     assert "in a real browser" in module
     assert "python -m benchmarks.keep pages.charts …" in module
+
+
+@pytest.fixture
+def pages(tmp_path, monkeypatch):
+    """Where pages are kept, of benchmarks that print a table at once."""
+    monkeypatch.setattr(keep, "PAGES", tmp_path)
+    monkeypatch.setattr(keep, "run", lambda _command: (0, ["| a |"]))
+    return tmp_path
+
+
+def test_figures_of_another_machine_stand_beside_those_of_the_usual_one(pages):
+    keep.main(["monitoring", "--seconds", "9"])
+    for _ in range(2):
+        keep.main(["--on", "16 cores, one H100", "monitoring", "--seconds", "9"])
+
+    page = (pages / "monitoring.md").read_text("utf-8")
+    assert [line for line in page.splitlines() if line.startswith("## ")] == [
+        "## `python -m benchmarks.monitoring --seconds 9`",
+        "## `python -m benchmarks.monitoring --seconds 9`, 16 cores, one H100",
+    ]
+
+
+def test_a_copy_without_its_history_is_told_its_commit(pages, monkeypatch):
+    monkeypatch.setenv("BENCHMARKS_COMMIT", "0123456789ab")
+    keep.main(["monitoring"])
+
+    assert commit() == "0123456789ab"
+    assert "commit 0123456789ab." in (pages / "monitoring.md").read_text("utf-8")
