@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from benchmarks.diagnosis.gpu_cases import (
+    GPU_FAULTS,
+    GPU_HEALTHY,
+    NOT_ON_ONE_GPU,
+    OnGpu,
+)
 from benchmarks.diagnosis.healthy import HEALTHY_JOBS
 from benchmarks.diagnosis.job import Job
 
@@ -17,16 +23,25 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expects` is the primary cause; `also` would be no wrong answer either."""
+    """`expects` is the primary cause; `also` would be no wrong answer either.
+
+    `gpu` says how a job is run on one GPU, `lacks` what a fault needs that one GPU is
+    not; a case with neither needs none.
+    """
 
     name: str
     injected: str
     expects: str = ""  # empty: healthy
     also: tuple[str, ...] = ()
     job: Job = field(default_factory=Job)
-    needs_gpu: bool = False
     # Nearly always asleep: several may be recorded beside each other.
     is_light: bool = False
+    gpu: OnGpu | None = None
+    lacks: str = ""
+
+    @property
+    def needs_gpu(self) -> bool:
+        return self.gpu is not None or bool(self.lacks)
 
     @property
     def is_healthy(self) -> bool:
@@ -259,33 +274,19 @@ FAULTS = (
         is_light=True,
     ),
     *(
-        Case(name, injected, expects, needs_gpu=True)
-        for name, injected, expects in (
-            ("tiny-batch", "batches of 4 on a GPU that could hold 512", "C3"),
-            ("small-kernels", "a GPU that is busy all the time with little", "C4"),
-            ("float32", "convolutions in float32 on Tensor Cores", "C6"),
-            ("eager-overhead", "thousands of small operations a step", "C8"),
-            ("item-each-step", "loss.item() at each step", "C10"),
-            ("pageable-copies", "large batches from pageable memory", "D11"),
-            ("nearly-full", "a batch that fills 95 % of the memory", "M1"),
-            ("device-leak", "losses kept with their graphs", "M2"),
-            ("fragmentation", "shapes that change at each step", "M3"),
-            ("idle-with-memory", "a notebook that holds memory and waits", "M7"),
-            ("out-of-memory", "a batch that does not fit", "M6"),
-            ("heat", "a card in hot air", "H1"),
-            ("power-cap", "a power limit below the maker's", "H2"),
-            ("unused-gpu", "2 GPUs visible, one used", "G1"),
-            ("data-parallel", "nn.DataParallel over 2 GPUs", "G5"),
-            ("copies-of-a-model", "a service of 4 processes on one GPU", "M8"),
-            ("cpu-stage", "preprocessing while a GPU is reserved", "P1"),
-        )
+        Case(name, injected, expects, also, gpu=gpu)
+        for name, injected, expects, also, gpu in GPU_FAULTS
+    ),
+    *(
+        Case(name, injected, expects, lacks=lacks)
+        for name, injected, expects, lacks in NOT_ON_ONE_GPU
     ),
 )
 
 HEALTHY = tuple(
     Case(f"healthy-{name}", told, job=job, is_light=is_light)
     for name, told, is_light, job in HEALTHY_JOBS
-)
+) + tuple(Case(f"healthy-{name}", told, gpu=gpu) for name, told, gpu in GPU_HEALTHY)
 
 # What a reader of the finding would do, by the name of the fault.
 FIXES: dict[str, dict[str, object]] = {

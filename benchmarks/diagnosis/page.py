@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 
-from benchmarks.diagnosis.faults import CASES
+from benchmarks.diagnosis.faults import CASES, Case
 from benchmarks.diagnosis.verdicts import (
     Replayed,
     Share,
@@ -42,7 +42,7 @@ def page(
                 "## Rules",
                 _rules(replayed, rules),
                 "## Not yet recorded",
-                _needing_gpus(),
+                _not_recorded(replayed),
                 "## What is real and what is emulated",
                 _EMULATED,
                 "## Recordings",
@@ -176,11 +176,23 @@ def _rules(replayed: Iterable[Replayed], rules: Collection[tuple[str, str]]) -> 
     return f"{note}\n\n{_table(head, rows)}"
 
 
-def _needing_gpus() -> str:
-    rows = [(c.name, c.injected, c.expects) for c in CASES if c.needs_gpu]
+def _not_recorded(replayed: Iterable[Replayed]) -> str:
+    recorded = {each.case.name for each in replayed}
+    rows = [
+        (c.name, c.injected, c.expects or "nothing", _needs(c))
+        for c in CASES
+        if c.needs_gpu and c.name not in recorded
+    ]
     return "These need a GPU, and no reading of one is invented.\n\n" + _table(
-        ("fault", "injected", "expected"), rows
+        ("job", "injected", "expected", "needs"), rows
     )
+
+
+def _needs(case: Case) -> str:
+    if case.lacks or case.gpu is None:
+        return case.lacks
+    seconds = case.gpu.planned_seconds
+    return f"a GPU for {seconds / 60:.0f} minutes" if case.gpu.is_long else "a GPU"
 
 
 def _recordings(replayed: Sequence[Replayed]) -> str:
@@ -190,14 +202,16 @@ def _recordings(replayed: Sequence[Replayed]) -> str:
             each.recorded_at,
             each.steps,
             f"{each.size / 1024:.0f}",
+            each.gpu or "–",
             "–" if each.other_cores is None else f"{each.other_cores:.2f}",
+            f"{each.machine_cores:g}",
         )
         for each in replayed
     ]
     return (
-        "Others: the cores that everybody else kept busy meanwhile, of the machine's"
-        " two; neighbours that a fault brings along are among them.\n\n"
-        + _table(("recording", "UTC", "steps", "KiB", "others"), rows)
+        "Others: the cores that everybody else kept busy meanwhile, of so many of the"
+        " machine; neighbours that a fault brings along are among them.\n\n"
+        + _table(("recording", "UTC", "steps", "KiB", "GPU", "others", "of"), rows)
     )
 
 
@@ -213,7 +227,10 @@ its divergence; CPU quotas (control groups) and neighbours; files read from a vi
 files on a mounted file system in user space (FUSE) that waits before each answer, as a network would; checkpoints of 1 MiB with
 `fsync`; memory that is kept; all readings of the agent.
 
-Emulated: the accelerator, which is a process that sleeps while it would compute, so that rules about GPUs cannot answer; data sets
+Jobs whose recording names a GPU are real PyTorch on that card, over made-up data, and emulate nothing. How large their models or
+batches are was chosen there, so that most steps take some tens of milliseconds; most loops last 11 seconds.
+
+Emulated in all others: the accelerator, which is a process that sleeps while it would compute, so that rules about GPUs cannot answer; data sets
 that wait for a source, evaluations, loading of a model and the rest of a checkpoint, which are sleeps in their place.
 
 Recorded with the highest priority that the kernel gives, on a machine that others used meanwhile: the job gets its cores, and the host is

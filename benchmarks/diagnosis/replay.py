@@ -67,6 +67,8 @@ def replay(path: Path) -> Replayed:
             for rule in failed.failed
         ),
         unanswered=tuple(NUMBERS[rule] for rule in unanswered if rule in NUMBERS),
+        machine_cores=_machine_cores(measured) or float(recording.cores),
+        gpu=_gpu_name(measured),
     )
 
 
@@ -135,9 +137,20 @@ def _other_cores(measured: Measurements) -> float | None:
     """Return the cores that everybody else kept busy on the machine, on average."""
     percent = measured.samples.get("host_cpu_percent")
     job = measured.samples.get("job_cpu_cores")
-    cores = measured.facts.get("host_cores")
-    if percent is None or job is None or not isinstance(cores, float):
+    cores = _machine_cores(measured)
+    if percent is None or job is None or cores is None:
         print("no host readings", file=sys.stderr)
         return None
     others = average(percent.values) / 100 * cores - average(job.values)
     return max(0.0, round(others, 2))
+
+
+def _machine_cores(measured: Measurements) -> float | None:
+    """Return all cores of the machine; a job may have been kept to some of them."""
+    cores = measured.facts.get("host_cores")
+    return cores if isinstance(cores, float) else None
+
+
+def _gpu_name(measured: Measurements) -> str:
+    names = (signals.get("gpu_name") for signals in measured.gpus.values())
+    return next((name for name in names if isinstance(name, str)), "")

@@ -13,7 +13,7 @@ from benchmarks.diagnosis.faults import Case
 STATEMENTS = frozenset({"C11", "H13"})
 # Others on the same machine: true of a recording that shared it, whatever its job is.
 NEIGHBOURS = "H9"
-NOTABLE_OTHER_CORES = 0.60  # 30 % of two
+NOTABLE_OTHER_SHARE = 0.30  # of the machine's cores, as the rule has it
 # Above it a finding is more than possible.
 LIKELY_FROM = 0.50
 
@@ -63,6 +63,8 @@ class Replayed:
     failed: tuple[str, ...] = ()  # rules that broke
     # Numbers of rules that lacked a signal in the stage that the case is about.
     unanswered: tuple[str, ...] = ()
+    machine_cores: float = 2.0
+    gpu: str = ""  # its name; empty where there was none
 
     @property
     def name(self) -> str:
@@ -78,7 +80,7 @@ class Replayed:
     def true_numbers(self) -> set[str]:
         """Return what may be said of the job."""
         true = {self.case.expects, *self.case.also}
-        if (self.other_cores or 0.0) >= NOTABLE_OTHER_CORES:
+        if (self.other_cores or 0.0) >= NOTABLE_OTHER_SHARE * self.machine_cores:
             true.add(NEIGHBOURS)
         return true
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,32 @@ import zstandard
 from agent.frames import Frame
 
 HERE = Path(__file__).parent
+HOST = "trainer"
+# Facts that name one machine or one card, by how their paths end.
 REPLACED = {
-    "/facts/host": "trainer",
-    "/facts/platform": "Linux x86_64",
-    "/facts/storage/work/mount": "/",
-    "/facts/storage/data/mount": "/",
+    r"/facts/host": HOST,
+    r"/facts/platform": "Linux x86_64",
+    r"/facts/storage/[^/]+/mount": "/",
+    r"/facts/gpu/\d+(/mig/\d+)?/uuid": "GPU-00000000-0000-0000-0000-000000000000",
+    r"/facts/gpu/\d+/pci_bus": "00000000:01:00.0",
+    r"/facts/.*(serial|board_id|machine_id|boot_id|user)": "",
 }
+# What names them within a text, such as an error's or the summary of an allocator.
+_HEX = "[0-9a-fA-F]"
+_REPLACED_IN_TEXTS = (
+    # UUIDs: of cards, slices, boots, containers.
+    (
+        rf"\b{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}\b",
+        "00000000-0000-0000-0000-000000000000",
+    ),
+    # Addresses on the PCI bus, and numbers of containers.
+    (rf"\b({_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:{_HEX}{{2}}\.[0-7]\b", "0000:01:00.0"),
+    (rf"\b{_HEX}{{32,64}}\b", "0" * 32),
+    (r"\b[Pp]rocess \d+", "process 1"),
+    # Folders, but for the names of files in them: people, mounts, control groups. What
+    # is in /proc is the kernel's, and the same everywhere.
+    (r"(?<![\w./])/(?!proc/)(?:[\w.@+:-]+/)+(?=[\w.@+:-]+)", "/job/"),
+)
 _LARGEST = 2**26  # bytes, unpacked
 _LEVEL = 19
 
@@ -43,8 +65,8 @@ def path_of(case: str, seed: int) -> Path:
     return HERE / f"{case}-{seed}.msgpack.zst"
 
 
-def exists(case: str, seed: int) -> bool:
-    return path_of(case, seed).exists()
+def exists(case: str, seed: int, folder: Path = HERE) -> bool:
+    return (folder / path_of(case, seed).name).exists()
 
 
 def write_recording(recording: Recording, folder: Path = HERE) -> int:
@@ -69,12 +91,38 @@ def all_recordings() -> Iterator[Path]:
 
 
 def anonymous(payload: bytes) -> bytes:
-    """Replace what names the machine; everything measured stays as it was."""
+    """Replace what names the machine or its cards; what was measured stays."""
     messages: list[dict[str, Any]] = msgspec.msgpack.decode(payload)
     for message in messages:
         if message["t"] == "open":
-            message["host"] = "trainer"
+            message["host"] = HOST
+        path = str(message.get("path", ""))
         for ending, value in REPLACED.items():
-            if str(message.get("path", "")).endswith(ending):
+            if re.search(f"{ending}$", path):
                 message["value"] = value
+        for name, value in message.items():
+            # Paths are ours, and `t` is the kind of the message.
+            if name not in ("t", "path", "paths"):
+                message[name] = _anonymous_value(value)
     return msgspec.msgpack.encode(messages)
+
+
+# Any: whatever a message holds.
+def _anonymous_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return anonymous_text(value)
+    if isinstance(value, list):
+        return [_anonymous_value(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _anonymous_value(each) for name, each in value.items()}
+    return value
+
+
+def anonymous_text(text: str) -> str:
+    """Return a text without names of machines, cards, people and folders."""
+    for pattern, instead in _REPLACED_IN_TEXTS:
+        text = re.sub(pattern, instead, text)
+    names = {os.uname().nodename, *(os.environ.get(n, "") for n in ("USER", "LOGNAME"))}
+    for name in names - {"", "root", "localhost"}:
+        text = re.sub(rf"\b{re.escape(name)}\b", HOST, text)
+    return text

@@ -137,3 +137,5 @@ def test_that_others_use_the_machine_is_no_false_alarm_where_they_did():
 
     assert quiet.false_alarms
     assert not replace(quiet, other_cores=1.2).false_alarms
+    # As many of many cores are nobody's trouble.
+    assert replace(quiet, other_cores=1.2, machine_cores=16.0).false_alarms
