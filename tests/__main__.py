@@ -59,6 +59,7 @@ FRAMEWORKS = "--frameworks"
 FRAMEWORK_REQUIREMENTS = ("requirements-frameworks.txt",)
 FRAMEWORK_TESTS = (
     "tests/frameworks",
+    "tests/gpu",
     "tests/recordings",
     "tests/examples",
     "tests/documentation",

@@ -67,7 +67,7 @@ def occupied():
     occupy(1)
     watch = Stopwatch()
     with watch:
-        occupy(2000)
+        occupy(500)
     return watch
 
 

@@ -37,8 +37,10 @@ def bounds(path: str, facts: Mapping[str, Value]) -> tuple[float, float]:
     if unit.startswith("%"):
         # Hardware counters and the time they counted in are not read at once.
         return 0.0, 101.0
+    # One that somebody asked for may be more than what is enforced.
+    limit = "power_limit_max_watts" if "limit" in path else "power_limit_watts"
     most: dict[str, tuple[float, float]] = {
-        "W": (0.0, 1.5 * float(facts.get(f"facts/{gpu}/power_limit_watts", 2_000.0))),
+        "W": (0.0, 1.5 * float(facts.get(f"facts/{gpu}/{limit}", 2_000.0))),
         "B": (0.0, float(facts[f"facts/{gpu}/memory_total_bytes"])),
         "MHz": (1.0, 20_000.0),
         "°C": (10.0, 100.0),

@@ -62,6 +62,8 @@ def test_trials_and_phases_of_jax_last_until_the_gpu_is_done(tracker, run_script
         seconds=42,
         SEAMARK_MONITOR="yes",
         XLA_PYTHON_CLIENT_PREALLOCATE="false",
+        # Its own allocator waits for others to give memory back before it refuses.
+        XLA_PYTHON_CLIENT_ALLOCATOR="platform",
         TF_CPP_MIN_LOG_LEVEL="3",
     )
     assert ended.returncode == 0, ended.stderr[-2000:]

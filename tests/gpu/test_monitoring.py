@@ -11,7 +11,7 @@ from tests.gpu.card import DEVICE, number, torch
 from tests.gpu.workloads import product
 
 TRAIN = "monitoring/train"
-SECONDS = 6.0
+SECONDS = 4.5
 
 
 def test_a_training_is_measured_from_all_sides(tracker, tell):

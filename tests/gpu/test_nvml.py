@@ -128,9 +128,9 @@ def test_energy_over_time_is_the_power_that_was_read():
     counters = Counters(pynvml, handle())
     watts = []
     with Busy(product(torch.bfloat16)):
-        time.sleep(2.0)
+        time.sleep(1.5)
         counters(time.monotonic())
-        for _ in range(20):
+        for _ in range(15):
             time.sleep(0.1)
             watts.append(pynvml.nvmlDeviceGetPowerUsage(handle()) / 1000)
         found = counters(time.monotonic())
@@ -138,17 +138,17 @@ def test_energy_over_time_is_the_power_that_was_read():
     if "power_mean_watts" not in found:
         pytest.skip("this card does not count its energy")
     assert found["power_mean_watts"] == pytest.approx(fmean(watts), rel=0.25)
-    assert found["energy_joules"] == pytest.approx(2.0 * fmean(watts), rel=0.35)
+    assert found["energy_joules"] == pytest.approx(1.5 * fmean(watts), rel=0.35)
 
 
-def counted(work: Work, seconds: float = 1.0) -> tuple[dict[str, float], float]:
+def counted(work: Work, seconds: float = 0.6) -> tuple[dict[str, float], float]:
     """Return what hardware counters say of this work, and its calls per second."""
     gpm = gpm_of_gpu(pynvml, handle())
     if gpm is None:
         pytest.skip("this card has no hardware counters for everybody (GPM)")
     try:
         with Busy(work) as thread:
-            time.sleep(0.5)
+            time.sleep(0.4)
             first, began = thread.calls, time.monotonic()
             gpm(began)
             time.sleep(seconds)
@@ -257,11 +257,10 @@ def test_two_probes_beside_each_other_say_the_same():
     probes = [NvmlProbe(), NvmlProbe()]
     found: list[dict[str, float]] = [{}, {}]
     with Busy(product(torch.bfloat16)):
-        time.sleep(1.5)
         for _ in range(3):
+            time.sleep(1.0)
             for probe, merged in zip(probes, found, strict=True):
                 merged.update(probe.sample(time.monotonic()))
-            time.sleep(1.0)
     for probe in probes:
         probe.close()
 

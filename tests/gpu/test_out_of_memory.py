@@ -21,49 +21,54 @@ from tests.gpu.training import (
 REPORT = "monitoring/train/out_of_memory"
 
 
-def check(attributes, expected):
-    """Compare the run's report with what the training has built."""
-    facts = {
+def facts_of(attributes):
+    return {
         path.removeprefix(f"{REPORT}/"): value
         for path, value in attributes.items()
         if path.startswith(REPORT)
     }
+
+
+def check(facts, expected):
+    """Compare the run's report with what the training has built."""
     for kind in ("parameters", "gradients", "optimizer"):
         found = facts[f"{kind}_bytes"]
         assert found == pytest.approx(expected[kind], rel=0.2), kind
-    # Python sees the tensors that a frame still names; autograd's are the rest.
     of_batch = facts["activations_bytes"] + facts["other_tensors_bytes"]
     assert of_batch == pytest.approx(expected["of the batch"], rel=0.2)
     assert facts["activations_bytes"] > 0.4 * expected["of the batch"]
 
     assert facts["device"] == "cuda:0"
     assert facts["requested_bytes"] == BATCH_BYTES
-    assert sum(expected.values()) * 0.9 < facts["allocated_bytes"]
-    assert facts["allocated_bytes"] <= facts["reserved_bytes"] <= ROOM_BYTES * 1.05
+    assert 0.9 * sum(expected.values()) < facts["allocated_bytes"]
+    assert facts["allocated_bytes"] <= facts["reserved_bytes"] <= 1.05 * ROOM_BYTES
     assert facts["peak_allocated_bytes"] >= facts["allocated_bytes"]
     assert facts["segments"] >= 1
     assert 0 <= facts["largest_free_bytes"] <= facts["free_bytes"]
     assert "parameters: float32 4096×4096  × 8" in facts["largest"]
 
 
+def exhaust(run, training):
+    """Train until memory runs out, and return the kind of the error."""
+    training.step(FEW_ROWS)
+    refused = pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory")
+    with refused as raised, run:
+        training.step(MANY_ROWS)
+    return raised.type
+
+
 def test_a_step_that_does_not_fit_is_reported_and_the_script_goes_on(tracker, run):
     with limited(ROOM_BYTES):
         training = Training()
-        training.step(FEW_ROWS)
-        with (
-            pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory") as raised,
-            run,
-        ):
-            training.step(MANY_ROWS)
+        kind = exhaust(run, training)
         expected = training.expected
-        is_unchanged = raised.type is torch.OutOfMemoryError
-        del raised
+        # What the failed step has made is gone with its error.
         gc.collect()
         loss = training.step(FEW_ROWS)
 
-    assert is_unchanged
+    assert kind is torch.OutOfMemoryError
     assert loss >= 0
-    check(tracker.attributes(), expected)
+    check(facts_of(tracker.attributes()), expected)
     (closed,) = tracker.of_kind("close")
     assert "out of memory" in closed["failure"]
 
@@ -111,4 +116,4 @@ def test_it_is_reported_where_segments_grow(tracker, run_script):
     expected, is_expandable = json.loads(ended.stdout.splitlines()[-1])
     if not is_expandable:
         pytest.skip("the segments of this PyTorch do not grow here")
-    check(tracker.attributes(), expected)
+    check(facts_of(tracker.attributes()), expected)

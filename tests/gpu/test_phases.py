@@ -207,23 +207,3 @@ def test_a_gpu_that_is_far_behind_keeps_no_more_than_some_steps(run):
     left = events() - before
 
     assert MOST_STEPS_WAITING < left <= 2 * MOST_STEPS_WAITING + 2
-
-
-def test_a_loop_that_touches_the_gpu_in_its_first_step_is_timed(tracker, run_script):
-    ended = run_script(
-        """
-import torch, agent
-run = agent.init("r", project="p", stage="train", monitor=False)
-for number in run.loader(range(4)):
-    with run.phase("work"):
-        if number == 0:
-            values = torch.ones(1000, 1000, device="cuda")
-        values = values @ values * 1e-3
-    torch.cuda.synchronize()
-run.finish()
-""",
-        seconds=40,
-    )
-
-    assert ended.returncode == 0, ended.stderr
-    assert len(tracker.values(f"{STEP}/device/work_seconds")) == 3

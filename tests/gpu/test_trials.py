@@ -11,18 +11,22 @@ from tests.gpu.training import MIB, limited
 from tests.gpu.workloads import Stopwatch, occupy
 
 PROBE = "monitoring/train/probe"
-# Of an example; a step takes several times as much for each.
-FLOATS = 4 * MIB
+# Of an example; a step keeps as much for each of its layers, too.
+FLOATS = 2 * MIB
+LAYERS = 24
 
 
 class Model:
-    """One weight, and examples that are large: nearly all of the memory is the batch's."""
+    """One weight, and large examples: nearly all memory is the batch's."""
 
     def __init__(self) -> None:
         self.weight = torch.ones((), device=DEVICE, requires_grad=True)
 
     def step(self, batch: torch.Tensor) -> torch.Tensor:
-        loss = torch.nn.functional.dropout(batch * self.weight).square().mean()
+        hidden = torch.nn.functional.dropout(batch)
+        for _ in range(LAYERS):
+            hidden = torch.tanh(hidden * self.weight)
+        loss = hidden.mean()
         loss.backward()
         return loss.detach()
 
@@ -39,13 +43,13 @@ def allocated() -> int:
 def test_the_largest_batch_that_is_found_fits(tracker, run):
     model = Model()
     model.step(make_batch(1))
-    result = run.probe.batch(model.step, make_batch, sizes=[2, 4, 8, 16], seconds=3)
+    result = run.probe.batch(model.step, make_batch, sizes=[2, 4, 8, 16], seconds=2)
     run.finish()
 
-    assert result.out_of_memory_at is None or result.out_of_memory_at > 2
-    assert result.largest > max(result.step_seconds) or result.out_of_memory_at
-    per_example = result.memory.slope
-    assert per_example == pytest.approx(torch.cuda.max_memory_allocated() / 16, rel=0.3)
+    assert len(result.memory_bytes) > 1
+    built = 4 * FLOATS * (1 + LAYERS)
+    assert result.memory.slope == pytest.approx(built, rel=0.25)
+    assert result.largest >= max(result.step_seconds)
     assert tracker.attributes()[f"{PROBE}/batch/largest"] == result.largest
 
     torch.cuda.empty_cache()
@@ -75,10 +79,10 @@ def test_a_trial_leaves_memory_and_random_numbers_as_they_were(run):
 def test_a_size_that_does_not_fit_is_survived(tracker, run):
     model = Model()
     model.step(make_batch(1))
-    with limited(1024 * MIB):
+    with limited(2048 * MIB):
         before = allocated()
         result = run.probe.batch(
-            model.step, make_batch, sizes=[2, 4, 8, 1000], seconds=2
+            model.step, make_batch, sizes=[1, 2, 4, 1000], seconds=2
         )
         after, held = allocated(), torch.cuda.memory_reserved(DEVICE)
         # As before, as the script itself may.
@@ -102,7 +106,7 @@ def test_a_step_is_timed_until_the_gpu_has_done_it(tracker, run):
     def step(batch):
         occupy(10)
 
-    result = run.probe.synthetic(step, kept, seconds=1)
+    result = run.probe.synthetic(step, kept, seconds=0.8)
     run.finish()
 
     assert result.step_seconds == pytest.approx(expected, rel=0.2)
@@ -112,8 +116,8 @@ def test_a_step_is_timed_until_the_gpu_has_done_it(tracker, run):
 def test_a_loader_that_pins_memory_is_tried_and_goes_on(run):
     data = torch.utils.data.TensorDataset(torch.ones(400, 64))
     loader = torch.utils.data.DataLoader(data, batch_size=8, pin_memory=True)
-    tried = run.probe.loader(loader, seconds=1)
-    twice = run.probe.cached(loader, batches=5, seconds=1)
+    tried = run.probe.loader(loader, seconds=0.5)
+    twice = run.probe.cached(loader, batches=5, seconds=0.5)
 
     assert tried.batches > 20
     assert twice.batches == 5

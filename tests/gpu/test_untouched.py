@@ -71,8 +71,10 @@ class Examples(torch.utils.data.Dataset):
             self.run["decoded"].append(index)
         return torch.ones(8), os.getpid(), torch.cuda.is_initialized()
 
+# From here on, a process that is forked cannot use the GPU.
+torch.cuda.init()
 run = agent.init("r", project="p", stage="train", sample_seconds=0.5)
-model = torch.nn.Linear(8, 8, device="cuda")
+model = torch.nn.Linear(8, 8)
 loader = torch.utils.data.DataLoader(
     Examples(run), batch_size=2, num_workers=2, multiprocessing_context="fork"
 )
@@ -81,7 +83,7 @@ handle = pynvml.nvmlDeviceGetHandleByIndex({number})
 workers, on_card, began = set(), set(), []
 for inputs, processes, are_initialized in run.loader(loader):
     with run.phase("forward"):
-        model(inputs.cuda()).sum().backward()
+        model.cuda()(inputs.cuda()).sum().backward()
     workers |= {*processes.tolist()}
     began += are_initialized.tolist()
     found = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
@@ -92,7 +94,9 @@ print(json.dumps([len(workers), any(began), len(workers & on_card)]))
 """
 
 
-def test_forked_workers_of_a_loader_touch_no_gpu(tracker, run_script):
+def test_forked_workers_touch_no_gpu_and_the_loop_is_timed_once_it_does(
+    tracker, run_script
+):
     ended = run_script(
         FORKING.replace("{number}", str(number())), seconds=40, SEAMARK_MONITOR="yes"
     )
@@ -101,4 +105,5 @@ def test_forked_workers_of_a_loader_touch_no_gpu(tracker, run_script):
     assert "Traceback" not in ended.stderr
     assert json.loads(ended.stdout.splitlines()[-1]) == [2, False, 0]
     assert sorted(tracker.values("decoded")) == [*range(16)]
-    assert len(tracker.values(f"{STEP}/device/forward_seconds")) == 8
+    # All but perhaps the step in which the first tensor came to the GPU.
+    assert len(tracker.values(f"{STEP}/device/forward_seconds")) >= 7

@@ -77,7 +77,7 @@ def test_a_histogram_of_the_gpu_is_that_of_the_host(name):
     assert sum(counts) == sum(expected) == found.numel() - 3
     # A value on an edge may be put into either bin.
     moved = sum(abs(a - b) for a, b in zip(counts, expected, strict=True))
-    assert moved <= 0.001 * found.numel()
+    assert moved <= 0.02 * found.numel()
 
 
 def test_a_histogram_is_logged_where_only_what_is_deterministic_may_be_done(
