@@ -94,11 +94,12 @@ def _print_calls() -> None:
         return
     print("| question to the driver | every | µs of a core | µs waited | of a core |")
     print("|---|---|---|---|---|")
-    library, together, gpus = probe._library, 0.0, 0  # noqa: SLF001 - who else has it
+    together, gpus = 0.0, 0
+    for turn in range(TURNS):
+        # So that none is asked of what another has told already.
+        probe.sample(turn * LATER_SECONDS)
     for gpu, call in probe.calls():
         gpus = max(gpus, gpu + 1)
-        for turn in range(TURNS):
-            call.sample(library, turn * LATER_SECONDS)
         cost = call.typical
         if cost is None:
             continue

@@ -405,7 +405,8 @@ def out_of_memory(setting: Setting) -> None:
         size = 2 + int((setting.total_bytes() / 6 - few) / ((more - few) / 4))
     batch = token_batch(setting, size, usual, vocabulary)
     timing = timed(work, batch)
-    steps = max(60, int(setting.seconds / timing.step)) if setting.on_gpu else 60
+    # Before the loop is over, whatever a step takes with the agent.
+    steps = max(10, int(setting.seconds / timing.step / 2)) if setting.on_gpu else 60
     setting.tell(f"batches of {size}, {timing}; the {steps}. does not fit")
     long = token_batch(setting, size, longest, vocabulary)
     free_memory(setting)

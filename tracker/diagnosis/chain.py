@@ -17,7 +17,7 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
 
     The order is: the primary cause and what it explains, then the next cause. A
     cause outweighs another by the time its fix would save, times confidence; those
-    whose cure would not help before another's come last.
+    whose cure would not help before another's come last, and what ended the run first.
     """
     judgements = [_deferred(judgement, judgements) for judgement in judgements]
     ranked = sorted(judgements, key=weight, reverse=True)
@@ -45,9 +45,10 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
     return arranged
 
 
-def weight(judgement: Judgement) -> tuple[bool, float, int, float]:
+def weight(judgement: Judgement) -> tuple[bool, bool, float, int, float]:
     return (
         not judgement.comes_after,
+        judgement.finding.ended_the_run,
         recoverable_share(judgement.finding.gain) * judgement.confidence,
         SEVERITIES.index(judgement.finding.severity),
         judgement.confidence,

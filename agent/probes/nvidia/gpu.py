@@ -54,9 +54,10 @@ class Gpu:
             Paced("samples", _NOW_AND_THEN, read)
             for read in buffered(library, handle, self._supplied)
         ]
+        users = Users(library, handle, pids)
         self._readers += [
-            Paced("users", _NOW_AND_THEN, Users(library, handle, pids)),
-            Paced("shares", _NOW_AND_THEN, Shares(library, handle, pids)),
+            Paced("users", _NOW_AND_THEN, users),
+            Paced("shares", _NOW_AND_THEN, Shares(library, handle, pids, users)),
             Paced("health", _SELDOM, Health(library, handle)),
             Paced("window", _RARELY, Window(library, handle, self._supplied)),
         ]

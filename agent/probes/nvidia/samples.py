@@ -13,9 +13,10 @@ from agent.probes.nvidia.last_seen import LastSeen
 from agent.probes.summary import spread
 
 _MILLIWATTS = 1000.0
-# Hardware counters tell how long an engine worked, in however short bursts: samples, which
-# cost milliseconds, then say nothing new.
+# Hardware counters tell how long these worked, in however short bursts: samples, which cost
+# milliseconds, then say nothing new.
 BUSIEST = {
+    "memory_utilization": "gpm/dram_active_percent",
     "encoder": "gpm/encoder_busiest_percent",
     "decoder": "gpm/decoder_busiest_percent",
     "jpeg": "gpm/jpeg_busiest_percent",

@@ -17,6 +17,9 @@ from agent.probes.nvidia.last_seen import LastSeen
 
 # Looking at the children of every thread of every process takes milliseconds.
 _FOUND_SECONDS = 4.0
+# The driver takes milliseconds to say how much each process used: with nobody else on the
+# card, that is what the card did.
+_ALONE_SECONDS = 30.0
 # What the driver tells of each process, by the name that readings have.
 _PARTS = {
     "sm": "smUtil",
@@ -68,13 +71,21 @@ class Users:
 
     def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
         self._library, self._gpu, self._pids = library, gpu, pids
+        # Whether the job has it, and nobody else; False while nobody knows.
+        self.are_alone = False
 
     def __call__(self, now: float) -> dict[str, float]:
         found = self._library.nvmlDeviceGetComputeRunningProcesses(self._gpu)
         uses = [Use(process.pid, process.usedGpuMemory) for process in found]
         own = self._pids.own(now)
         self._pids.compare([use.pid for use in uses], own)
-        return use_readings(uses, own if self._pids.is_comparable else None)
+        readings = use_readings(uses, own if self._pids.is_comparable else None)
+        own_ones, others = (
+            readings.get(f"{who}_processes") for who in ("job", "other")
+        )
+        # Some containers show no process at all.
+        self.are_alone = bool(own_ones) and others == 0
+        return readings
 
 
 def use_readings(uses: Sequence[Use], own: Collection[int] | None) -> dict[str, float]:
@@ -97,11 +108,18 @@ def use_readings(uses: Sequence[Use], own: Collection[int] | None) -> dict[str, 
 class Shares:
     """How much of the GPU's time the job's processes and others took."""
 
-    def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
+    def __init__(self, library: Any, gpu: Any, pids: Pids, users: Users) -> None:
         self._library, self._gpu, self._pids = library, gpu, pids
+        self._users = users
         self._last_seen = LastSeen()
+        self._asked_at = float("-inf")
+        # Who only draws with it is among these alone.
+        self._saw_others = False
 
     def __call__(self, now: float) -> dict[str, float]:
+        is_alone = self._users.are_alone and not self._saw_others
+        if is_alone and now < self._asked_at + _ALONE_SECONDS:
+            return {}
         last = self._last_seen.newest
         try:
             samples = self._library.nvmlDeviceGetProcessUtilization(self._gpu, last)
@@ -115,8 +133,10 @@ class Shares:
         if last == 0 and samples:
             # From before anybody asked.
             return {}
+        self._asked_at = now
         latest = {sample.pid: _parts(sample) for sample in fresh}
         own = self._pids.own(now)
+        self._saw_others = not own.issuperset(latest)
         self._pids.compare(latest, own)
         return share_readings(latest, own if self._pids.is_comparable else None)
 

@@ -531,6 +531,7 @@ def test_shares_of_processes_are_of_what_is_new_and_idle_is_zero(driver):
     driver(card)
     probe = make()
     first = probe.sample(0.0)
+    card.processes += [(999_999_999, GIB)]
     card.shares += [(2, os.getpid(), 70, 40, 0, 5), (2, 999_999_999, 20)]
     second = probe.sample(5.0)
 
@@ -542,6 +543,40 @@ def test_shares_of_processes_are_of_what_is_new_and_idle_is_zero(driver):
     assert second["gpu/0/job_decoder_percent"] == 5
     assert second["gpu/0/other_sm_percent"] == 20
     assert idle["gpu/0/job_sm_percent"] == 0
+
+
+def test_who_is_alone_on_a_gpu_is_asked_of_seldom_until_others_come(driver):
+    me, other = os.getpid(), 999_999_999
+    card = Card(processes=[(me, GIB)], shares=[(1, me, 80)])
+    library = driver(card)
+    probe = make()
+    asked = []
+    for turn in range(12):
+        if turn == 9:
+            card.processes.append((other, GIB))
+        before = len(library.calls)
+        probe.sample(5.0 * turn)
+        asked.append("nvmlDeviceGetProcessUtilization" in library.calls[before:])
+
+    assert [turn for turn, was_asked in enumerate(asked) if was_asked] == [
+        *(0, 1, 7),
+        *(9, 10, 11),
+    ]
+
+
+def test_who_only_draws_with_a_gpu_is_seen_in_its_shares(driver):
+    me, other = os.getpid(), 999_999_999
+    # The driver lists those that compute.
+    card = Card(processes=[(me, GIB)], shares=[(1, me, 80)])
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    seen = []
+    for turn in range(1, 4):
+        card.shares += [(1 + turn, me, 80), (1 + turn, other, 20)]
+        seen.append(probe.sample(5.0 * turn).get("gpu/0/other_sm_percent"))
+
+    assert seen == [20, 20, 20]
 
 
 def test_after_a_step_back_of_the_clock_samples_begin_anew(driver):

@@ -23,11 +23,11 @@ def test_a_job_may_end_with_the_error_that_it_is_about_and_with_no_other():
     assert not ended_as_meant(usual, 1, "torch.OutOfMemoryError")
 
 
-def test_all_short_jobs_on_a_gpu_take_less_than_six_minutes():
+def test_all_short_jobs_on_a_gpu_take_less_than_eight_minutes():
     told = plan([(case, 1) for case in ON_GPU if not case.gpu.is_long])
 
     assert "float32" in told
-    assert float(told.split()[-3]) < 360
+    assert float(told.split()[-3]) < 480
 
 
 @pytest.mark.parametrize("case", ON_GPU, ids=lambda case: case.name)

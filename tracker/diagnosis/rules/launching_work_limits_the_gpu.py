@@ -1,9 +1,11 @@
 """The GPU waits for the program to give it work.
 
 ## What it looks for
-A main thread that computes all the time, at 80 % of a core and more, beside a GPU with
-gaps: fewer than half of its processors have work, or, on cards that do not count them,
-it is busy for less than 85 % of the time. Steps that wait for data are left out.
+A main thread that computes all the time, at 80 % of a core and more, or that takes turns
+in that with another thread of its process, as with PyTorch's, which goes backwards.
+Beside it a GPU with gaps: fewer than half of its processors have work, or, on cards that
+do not count them, it is busy for less than 85 % of the time. Steps that wait for data are
+left out.
 
 ## Why it matters
 Python tells the GPU what to do, one small kernel after the other. Where a kernel is
@@ -55,6 +57,11 @@ from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
 BUSY_THREAD_CORES = 0.80
 BUSY_THREAD_RELEASE_CORES = 0.70
 
+# Threads that take turns never need more than one core together, but for what others of
+# the process do beside them.
+LEAST_OF_MAIN_THREAD_CORES = 0.30
+MOST_OF_PROCESS_CORES = 1.30
+
 LOW_SM_PERCENT = 50.0
 LOW_SM_RELEASE_PERCENT = 55.0
 GAPS_BELOW_PERCENT = 85.0
@@ -68,6 +75,7 @@ NOTABLE_RESIDUAL_SHARE = 0.10
 
 @dataclass(frozen=True, slots=True)
 class _Work:
+    signal: str  # of `thread`
     thread: float  # cores
     busy: float
     sm: float | None
@@ -103,6 +111,7 @@ def check(
     gpu_utilization_percent: Samples,
     job_main_thread_cpu_cores: Samples,
     *,
+    job_main_cpu_cores: Samples | None = None,
     gpu_sm_active_percent: Samples | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
     model_is_compiled: float | None = None,
@@ -117,8 +126,10 @@ def check(
     if not takes_part(gpu_utilization_percent):
         return None
 
+    signal, cores = _busy_cores(job_main_thread_cpu_cores, job_main_cpu_cores)
     work = _Work(
-        thread=typical(job_main_thread_cpu_cores),
+        signal=signal,
+        thread=cores,
         busy=typical(gpu_utilization_percent),
         sm=typical_or_none(gpu_sm_active_percent),
         residual=_residual(step_seconds, data_wait_seconds, phase_seconds),
@@ -129,8 +140,8 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"The main thread computed for {100 * min(1.0, work.thread):.0f} % of the"
-            f" time, and the GPU was busy for {work.busy:.0f} %"
+            f"{_WHO[work.signal]} computed for {100 * min(1.0, work.thread):.0f} % of"
+            f" the time, and the GPU was busy for {work.busy:.0f} %"
             + ("" if work.sm is None else f", on {work.sm:.0f} % of its processors")
             + ": it waits for its next kernel."
         ),
@@ -149,11 +160,28 @@ def check(
             "gpu-utilization-is-low",
             "gpu-reaches-little-of-its-peak",
         ),
-        comes_after=("data-wait-dominates",),
+        comes_after=("data-wait-dominates", "copies-to-the-gpu-take-long"),
         quality=min(gpu_utilization_percent.quality, job_main_thread_cpu_cores.quality),
         margin=work.margin,
         corroboration=work.corroboration,
     )
+
+
+_THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
+_WHO = {_THREAD: "The main thread", _PROCESS: "The training process, on one core,"}
+
+
+def _busy_cores(thread: Samples, process: Samples | None) -> tuple[str, float]:
+    """Return what computed, by the name of its signal, and on how many cores."""
+    own, together = typical(thread), typical_or_none(process)
+    take_turns = (
+        together is not None
+        and own >= LEAST_OF_MAIN_THREAD_CORES
+        and own < together <= MOST_OF_PROCESS_CORES
+    )
+    if own >= BUSY_THREAD_CORES or together is None or not take_turns:
+        return _THREAD, own
+    return _PROCESS, together
 
 
 def _residual(
@@ -180,7 +208,7 @@ def _gain(step_seconds: float, work: _Work) -> Gain | None:
 def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
-            "job_main_thread_cpu_cores",
+            work.signal,
             "median",
             work.thread,
             "cores",

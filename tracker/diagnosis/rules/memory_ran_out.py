@@ -164,6 +164,7 @@ def _on_gpu(
         explains=("gpu-memory-is-nearly-full",),
         quality=MEASURED,
         corroboration=AGREEING if contents.parts else ALONE,
+        ended_the_run=True,
     )
 
 
@@ -271,4 +272,5 @@ def _on_host(
         explains=("host-memory-is-short",),
         quality=MEASURED if is_told or kills > 0 else INFERRED,
         corroboration=AGREEING if is_told and kills > 0 else ALONE,
+        ended_the_run=is_told or has_failed,
     )

@@ -2,8 +2,9 @@
 
 ## What it looks for
 A GPU of compute capability 7.0 or more that works hard in 32 bits: its processors have
-work for more than 40 % of the time, its tensor cores for less than 3 %. Without these
-counters: a run that says it computes in 32 bits, on a GPU that is busy.
+work for more than 40 % of the time, its tensor cores for less than 3 %, or for less than
+an eighth of the time that its 32-bit units have. Without these counters: a run that says
+it computes in 32 bits, on a GPU that is busy.
 
 ## Why it matters
 Tensor cores multiply matrices many times faster, in 16 bits, and half as many bytes
@@ -47,6 +48,9 @@ BUSY_GPU_PERCENT = 50.0
 LOW_TENSOR_PERCENT = 3.0
 LOW_TENSOR_RELEASE_PERCENT = 5.0
 BUSY_SM_PERCENT = 40.0
+# Beside so many times as much arithmetic in 32 bits, it is not what computes: kernels for
+# attention use them even of float32.
+OF_FP32, OF_FP32_RELEASE = 1 / 8, 1 / 6
 # With less arithmetic of this kind, something else keeps the processors busy.
 LEAST_FP32_PERCENT = 10.0
 
@@ -65,11 +69,19 @@ class _Counters:
     dram: float | None
 
     def show_no_tensor_cores(self, *, already_open: bool) -> bool:
-        limit = LOW_TENSOR_RELEASE_PERCENT if already_open else LOW_TENSOR_PERCENT
+        limit = self.tensor_release if already_open else self.tensor_limit
         if self.sm is None or self.tensor is None:
             return False
         is_other_work = self.fp32 is not None and self.fp32 < LEAST_FP32_PERCENT
         return self.tensor < limit and self.sm > BUSY_SM_PERCENT and not is_other_work
+
+    @property
+    def tensor_limit(self) -> float:
+        return max(LOW_TENSOR_PERCENT, OF_FP32 * (self.fp32 or 0.0))
+
+    @property
+    def tensor_release(self) -> float:
+        return max(LOW_TENSOR_RELEASE_PERCENT, OF_FP32_RELEASE * (self.fp32 or 0.0))
 
 
 def check(
@@ -117,7 +129,7 @@ def check(
     quality, margin = COARSE, 1.0
     if is_counted and gpu_tensor_active_percent:
         quality = gpu_tensor_active_percent.quality
-        margin = margin_below(counters.tensor or 0.0, LOW_TENSOR_PERCENT)
+        margin = margin_below(counters.tensor or 0.0, counters.tensor_limit)
     return Finding(
         title="" if is_counted else "Training computes in 32 bits",
         severity=Severity.WARNING,
@@ -145,7 +157,7 @@ def _corroboration(counters: _Counters, *, is_counted: bool, is_said: bool) -> f
     if is_counted and is_said:
         return AGREEING
     # Convolutions may use tensor cores in TF32 without being asked to.
-    uses_them = counters.tensor is not None and counters.tensor >= LOW_TENSOR_PERCENT
+    uses_them = counters.tensor is not None and counters.tensor >= counters.tensor_limit
     return CONTRADICTED if is_said and uses_them else ALONE
 
 
@@ -164,7 +176,12 @@ def _summary(counters: _Counters, precision: str | None, *, is_counted: bool) ->
 
 def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
     rows = (
-        ("gpu_tensor_active_percent", counters.tensor, LOW_TENSOR_PERCENT, Side.BELOW),
+        (
+            "gpu_tensor_active_percent",
+            counters.tensor,
+            counters.tensor_limit,
+            Side.BELOW,
+        ),
         ("gpu_sm_active_percent", counters.sm, BUSY_SM_PERCENT, Side.ABOVE),
         ("gpu_fp32_active_percent", counters.fp32, LEAST_FP32_PERCENT, Side.ABOVE),
         ("gpu_utilization_percent", busy, BUSY_GPU_PERCENT, Side.ABOVE),

@@ -32,12 +32,13 @@ SILENCES = [
 ]
 
 
-def ask(*, thread=0.95, busy=45.0, sm=None, waiting=0.0, **more):
+def ask(*, thread=0.95, process=None, busy=45.0, sm=None, waiting=0.0, **more):
     return check(
         step_seconds=np.full(100, 1.0),
         data_wait_seconds=np.full(100, waiting),
         gpu_utilization_percent=readings(busy),
         job_main_thread_cpu_cores=readings(thread),
+        job_main_cpu_cores=None if process is None else readings(process),
         gpu_sm_active_percent=None if sm is None else readings(sm),
         **more,
     )
@@ -52,12 +53,26 @@ def ask(*, thread=0.95, busy=45.0, sm=None, waiting=0.0, **more):
         pytest.param({"busy": 86.0}, False, id="hardly gaps"),
         pytest.param({"busy": 90.0, "sm": 49.0}, True, id="few processors"),
         pytest.param({"busy": 60.0, "sm": 51.0}, False, id="processors enough"),
+        pytest.param({"thread": 0.5, "process": 0.81}, True, id="threads take turns"),
+        pytest.param({"thread": 0.5, "process": 0.79}, False, id="and hardly rest"),
+        pytest.param({"thread": 0.5, "process": 1.31}, False, id="threads at once"),
+        pytest.param({"thread": 0.29, "process": 1.0}, False, id="another thread"),
         pytest.param({"waiting": 0.11}, False, id="waits for data"),
         pytest.param({"waiting": 0.09}, True, id="hardly waits for data"),
     ],
 )
 def test_judges_near_each_limit(signals, is_found):
     assert (ask(**signals) is not None) == is_found
+
+
+def test_threads_that_take_turns_are_called_their_process():
+    finding = ask(thread=0.6, process=1.02)
+
+    assert isinstance(finding, Finding)
+    assert finding.summary.startswith(
+        "The training process, on one core, computed for 100 % of the time"
+    )
+    assert finding.evidence[0].signal == "job_main_cpu_cores"
 
 
 def test_a_gpu_without_gaps_speaks_against_it():

@@ -51,6 +51,11 @@ def ask(*, capability="8.0", busy=90.0, sm=None, tensor=None, fp32=None, **more)
         pytest.param({"sm": 41.0, "tensor": 2.9}, True, id="just found"),
         pytest.param({"sm": 39.0, "tensor": 1.0}, False, id="little work"),
         pytest.param({"sm": 80.0, "tensor": 3.1}, False, id="tensor cores work"),
+        # As attention of float32 uses them on Hopper.
+        pytest.param({"sm": 94.0, "tensor": 3.1, "fp32": 62.0}, True, id="beside much"),
+        pytest.param(
+            {"sm": 94.0, "tensor": 3.1, "fp32": 24.0}, False, id="beside less"
+        ),
         pytest.param({"busy": 51.0, **IN_32_BITS}, True, id="said, and just busy"),
         pytest.param({"busy": 49.0, **IN_32_BITS}, False, id="said, and idle"),
         pytest.param({"capability": "7.0", **IN_32_BITS}, True, id="the first ones"),
