@@ -110,6 +110,30 @@ def ways_to_save(
     return tuple(way for way in ways if way is not None)
 
 
+def ways_to_let_go(framework: str | None) -> tuple[Recommendation, ...]:
+    """Return what may keep tensors from step to step, the most frequent first."""
+    is_torch = framework == "pytorch"
+    return (
+        Recommendation(
+            "Keep numbers, not tensors: a loss that is added up or put into a list"
+            " holds all that it was computed from.",
+            code="total_loss += loss.item()" if is_torch else "",
+        ),
+        Recommendation(
+            "Detach what outlives the step, such as hidden states and targets.",
+            code="hidden = hidden.detach()" if is_torch else "",
+        ),
+        Recommendation(
+            "Evaluate without gradients, and empty lists of outputs after each epoch.",
+            code="with torch.inference_mode():" if is_torch else "",
+        ),
+        Recommendation(
+            "If it is none of these, record what is allocated and by which line.",
+            code="torch.cuda.memory._record_memory_history()" if is_torch else "",
+        ),
+    )
+
+
 def _recompute_line(framework: str | None) -> str:
     match framework:
         case "pytorch":

@@ -34,21 +34,23 @@ class Growth:
         return max(0.0, limit - self.last) / self.per_second
 
 
-def steady_growth(samples: Samples) -> Growth | None:
+def steady_growth(
+    samples: Samples, *, fewest_seconds: float = FEWEST_SECONDS, blocks: int = BLOCKS
+) -> Growth | None:
     """Return how fast the readings grow, or None if they do not, or not steadily."""
     start = int(LEFT_OUT_SHARE * len(samples.values))
     seconds = (samples.times[start:] - samples.times[start : start + 1]) / 1e6
     values = samples.values[start:]
-    if len(values) < BLOCKS or seconds[-1] < FEWEST_SECONDS:
+    if len(values) < blocks or seconds[-1] < fewest_seconds:
         return None
 
-    middles = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
-    levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
+    middles = np.array([np.median(part) for part in np.array_split(seconds, blocks)])
+    levels = np.array([np.median(part) for part in np.array_split(values, blocks)])
     pace = median_slope(middles, levels)
     if not pace > 0 or not _rises(levels):
         return None
 
-    late = slice(-BLOCKS // 3, None)
+    late = slice(-blocks // 3, None)
     if median_slope(middles[late], levels[late]) < LATE_PACE_SHARE * pace:
         return None
     return Growth(

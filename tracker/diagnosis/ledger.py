@@ -2,7 +2,8 @@
 
 Time is counted on every GPU that the stage holds, in GPU-seconds; without a GPU it is
 the stage's own, in seconds. A step is useful but for what is known of it: waiting for
-data while the GPU is idle, copies, communication, evaluation, checkpoints. Outside of
+data while the GPU is idle, copies and communication, as long as these took on the GPU
+where that was timed, evaluation, checkpoints. Outside of
 steps phases count as what they are named; what is left is initialisation before the
 first step, boundary between steps, and after the last one idle where readings say so.
 A stage without steps is useful while its GPU works, or without a GPU its cores. Where
@@ -17,6 +18,7 @@ import numpy as np
 
 from tracker.diagnosis.measurements import (
     MICROSECONDS,
+    ON_DEVICE,
     Measurements,
     Steps,
     Window,
@@ -51,6 +53,8 @@ USE_OF_PHASE = {
     PhaseKind.IMPORT: Use.INITIALISATION,
     PhaseKind.COMPILE: Use.INITIALISATION,
 }
+# What a GPU does itself, for as long as it takes there.
+OF_DEVICE = (Use.COPY, Use.COMMUNICATION)
 # Outside of steps, these are work, too.
 WORK = (
     PhaseKind.FORWARD,
@@ -164,14 +168,27 @@ def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
         parts[Use.DATA_WAIT] = np.minimum(
             steps.columns["data_wait_seconds"], steps.columns["step_seconds"]
         )
+    on_device = steps.phases.get(ON_DEVICE, {})
     for name, phase in steps.phases.get("phase_seconds", {}).items():
         kind = kind_of_phase(name)
         use = USE_OF_PHASE.get(kind) if kind else None
         if use is not None:
+            timed = on_device.get(name) if use in OF_DEVICE else None
             parts[use] = parts.get(use, 0.0) + np.minimum(
-                phase, steps.columns["step_seconds"]
+                _on_device(timed, phase), steps.columns["step_seconds"]
             )
     return parts
+
+
+def _on_device(timed: Array | None, in_script: Array) -> Array:
+    """Return what a phase took on the GPU; in the script where nobody timed it there.
+
+    The script's time has in it what was still queued on the GPU before the phase.
+    """
+    if timed is None or not np.isfinite(timed).any():
+        return in_script
+    # Of the last steps the GPU may not have told.
+    return np.where(np.isfinite(timed), timed, np.nanmean(timed))
 
 
 def _forgive_hidden_waits(

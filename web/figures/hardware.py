@@ -25,6 +25,8 @@ from web.figures.texts import gettext, ngettext
 
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 # A limit far above what was used would press the line to the floor of its row.
+# From here on, three digits would need an exponent.
+LONG_FROM = 1000.0
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
 # More would be taller than anybody scrolls.
@@ -140,7 +142,9 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
 
 
 def limit_note(limit: float) -> str:
-    return gettext("(limit %(limit)s)") % {"limit": f"{limit:.3g}"}
+    # Beside the largest reading's unit a limit may be a large number.
+    told = f"{limit:,.0f}" if limit >= LONG_FROM else f"{limit:.3g}"
+    return gettext("(limit %(limit)s)") % {"limit": told}
 
 
 def scale_of(unit: str, largest: float) -> tuple[float, str]:

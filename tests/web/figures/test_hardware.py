@@ -7,6 +7,7 @@ from web.figures.hardware import (
     each_gpu_rows,
     hardware_rows,
     is_drawn,
+    limit_note,
     scale_of,
 )
 from web.figures.hardware_kinds import EACH_GPU, NO_GPU, NO_STEPS
@@ -143,3 +144,11 @@ def test_without_gpus_there_are_no_rows():
     found = each_gpu_rows([measured("job/cpu_cores")], kind, {})
 
     assert (list(found.rows), list(found.absent)) == ([], [NO_GPU])
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(0.8, "(limit 0.8)"), (85.0, "(limit 85)"), (143_771.0, "(limit 143,771)")],
+)
+def test_a_limit_is_told_without_an_exponent(limit, words):
+    assert limit_note(limit) == words

@@ -29,11 +29,11 @@ from tracker.diagnosis.finding import (
     Answer,
     Evidence,
     Finding,
-    Recommendation,
     Severity,
     Side,
 )
 from tracker.diagnosis.frameworks import RESERVING
+from tracker.diagnosis.gpu_memory import ways_to_let_go
 from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
@@ -132,7 +132,7 @@ def _finding(
             Evidence(signal, "growth per hour", per_hour, "B"),
             Evidence(signal, "time until full", left, "s"),
         ),
-        recommendations=_recommendations(framework),
+        recommendations=ways_to_let_go(framework),
         disproof=(
             "Train on one batch, repeated: if the memory still grows, it is not the"
             " inputs; if it stays, they have grown."
@@ -141,27 +141,4 @@ def _finding(
         quality=quality,
         margin=margin_above(growth.total, notable),
         corroboration=CONTRADICTED if steps_grow else ALONE,
-    )
-
-
-def _recommendations(framework: str | None) -> tuple[Recommendation, ...]:
-    is_torch = framework == "pytorch"
-    return (
-        Recommendation(
-            "Keep numbers, not tensors: a loss that is added up or put into a list"
-            " holds all that it was computed from.",
-            code="total_loss += loss.item()" if is_torch else "",
-        ),
-        Recommendation(
-            "Detach what outlives the step, such as hidden states and targets.",
-            code="hidden = hidden.detach()" if is_torch else "",
-        ),
-        Recommendation(
-            "Evaluate without gradients, and empty lists of outputs after each epoch.",
-            code="with torch.inference_mode():" if is_torch else "",
-        ),
-        Recommendation(
-            "If it is none of these, record what is allocated and by which line.",
-            code="torch.cuda.memory._record_memory_history()" if is_torch else "",
-        ),
     )

@@ -12,6 +12,8 @@ cheapest.
 ## When it is wrong
 Tensors that Python cannot see are counted as activations: what autograd keeps, mostly,
 and workspaces of libraries.
+Where the memory of tensors grew all the while, by half of the GPU's, something is taken to
+be kept from step to step; inputs that grow look the same.
 The largest batch that would fit is an estimate: it takes for granted that activations
 and nothing else grow with the batch. When memory ran out within a step, not all of its
 activations were there yet.
@@ -21,6 +23,8 @@ Catalogue: M6, out-of-memory post-mortem.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from tracker.diagnosis.finding import (
     AGREEING,
@@ -34,12 +38,13 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gpu_memory import ways_to_save
+from tracker.diagnosis.gpu_memory import ways_to_let_go, ways_to_save
+from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.post_mortem import Contents
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.signals import Fact, Samples
 from tracker.diagnosis.statistics import highest, typical
-from tracker.diagnosis.wording import count, size
+from tracker.diagnosis.wording import count, duration, size
 
 SPAN = Span.STAGE
 
@@ -47,6 +52,10 @@ SPAN = Span.STAGE
 FULL_SHARE = 0.95
 # Readings before the end that count; they come once a second.
 LAST_READINGS = 10
+
+# What filled the memory bit by bit: so large a part of it, over so many readings.
+GROWN_SHARE = 0.50
+FEWEST_SECONDS_OF_GROWTH, FEWEST_READINGS = 5.0, 6
 
 CRASHED = "crashed"
 
@@ -70,6 +79,7 @@ def check(
     out_of_memory_optimizer_bytes: float | None = None,
     out_of_memory_activations_bytes: float | None = None,
     out_of_memory_other_tensors_bytes: float | None = None,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
     cgroup_oom_kills: Samples | None = None,
     cgroup_memory_used_bytes: Samples | None = None,
     cgroup_page_cache_bytes: Samples | None = None,
@@ -117,7 +127,15 @@ def check(
         allocated=out_of_memory_allocated_bytes,
         reserved=out_of_memory_reserved_bytes,
     )
-    return _on_gpu(device, contents, batch_size, framework, torch_autocast)
+    growth = _growth_until_full(gpus or {})
+    return _on_gpu(
+        device,
+        contents,
+        growth,
+        batch_size=batch_size,
+        framework=framework,
+        autocast=torch_autocast,
+    )
 
 
 def _is_of_host(said: str) -> bool:
@@ -135,14 +153,34 @@ def _was_full(
     return last >= FULL_SHARE * limit_bytes
 
 
+def _growth_until_full(
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+) -> Growth | None:
+    """Return by how much tensors grew steadily, if that is what filled a GPU."""
+    for signals in gpus.values():
+        total = signals.get("gpu_memory_total_bytes")
+        allocated = signals.get("gpu_allocator_allocated_bytes")
+        if not isinstance(allocated, Samples) or not isinstance(total, int | float):
+            continue
+        growth = steady_growth(
+            allocated, fewest_seconds=FEWEST_SECONDS_OF_GROWTH, blocks=FEWEST_READINGS
+        )
+        if growth is not None and growth.total >= GROWN_SHARE * total > 0:
+            return growth
+    return None
+
+
 def _on_gpu(
     device: str,
     contents: Contents,
+    growth: Growth | None,
+    *,
     batch_size: float | None,
     framework: str | None,
     autocast: str | None,
 ) -> Finding:
-    fits = contents.batch_that_fits(batch_size)
+    # A smaller batch would only have run for longer.
+    fits = None if growth else contents.batch_that_fits(batch_size)
     asked = (
         f" when {size(contents.requested)} more were asked for"
         if (contents.requested)
@@ -152,10 +190,11 @@ def _on_gpu(
     return Finding(
         title="GPU memory ran out",
         severity=Severity.CRITICAL,
-        summary=f"The memory{where} was full{asked}. {contents.text}",
-        evidence=_evidence(contents),
-        recommendations=_recommendations(
-            contents, batch_size, fits, framework, autocast
+        summary=f"The memory{where} was full{asked}. {contents.text}{_grown(growth)}",
+        evidence=_evidence(contents, growth),
+        recommendations=(
+            *(ways_to_let_go(framework) if growth else ()),
+            *_recommendations(contents, batch_size, fits, framework, autocast),
         ),
         disproof=(
             "Run the step that failed alone with half the batch: if memory runs out"
@@ -168,7 +207,16 @@ def _on_gpu(
     )
 
 
-def _evidence(contents: Contents) -> tuple[Evidence, ...]:
+def _grown(growth: Growth | None) -> str:
+    if growth is None:
+        return ""
+    return (
+        f" It had grown by {size(growth.total)} in {duration(growth.seconds)}, all the"
+        " while: something is kept from step to step."
+    )
+
+
+def _evidence(contents: Contents, growth: Growth | None) -> tuple[Evidence, ...]:
     found = [
         Evidence(f"out_of_memory_{name}_bytes", "when memory ran out", value, "B")
         for name, value in contents.parts.items()
@@ -190,6 +238,10 @@ def _evidence(contents: Contents) -> tuple[Evidence, ...]:
                 contents.reserved,
                 "B",
             )
+        )
+    if growth is not None:
+        found.append(
+            Evidence("gpu_allocator_allocated_bytes", "growth", growth.total, "B")
         )
     return tuple(found) or (Evidence("failure_type", "out of memory", 1.0, "times"),)
 

@@ -75,6 +75,33 @@ def test_a_large_optimizer_is_cured_first():
     assert "optimizer" in finding.recommendations[0].text
 
 
+@pytest.mark.parametrize(
+    ("levels", "is_kept"),
+    [
+        pytest.param(np.linspace(5, 78, 10), True, id="all the while"),
+        pytest.param(np.linspace(5, 78, 5), False, id="too few readings"),
+        pytest.param(np.full(10, 20.0), False, id="the last step alone"),
+        pytest.param(np.linspace(40, 78, 10), False, id="less than half of the GPU"),
+        pytest.param(np.tile([10.0, 60.0], 5), False, id="up and down"),
+    ],
+)
+def test_memory_that_grew_all_the_while_was_kept(levels, is_kept):
+    allocated = samples(levels * GIB)
+    finding = ask(
+        gpus={
+            0: {
+                "gpu_allocator_allocated_bytes": allocated,
+                "gpu_memory_total_bytes": 80.0 * GIB,
+            }
+        },
+        framework="pytorch",
+    )
+
+    assert isinstance(finding, Finding)
+    assert ("kept from step to step" in finding.summary) is is_kept
+    assert ("Keep numbers, not tensors" in finding.recommendations[0].text) is is_kept
+
+
 def test_pieces_that_do_not_fit_are_told():
     finding = ask(out_of_memory_allocated_bytes=50.0 * GIB, framework="pytorch")
 
