@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from agent.probes.nvidia import catalogue, identity
@@ -43,7 +44,9 @@ class NvmlProbe(Probe):
         library: Any = None,
         environment: Mapping[str, str] = os.environ,
         job: Job = ANY_JOB,
+        clock: Callable[[], float] = time.thread_time,
     ) -> None:
+        """`clock` says how much of a core this thread has used, in seconds."""
         self._library = library or load_library()
         begin(self._library)
         self._pids = Pids(job_root(job.watched))
@@ -54,7 +57,7 @@ class NvmlProbe(Probe):
         self._visible = visible.count
         handles = own_gpus(visible.gpus, job.local_rank, is_ordered=visible.is_ordered)
         self._gpus = {
-            index: Gpu(self._library, handle, self._pids)
+            index: Gpu(self._library, handle, self._pids, clock)
             for index, handle in handles.items()
         }
         self._slices: dict[tuple[int, int], Slice] = {

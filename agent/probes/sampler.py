@@ -193,10 +193,11 @@ class Sampler:
 
     def _until_next_turn(self, *, is_whole: bool) -> float:
         until_tick = self._until_next_tick()
-        # A tick that has had everything has no second half, nor has one that was late.
-        until_half = until_tick - self._logbook.interval / 2
-        self._is_between = bool(self._later_turns and not is_whole and until_half > 0.0)
-        return until_half if self._is_between else until_tick
+        # A tick that has had everything has no second half.
+        self._is_between = bool(self._later_turns) and not is_whole
+        if not self._is_between:
+            return until_tick
+        return max(0.0, until_tick - self._logbook.interval / 2)
 
     def _until_next_tick(self) -> float:
         now = time.monotonic()

@@ -37,7 +37,7 @@ from benchmarks.diagnosis.recordings import (
 )
 
 CORES = {0, 1}
-GPU_CORES = {0, 1, 2, 3}
+GPU_CORES = 4
 LIGHT_AT_ONCE = 4
 HIGHEST_PRIORITY = -20
 LONGEST_SECONDS = 1_000.0
@@ -86,10 +86,13 @@ def main() -> None:
         print(plan(wanted))
         return
     come_first()
+    # Those without a GPU are kept to two of them.
+    usable = sorted(os.sched_getaffinity(0))
     record_on_cpus([(c, s) for c, s in wanted if not c.needs_gpu], options.to)
     record_on_gpu(
         [(c, s) for c, s in wanted if c.gpu],
         options.to,
+        cores=usable[:GPU_CORES],
         most_seconds=options.most_seconds,
         arguments=["--device", options.device]
         + (["--seconds", str(options.seconds)] if options.seconds else []),
@@ -123,12 +126,17 @@ def record_on_cpus(wanted: Wanted, folder: Path) -> None:
 
 
 def record_on_gpu(
-    wanted: Wanted, folder: Path, *, most_seconds: float, arguments: list[str]
+    wanted: Wanted,
+    folder: Path,
+    *,
+    cores: Sequence[int],
+    most_seconds: float,
+    arguments: list[str],
 ) -> None:
     """One after the other, as they share the card, and the shortest first."""
     if not wanted:
         return
-    os.sched_setaffinity(0, GPU_CORES & os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores)
     began = time.monotonic()
     for case, seed in wanted:
         spent = time.monotonic() - began

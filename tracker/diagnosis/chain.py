@@ -48,7 +48,7 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
 def weight(judgement: Judgement) -> tuple[bool, bool, float, int, float]:
     return (
         not judgement.comes_after,
-        judgement.finding.ended_the_run,
+        judgement.finding.spoils_the_run,
         recoverable_share(judgement.finding.gain) * judgement.confidence,
         SEVERITIES.index(judgement.finding.severity),
         judgement.confidence,

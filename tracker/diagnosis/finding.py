@@ -106,7 +106,7 @@ class Finding:
     `title` may be left empty: the rule's own is used then. `explains` names the
     rules whose findings are symptoms of this one. `comes_after` names the rules whose
     findings have to be cured first, before the cure of this one changes anything: it
-    is shown then as what comes next. `ended_the_run` is for what no speed makes up for: it
+    is shown then as what comes next. `spoils_the_run` is for what no speed makes up for: it
     ended the run, or made its result worthless. `margin` says how far beyond
     the limit the evidence is (0.5 to 1); the engine multiplies it with quality,
     corroboration and persistence.
@@ -124,7 +124,7 @@ class Finding:
     quality: float = MEASURED
     margin: float = 1.0
     corroboration: float = ALONE
-    ended_the_run: bool = False
+    spoils_the_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 Time is counted on every GPU that the stage holds, in GPU-seconds; without a GPU it is
 the stage's own, in seconds. A step is useful but for what is known of it: waiting for
-data while the GPU is idle, copies and communication, as long as these took on the GPU
-where that was timed, evaluation, checkpoints. Outside of
+data while the GPU is idle, copies, for as long as they took on the GPU where that was
+timed, communication, evaluation, checkpoints. Outside of
 steps phases count as what they are named; what is left is initialisation before the
 first step, boundary between steps, and after the last one idle where readings say so.
 A stage without steps is useful while its GPU works, or without a GPU its cores. Where
@@ -53,8 +53,6 @@ USE_OF_PHASE = {
     PhaseKind.IMPORT: Use.INITIALISATION,
     PhaseKind.COMPILE: Use.INITIALISATION,
 }
-# What a GPU does itself, for as long as it takes there.
-OF_DEVICE = (Use.COPY, Use.COMMUNICATION)
 # Outside of steps, these are work, too.
 WORK = (
     PhaseKind.FORWARD,
@@ -173,22 +171,26 @@ def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
         kind = kind_of_phase(name)
         use = USE_OF_PHASE.get(kind) if kind else None
         if use is not None:
-            timed = on_device.get(name) if use in OF_DEVICE else None
+            lasting = _lasting(use, phase, on_device.get(name))
             parts[use] = parts.get(use, 0.0) + np.minimum(
-                _on_device(timed, phase), steps.columns["step_seconds"]
+                lasting, steps.columns["step_seconds"]
             )
     return parts
 
 
-def _on_device(timed: Array | None, in_script: Array) -> Array:
-    """Return what a phase took on the GPU; in the script where nobody timed it there.
-
-    The script's time has in it what was still queued on the GPU before the phase.
-    """
-    if timed is None or not np.isfinite(timed).any():
+def _lasting(use: Use, in_script: Array, on_device: Array | None) -> Array:
+    """Return how long a phase lasted in each step, in the script or on the GPU."""
+    if on_device is None or not np.isfinite(on_device).any():
         return in_script
+    if use is Use.COMMUNICATION:
+        # The script may wait for other ranks, or have only begun what the GPU does.
+        return np.fmax(in_script, on_device)
+    if use is not Use.COPY:
+        return in_script
+    # What was queued on the GPU before a copy is no part of it, though the script waits.
     # Of the last steps the GPU may not have told.
-    return np.where(np.isfinite(timed), timed, np.nanmean(timed))
+    usual = np.where(in_script > 0.0, np.nanmean(on_device), 0.0)
+    return np.where(np.isfinite(on_device), on_device, usual)
 
 
 def _forgive_hidden_waits(

@@ -24,9 +24,9 @@ from web.figures.series import Line
 from web.figures.texts import gettext, ngettext
 
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
-# A limit far above what was used would press the line to the floor of its row.
 # From here on, three digits would need an exponent.
 LONG_FROM = 1000.0
+# A limit far above what was used would press the line to the floor of its row.
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
 # More would be taller than anybody scrolls.
@@ -143,7 +143,8 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
 
 def limit_note(limit: float) -> str:
     # Beside the largest reading's unit a limit may be a large number.
-    told = f"{limit:,.0f}" if limit >= LONG_FROM else f"{limit:.3g}"
+    short = f"{limit:.3g}"
+    told = f"{limit:,.0f}" if float(short) >= LONG_FROM else short
     return gettext("(limit %(limit)s)") % {"limit": told}
 
 

@@ -118,7 +118,7 @@ _HEALTH = (
 )
 _USERS = (
     *USERS,
-    *shares_of_users("sm"),
+    *shares_of_users("sm", "; each 30 s while the job is alone on the card"),
     *shares_of_users("memory_utilization", ": the memory's controller"),
     *shares_of_users("encoder"),
     *shares_of_users("decoder"),

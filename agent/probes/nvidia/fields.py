@@ -200,9 +200,14 @@ class Energy:
         self._library, self._gpu = library, gpu
         self._rates = Rates()
         self._energy = Growth()
+        self._has_answered = False
 
     def __call__(self, now: float) -> Values:
         millijoules = self._field.read().get(ENERGY)
+        if millijoules is None and self._has_answered:
+            # It does not answer for once.
+            return {}
+        self._has_answered = millijoules is not None
         if millijoules is None:
             # What a card does not offer at all is asked for no more.
             millijoules = self._library.nvmlDeviceGetTotalEnergyConsumption(self._gpu)

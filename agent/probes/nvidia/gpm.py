@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
 from agent.probes.nvidia.fields import FieldValues
 from agent.probes.nvidia.polled import links_up
 
@@ -145,8 +146,11 @@ def _absent_links(library: Any, gpu: Any) -> Iterator[str]:
     ):
         try:
             has_some = bool(count())
-        except (AttributeError, library.NVMLError):
+        except AttributeError:
             has_some = False
+        except library.NVMLError as error:
+            # Who cannot say it now may have some.
+            has_some = code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED)
         if not has_some:
             yield kind
 

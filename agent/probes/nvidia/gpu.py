@@ -19,8 +19,8 @@ from agent.probes.nvidia.users import Pids, Shares, Users
 from agent.probes.nvidia.window import Window
 
 _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
-# Of a core, in one turn: what is asked seldom can wait for the next one. Most of it is
-# due at the same time otherwise, and takes tens of milliseconds together.
+# Of a core, in one turn of one GPU: what is asked seldom can wait for the next one. Most
+# of it is due at the same time otherwise, and takes tens of milliseconds together.
 _TURN_SECONDS = 0.005
 
 
@@ -43,8 +43,10 @@ class Gpu:
         # The counters first: they say what nothing else need supply.
         self._readers = [Paced("counters", _NOW_AND_THEN, self._counters)]
         self._readers.append(Paced("energy", _NOW_AND_THEN, Energy(library, handle)))
+        self._counting: Paced | None = None
         if self._gpm is not None:
-            self._readers.append(Paced("gpm", _OFTEN, self._gpm))
+            self._counting = Paced("gpm", _OFTEN, self._gpm)
+            self._readers.append(self._counting)
         self._readers += [
             Paced(read.__name__, seconds, _polled(library, handle, read))
             for seconds, read in POLLED
@@ -131,6 +133,8 @@ class Gpu:
         return [*first, *(reader for reader in self._readers if reader not in first)]
 
     def _supplied(self) -> set[str]:
+        if self._counting is None or not self._counting.is_offered:
+            return self._counters.paths
         return self._counters.paths | self._found_by_gpm
 
     def close(self) -> None:
@@ -184,9 +188,9 @@ def slices_of(library: Any, handle: Any, pids: Pids) -> dict[int, Slice]:
 
 
 def _about(reader: Paced) -> int:
-    """Return how many times as long as it should be it waits: 1, 2, 4, 8, …
+    """Return about how many times as long as it should it waits: 1, 2, 4, 8, …
 
-    What it costs is never quite the same.
+    What it costs is never quite the same, and facts that change each second help nobody.
     """
     return 1 << max(0, round(math.log2(reader.interval / reader.seconds)))
 

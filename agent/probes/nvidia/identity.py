@@ -123,8 +123,8 @@ FACTS = tuple(
         (
             "asked_less",
             "string",
-            "which questions cost so much that they are asked less often, or never; absent"
-            " while there is none",
+            "which questions cost so much that they are asked less than about half as often"
+            " as they should be, or never, and about how often; absent until there is one",
         ),
         (
             "state",

@@ -23,7 +23,7 @@ def judgement(
         disproof="",
         explains=explains,
         gain=Gain(likely, likely, "") if likely > 1 else None,
-        ended_the_run=has_ended,
+        spoils_the_run=has_ended,
     )
     return Judgement(rule, rule, scope, finding, Window(0, 1), 1.0, confidence)
 
@@ -60,7 +60,7 @@ def test_the_primary_cause_saves_the_most_time():
     assert not second.is_primary
 
 
-def test_what_ended_the_run_comes_before_what_made_it_slow():
+def test_what_spoils_the_run_comes_before_what_made_it_slow():
     found = [judgement("slow", likely=3.0), judgement("ended", has_ended=True)]
 
     assert [each.rule for each in arrange(found)] == ["ended", "slow"]

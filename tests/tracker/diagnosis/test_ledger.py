@@ -75,15 +75,26 @@ def test_phases_of_steps_count_as_what_they_are_named():
 
 def test_copies_count_for_as_long_as_they_took_on_the_gpu():
     # In the script it waited for what was queued before them.
-    phases = {"h2d": 0.05, "all_reduce": 0.01, "evaluate": 0.005}
+    phases = {"h2d": 0.05, "evaluate": 0.005}
     timed = np.full(300, 0.02)
     timed[-2:] = np.nan  # as of steps that the GPU is not done with
-    on_gpu = {"h2d": timed, "all_reduce": np.nan, "evaluate": 0.001}
+    on_gpu = {"h2d": timed, "evaluate": 0.001}
     loop = stage(step_rows=LOOP, gpus=1, phases=phases, device_phases=on_gpu)
 
     parts = known(keep_ledger(loop, window(30)))
 
-    assert (parts["copy"], parts["communication"], parts["evaluation"]) == (6, 3, 1.5)
+    assert (parts["copy"], parts["evaluation"]) == (6, 1.5)
+
+
+def test_a_phase_of_some_steps_counts_in_these_alone():
+    is_in = np.arange(300) % 10 == 0
+    phases = {name: np.where(is_in, 0.01, 0.0) for name in ("h2d", "all_reduce")}
+    on_gpu = {name: np.where(is_in, 0.02, np.nan) for name in phases}
+    loop = stage(step_rows=LOOP, gpus=1, phases=phases, device_phases=on_gpu)
+
+    parts = known(keep_ledger(loop, window(30)))
+
+    assert (parts["copy"], parts["communication"]) == (0.6, 0.6)
 
 
 def test_parts_that_are_longer_than_the_step_are_scaled():

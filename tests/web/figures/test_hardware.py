@@ -148,7 +148,12 @@ def test_without_gpus_there_are_no_rows():
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [(0.8, "(limit 0.8)"), (85.0, "(limit 85)"), (143_771.0, "(limit 143,771)")],
+    [
+        (0.8, "(limit 0.8)"),
+        (85.0, "(limit 85)"),
+        (999.7, "(limit 1,000)"),
+        (143_771.0, "(limit 143,771)"),
+    ],
 )
 def test_a_limit_is_told_without_an_exponent(limit, words):
     assert limit_note(limit) == words

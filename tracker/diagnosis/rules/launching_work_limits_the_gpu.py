@@ -15,6 +15,7 @@ done before the next one is launched, the GPU is as fast as Python is.
 A thread that waits for a result of the GPU looks as busy as one that computes. While it
 waits, the GPU works: such a GPU has no gaps in its utilization. Work of the training
 process besides launching, such as augmentation in the main thread, looks the same.
+Threads that each compute for a part of the time, and not in turns, look like some that do.
 
 Catalogue: C8, launch and Python overhead.
 """
@@ -45,6 +46,7 @@ from tracker.diagnosis.frameworks import (
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.gpu_work import takes_part
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import (
     margin_below,
@@ -60,7 +62,10 @@ BUSY_THREAD_RELEASE_CORES = 0.70
 # Threads that take turns never need more than one core together, but for what others of
 # the process do beside them.
 LEAST_OF_MAIN_THREAD_CORES = 0.30
-MOST_OF_PROCESS_CORES = 1.30
+MOST_OF_PROCESS_CORES, MOST_OF_PROCESS_RELEASE_CORES = 1.10, 1.20
+# Of a step, where phases are named: else there is nothing to take turns with.
+BACKWARD_SHARE = 0.10
+_THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
 
 LOW_SM_PERCENT = 50.0
 LOW_SM_RELEASE_PERCENT = 55.0
@@ -77,6 +82,7 @@ NOTABLE_RESIDUAL_SHARE = 0.10
 class _Work:
     signal: str  # of `thread`
     thread: float  # cores
+    is_inferred: bool  # that threads take turns, without a phase that says so
     busy: float
     sm: float | None
     residual: float | None
@@ -100,6 +106,8 @@ class _Work:
     def corroboration(self) -> float:
         if self.busy >= NO_GAPS_PERCENT:
             return CONTRADICTED
+        if self.is_inferred:
+            return ALONE
         both = self.sm is not None and self.busy < GAPS_BELOW_PERCENT
         outside = (self.residual or 0.0) >= NOTABLE_RESIDUAL_SHARE
         return AGREEING if both or outside else ALONE
@@ -126,10 +134,17 @@ def check(
     if not takes_part(gpu_utilization_percent):
         return None
 
-    signal, cores = _busy_cores(job_main_thread_cpu_cores, job_main_cpu_cores)
+    backward = _backward_share(step_seconds, phase_seconds)
+    signal, cores = _busy_cores(
+        job_main_thread_cpu_cores,
+        job_main_cpu_cores,
+        backward,
+        already_open=already_open,
+    )
     work = _Work(
         signal=signal,
-        thread=cores,
+        thread=typical(cores),
+        is_inferred=signal == _PROCESS and backward is None,
         busy=typical(gpu_utilization_percent),
         sm=typical_or_none(gpu_sm_active_percent),
         residual=_residual(step_seconds, data_wait_seconds, phase_seconds),
@@ -140,8 +155,8 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"{_WHO[work.signal]} computed for {100 * min(1.0, work.thread):.0f} % of"
-            f" the time, and the GPU was busy for {work.busy:.0f} %"
+            f"{_who(work)} computed for {100 * min(1.0, work.thread):.0f} % of the"
+            f" time, and the GPU was busy for {work.busy:.0f} %"
             + ("" if work.sm is None else f", on {work.sm:.0f} % of its processors")
             + ": it waits for its next kernel."
         ),
@@ -161,27 +176,45 @@ def check(
             "gpu-reaches-little-of-its-peak",
         ),
         comes_after=("data-wait-dominates", "copies-to-the-gpu-take-long"),
-        quality=min(gpu_utilization_percent.quality, job_main_thread_cpu_cores.quality),
+        quality=min(gpu_utilization_percent.quality, cores.quality),
         margin=work.margin,
         corroboration=work.corroboration,
     )
 
 
-_THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
-_WHO = {_THREAD: "The main thread", _PROCESS: "The training process, on one core,"}
+def _who(work: _Work) -> str:
+    if work.signal == _THREAD:
+        return "The main thread"
+    return "The main thread and others of its process, in turns,"
 
 
-def _busy_cores(thread: Samples, process: Samples | None) -> tuple[str, float]:
-    """Return what computed, by the name of its signal, and on how many cores."""
-    own, together = typical(thread), typical_or_none(process)
+def _busy_cores(
+    thread: Samples,
+    process: Samples | None,
+    backward_share: float | None,
+    *,
+    already_open: bool,
+) -> tuple[str, Samples]:
+    """Return what computed: its signal's name, and its readings in cores."""
+    if process is None or typical(thread) >= BUSY_THREAD_CORES:
+        return _THREAD, thread
+    most = MOST_OF_PROCESS_RELEASE_CORES if already_open else MOST_OF_PROCESS_CORES
     take_turns = (
-        together is not None
-        and own >= LEAST_OF_MAIN_THREAD_CORES
-        and own < together <= MOST_OF_PROCESS_CORES
+        typical(thread) >= LEAST_OF_MAIN_THREAD_CORES
+        and typical(process) <= most
+        and (backward_share is None or backward_share >= BACKWARD_SHARE)
     )
-    if own >= BUSY_THREAD_CORES or together is None or not take_turns:
-        return _THREAD, own
-    return _PROCESS, together
+    return (_PROCESS, process) if take_turns else (_THREAD, thread)
+
+
+def _backward_share(
+    step_seconds: Array, phase_seconds: Mapping[str, Array] | None
+) -> float | None:
+    """Return how much of a step goes backwards; None where phases were not named."""
+    if not phase_seconds:
+        return None
+    found = seconds_of_kind(phase_seconds, PhaseKind.BACKWARD)
+    return 0.0 if found is None else float(np.nansum(found) / step_seconds.sum())
 
 
 def _residual(

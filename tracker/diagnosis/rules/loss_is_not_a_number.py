@@ -73,7 +73,7 @@ def check(
         else ""
     )
     return Finding(
-        ended_the_run=True,
+        spoils_the_run=True,
         severity=Severity.CRITICAL,
         summary=(
             f"{first.path} is NaN or infinite since step {first.since:g}, at"

@@ -10,10 +10,11 @@ This is what ended the work. What the memory was full of says which cure is the
 cheapest.
 
 ## When it is wrong
-Tensors that Python cannot see are counted as activations: what autograd keeps, mostly,
+Tensors that were computed with gradients count as activations, and so do losses and
+outputs that a script keeps; likewise what Python cannot see: what autograd keeps, mostly,
 and workspaces of libraries.
-Where the memory of tensors grew all the while, by half of the GPU's, something is taken to
-be kept from step to step; inputs that grow look the same.
+Where the memory of tensors grew from step to step, by half of the GPU's, something is
+taken to be kept; inputs that grow look the same.
 The largest batch that would fit is an estimate: it takes for granted that activations
 and nothing else grow with the batch. When memory ran out within a step, not all of its
 activations were there yet.
@@ -25,6 +26,7 @@ Catalogue: M6, out-of-memory post-mortem.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tracker.diagnosis.finding import (
     AGREEING,
@@ -42,7 +44,7 @@ from tracker.diagnosis.gpu_memory import ways_to_let_go, ways_to_save
 from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.post_mortem import Contents
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.signals import Fact, Samples, Times
 from tracker.diagnosis.statistics import highest, typical
 from tracker.diagnosis.wording import count, duration, size
 
@@ -53,8 +55,10 @@ FULL_SHARE = 0.95
 # Readings before the end that count; they come once a second.
 LAST_READINGS = 10
 
-# What filled the memory bit by bit: so large a part of it, over so many readings.
+# What filled the memory bit by bit: so large a part of it, over so many readings, once
+# the first steps have made what all of them use.
 GROWN_SHARE = 0.50
+FEWEST_STEPS, FIRST_STEPS = 20, 2
 FEWEST_SECONDS_OF_GROWTH, FEWEST_READINGS = 5.0, 6
 
 CRASHED = "crashed"
@@ -80,6 +84,7 @@ def check(
     out_of_memory_activations_bytes: float | None = None,
     out_of_memory_other_tensors_bytes: float | None = None,
     gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
+    step_times: Times | None = None,
     cgroup_oom_kills: Samples | None = None,
     cgroup_memory_used_bytes: Samples | None = None,
     cgroup_page_cache_bytes: Samples | None = None,
@@ -127,7 +132,7 @@ def check(
         allocated=out_of_memory_allocated_bytes,
         reserved=out_of_memory_reserved_bytes,
     )
-    growth = _growth_until_full(gpus or {})
+    growth = _growth_until_full(gpus or {}, step_times)
     return _on_gpu(
         device,
         contents,
@@ -154,16 +159,26 @@ def _was_full(
 
 
 def _growth_until_full(
-    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    gpus: Mapping[int, Mapping[str, Samples | Fact]], step_times: Times | None
 ) -> Growth | None:
-    """Return by how much tensors grew steadily, if that is what filled a GPU."""
+    """Return by how much tensors grew from step to step, if that filled a GPU."""
+    if step_times is None or len(step_times) < FEWEST_STEPS:
+        return None
     for signals in gpus.values():
         total = signals.get("gpu_memory_total_bytes")
         allocated = signals.get("gpu_allocator_allocated_bytes")
         if not isinstance(allocated, Samples) or not isinstance(total, int | float):
             continue
+        # A model that is loaded grows as well.
+        stepping = allocated.times > step_times[FIRST_STEPS]
         growth = steady_growth(
-            allocated, fewest_seconds=FEWEST_SECONDS_OF_GROWTH, blocks=FEWEST_READINGS
+            replace(
+                allocated,
+                times=allocated.times[stepping],
+                values=allocated.values[stepping],
+            ),
+            fewest_seconds=FEWEST_SECONDS_OF_GROWTH,
+            blocks=FEWEST_READINGS,
         )
         if growth is not None and growth.total >= GROWN_SHARE * total > 0:
             return growth
@@ -179,8 +194,6 @@ def _on_gpu(
     framework: str | None,
     autocast: str | None,
 ) -> Finding:
-    # A smaller batch would only have run for longer.
-    fits = None if growth else contents.batch_that_fits(batch_size)
     asked = (
         f" when {size(contents.requested)} more were asked for"
         if (contents.requested)
@@ -192,18 +205,21 @@ def _on_gpu(
         severity=Severity.CRITICAL,
         summary=f"The memory{where} was full{asked}. {contents.text}{_grown(growth)}",
         evidence=_evidence(contents, growth),
-        recommendations=(
-            *(ways_to_let_go(framework) if growth else ()),
-            *_recommendations(contents, batch_size, fits, framework, autocast),
-        ),
+        # A smaller batch would only run for longer, if it grows.
+        recommendations=ways_to_let_go(framework)
+        if growth
+        else _recommendations(contents, batch_size, framework, autocast),
         disproof=(
-            "Run the step that failed alone with half the batch: if memory runs out"
+            "Train on one batch, repeated: if the memory still grows, it is not the"
+            " inputs; if it stays, they have grown."
+            if growth
+            else "Run the step that failed alone with half the batch: if memory runs out"
             " just the same, it is not the batch that fills it."
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=MEASURED,
         corroboration=AGREEING if contents.parts else ALONE,
-        ended_the_run=True,
+        spoils_the_run=True,
     )
 
 
@@ -249,10 +265,10 @@ def _evidence(contents: Contents, growth: Growth | None) -> tuple[Evidence, ...]
 def _recommendations(
     contents: Contents,
     batch_size: float | None,
-    fits: float | None,
     framework: str | None,
     autocast: str | None,
 ) -> tuple[Recommendation, ...]:
+    fits = contents.batch_that_fits(batch_size)
     ways = list(
         ways_to_save(
             framework, batch_size=batch_size, autocast=autocast, suggested_batch=fits
@@ -324,5 +340,5 @@ def _on_host(
         explains=("host-memory-is-short",),
         quality=MEASURED if is_told or kills > 0 else INFERRED,
         corroboration=AGREEING if is_told and kills > 0 else ALONE,
-        ended_the_run=is_told or has_failed,
+        spoils_the_run=is_told or has_failed,
     )

@@ -3,8 +3,8 @@
 ## What it looks for
 A GPU of compute capability 7.0 or more that works hard in 32 bits: its processors have
 work for more than 40 % of the time, its tensor cores for less than 3 %, or for less than
-an eighth of the time that its 32-bit units have. Without these counters: a run that says
-it computes in 32 bits, on a GPU that is busy.
+5 % and a sixteenth of the time that its 32-bit units have. Without these counters: a run
+that says it computes in 32 bits, on a GPU that is busy.
 
 ## Why it matters
 Tensor cores multiply matrices many times faster, in 16 bits, and half as many bytes
@@ -48,9 +48,10 @@ BUSY_GPU_PERCENT = 50.0
 LOW_TENSOR_PERCENT = 3.0
 LOW_TENSOR_RELEASE_PERCENT = 5.0
 BUSY_SM_PERCENT = 40.0
-# Beside so many times as much arithmetic in 32 bits, it is not what computes: kernels for
-# attention use them even of float32.
-OF_FP32, OF_FP32_RELEASE = 1 / 8, 1 / 6
+# Beside so many times as much arithmetic in 32 bits, somewhat more is not what computes:
+# kernels for attention use them even of float32.
+BESIDE_FP32_PERCENT, BESIDE_FP32_RELEASE_PERCENT = 5.0, 6.0
+OF_FP32 = 1 / 16
 # With less arithmetic of this kind, something else keeps the processors busy.
 LEAST_FP32_PERCENT = 10.0
 
@@ -77,11 +78,14 @@ class _Counters:
 
     @property
     def tensor_limit(self) -> float:
-        return max(LOW_TENSOR_PERCENT, OF_FP32 * (self.fp32 or 0.0))
+        return self._limit(LOW_TENSOR_PERCENT, BESIDE_FP32_PERCENT)
 
     @property
     def tensor_release(self) -> float:
-        return max(LOW_TENSOR_RELEASE_PERCENT, OF_FP32_RELEASE * (self.fp32 or 0.0))
+        return self._limit(LOW_TENSOR_RELEASE_PERCENT, BESIDE_FP32_RELEASE_PERCENT)
+
+    def _limit(self, alone: float, beside_fp32: float) -> float:
+        return min(beside_fp32, max(alone, OF_FP32 * (self.fp32 or 0.0)))
 
 
 def check(

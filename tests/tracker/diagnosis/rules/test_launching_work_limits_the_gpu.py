@@ -55,7 +55,7 @@ def ask(*, thread=0.95, process=None, busy=45.0, sm=None, waiting=0.0, **more):
         pytest.param({"busy": 60.0, "sm": 51.0}, False, id="processors enough"),
         pytest.param({"thread": 0.5, "process": 0.81}, True, id="threads take turns"),
         pytest.param({"thread": 0.5, "process": 0.79}, False, id="and hardly rest"),
-        pytest.param({"thread": 0.5, "process": 1.31}, False, id="threads at once"),
+        pytest.param({"thread": 0.5, "process": 1.11}, False, id="threads at once"),
         pytest.param({"thread": 0.29, "process": 1.0}, False, id="another thread"),
         pytest.param({"waiting": 0.11}, False, id="waits for data"),
         pytest.param({"waiting": 0.09}, True, id="hardly waits for data"),
@@ -70,9 +70,37 @@ def test_threads_that_take_turns_are_called_their_process():
 
     assert isinstance(finding, Finding)
     assert finding.summary.startswith(
-        "The training process, on one core, computed for 100 % of the time"
+        "The main thread and others of its process, in turns, computed for 100 %"
     )
     assert finding.evidence[0].signal == "job_main_cpu_cores"
+
+
+@pytest.mark.parametrize(
+    ("backward", "is_found"), [(0.11, True), (0.09, False), (None, False)]
+)
+def test_threads_take_turns_where_something_goes_backwards(backward, is_found):
+    phases = {"forward": np.full(100, 0.5)}
+    if backward is not None:
+        phases["backward"] = np.full(100, backward)
+
+    found = ask(thread=0.6, process=1.0, phase_seconds=phases)
+
+    assert (found is not None) is is_found
+
+
+def test_that_threads_take_turns_is_less_sure_where_no_phase_says_so():
+    named = {"backward": np.full(100, 0.4)}
+    sure = ask(thread=0.6, process=1.0, busy=40.0, sm=10.0, phase_seconds=named)
+    unsure = ask(thread=0.6, process=1.0, busy=40.0, sm=10.0)
+
+    assert sure.corroboration > unsure.corroboration
+
+
+def test_that_threads_take_turns_ends_later_than_it_begins():
+    found = ask(thread=0.6, process=1.15, already_open=True)
+
+    assert isinstance(found, Finding)
+    assert ask(thread=0.6, process=1.15) is None
 
 
 def test_a_gpu_without_gaps_speaks_against_it():

@@ -78,7 +78,7 @@ def test_a_large_optimizer_is_cured_first():
 @pytest.mark.parametrize(
     ("levels", "is_kept"),
     [
-        pytest.param(np.linspace(5, 78, 10), True, id="all the while"),
+        pytest.param(np.linspace(5, 78, 10), True, id="from step to step"),
         pytest.param(np.linspace(5, 78, 5), False, id="too few readings"),
         pytest.param(np.full(10, 20.0), False, id="the last step alone"),
         pytest.param(np.linspace(40, 78, 10), False, id="less than half of the GPU"),
@@ -94,12 +94,29 @@ def test_memory_that_grew_all_the_while_was_kept(levels, is_kept):
                 "gpu_memory_total_bytes": 80.0 * GIB,
             }
         },
+        step_times=allocated.times[0] + np.arange(-2, 98) * 100_000,
+        batch_size=64.0,
         framework="pytorch",
     )
 
     assert isinstance(finding, Finding)
     assert ("kept from step to step" in finding.summary) is is_kept
     assert ("Keep numbers, not tensors" in finding.recommendations[0].text) is is_kept
+    assert any("batch" in w.text for w in finding.recommendations) is not is_kept
+
+
+def test_what_grew_while_a_model_was_loaded_was_not_kept():
+    allocated = samples(np.linspace(5, 78, 10) * GIB)
+    card = {
+        "gpu_allocator_allocated_bytes": allocated,
+        "gpu_memory_total_bytes": 80.0 * GIB,
+    }
+    late = allocated.times[-1] + np.arange(30) * 1_000
+
+    for step_times in (None, late):
+        finding = ask(gpus={0: card}, step_times=step_times)
+        assert isinstance(finding, Finding)
+        assert "kept" not in finding.summary
 
 
 def test_pieces_that_do_not_fit_are_told():

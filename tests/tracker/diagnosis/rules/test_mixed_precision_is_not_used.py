@@ -54,8 +54,10 @@ def ask(*, capability="8.0", busy=90.0, sm=None, tensor=None, fp32=None, **more)
         # As attention of float32 uses them on Hopper.
         pytest.param({"sm": 94.0, "tensor": 3.1, "fp32": 62.0}, True, id="beside much"),
         pytest.param(
-            {"sm": 94.0, "tensor": 3.1, "fp32": 24.0}, False, id="beside less"
+            {"sm": 94.0, "tensor": 3.1, "fp32": 48.0}, False, id="beside less"
         ),
+        # 16 bits with much arithmetic besides, of a run that does not say so.
+        pytest.param({"sm": 94.0, "tensor": 5.1, "fp32": 90.0}, False, id="16 bits"),
         pytest.param({"busy": 51.0, **IN_32_BITS}, True, id="said, and just busy"),
         pytest.param({"busy": 49.0, **IN_32_BITS}, False, id="said, and idle"),
         pytest.param({"capability": "7.0", **IN_32_BITS}, True, id="the first ones"),
