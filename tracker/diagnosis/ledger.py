@@ -3,11 +3,11 @@
 Time is counted on every GPU that the stage holds, in GPU-seconds; without a GPU it is
 the stage's own, in seconds. A step is useful but for what is known of it: waiting for
 data while the GPU is idle, copies, for as long as they took on the GPU where that was
-timed, communication, evaluation, checkpoints. Outside of
-steps phases count as what they are named; what is left is initialisation before the
-first step, boundary between steps, and after the last one idle where readings say so.
-A stage without steps is useful while its GPU works, or without a GPU its cores. Where
-no reading tells, nothing is guessed: that time is unknown.
+timed, communication, evaluation, checkpoints. Outside of steps phases count as what they
+are named; what is left is initialisation before the first step, boundary between steps,
+and after the last one idle where readings say so. A stage without steps is useful while
+its GPU works, or without a GPU its cores. Where no reading tells, nothing is guessed: that
+time is unknown.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tracker.diagnosis.measurements import (
+    IN_SCRIPT,
     MICROSECONDS,
     ON_DEVICE,
     Measurements,
@@ -167,7 +168,7 @@ def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
             steps.columns["data_wait_seconds"], steps.columns["step_seconds"]
         )
     on_device = steps.phases.get(ON_DEVICE, {})
-    for name, phase in steps.phases.get("phase_seconds", {}).items():
+    for name, phase in steps.phases.get(IN_SCRIPT, {}).items():
         kind = kind_of_phase(name)
         use = USE_OF_PHASE.get(kind) if kind else None
         if use is not None:
@@ -189,8 +190,7 @@ def _lasting(use: Use, in_script: Array, on_device: Array | None) -> Array:
         return in_script
     # What was queued on the GPU before a copy is no part of it, though the script waits.
     # Of the last steps the GPU may not have told.
-    usual = np.where(in_script > 0.0, np.nanmean(on_device), 0.0)
-    return np.where(np.isfinite(on_device), on_device, usual)
+    return np.where(np.isfinite(on_device), on_device, np.nanmean(on_device))
 
 
 def _forgive_hidden_waits(
@@ -275,7 +275,7 @@ def _last_checkpoint(measurements: Measurements, window: Window) -> int | None:
         if kind_of_phase(name) is PhaseKind.CHECKPOINT and len(span.times)
     ]
     steps = measurements.steps
-    for name, phase in steps.phases.get("phase_seconds", {}).items():
+    for name, phase in steps.phases.get(IN_SCRIPT, {}).items():
         written = steps.times[phase > 0]
         if kind_of_phase(name) is PhaseKind.CHECKPOINT and len(written):
             ends.append(int(written[-1]))

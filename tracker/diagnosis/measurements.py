@@ -40,7 +40,7 @@ LATEST = 253_402_300_799 * MICROSECONDS
 
 # What of some steps may not be known, and the least that it can be.
 SOMETIMES_UNKNOWN = {"step_examples": 1e-9, "exposed_wait_seconds": 0.0}
-ON_DEVICE = "device_phase_seconds"
+IN_SCRIPT, ON_DEVICE = "phase_seconds", "device_phase_seconds"
 
 T = TypeVar("T")
 
@@ -297,19 +297,28 @@ def _with_times(steps: Steps) -> Steps:
 
 
 def _clean_phases(steps: Steps) -> Steps:
-    """A phase that a step did not enter took no time; what the GPU took is unknown."""
+    """A phase that a step did not enter took no time, in the script and on the GPU.
+
+    What the GPU took for one that it did enter may be unknown.
+    """
     phases = {
         signal: {
-            name: np.where(
-                _is_measurement(column) & (column >= 0),
-                column,
-                np.nan if signal == ON_DEVICE else 0.0,
-            )
+            name: np.where(_is_time(column), column, 0.0)
             for name, column in named.items()
         }
         for signal, named in steps.phases.items()
     }
+    script = phases.get(IN_SCRIPT, {})
+    for name, column in steps.phases.get(ON_DEVICE, {}).items():
+        is_unknown = ~_is_time(column)
+        if name in script:
+            is_unknown &= script[name] > 0
+        phases[ON_DEVICE][name] = np.where(is_unknown, np.nan, phases[ON_DEVICE][name])
     return replace(steps, phases=phases)
+
+
+def _is_time(column: Array) -> NDArray[np.bool_]:
+    return _is_measurement(column) & (column >= 0)
 
 
 def _clean_ranks(ranks: Ranks) -> Ranks:

@@ -57,6 +57,25 @@ def test_steps_that_waited_nobody_knows_how_long_are_left_out():
     assert 3.0 not in clean(stage(step_rows=rows)).steps.numbers
 
 
+def test_the_gpu_took_no_time_for_a_phase_that_a_step_did_not_enter():
+    in_script = np.array([0.1, np.nan, 0.1, 0.0])
+    on_gpu = np.array([0.2, np.nan, np.nan, np.nan])
+    loop = stage(
+        step_rows=steps(count=4),
+        phases={"copy": in_script},
+        device_phases={"copy": on_gpu, "unnamed": on_gpu},
+    )
+
+    phases = clean(loop).steps.phases
+
+    assert phases["phase_seconds"]["copy"].tolist() == [0.1, 0, 0.1, 0]
+    # Unknown is what it took for one that the step did enter, or for one nobody timed.
+    on_device = phases["device_phase_seconds"]
+    assert np.isnan(on_device["copy"]).tolist() == [False, False, True, False]
+    assert on_device["copy"][[0, 1, 3]].tolist() == [0.2, 0, 0]
+    assert np.isnan(on_device["unnamed"]).tolist() == [False, True, True, True]
+
+
 def test_readings_that_cannot_be_are_left_out():
     odd = samples([1.0, np.nan, 2.0, np.inf])
 

@@ -143,7 +143,7 @@ def _measure(
     step = average(step_seconds)
     if not step > 0:
         return None
-    seconds = _mean_of_copies(_in_every_step(on_device, in_script))
+    seconds = _mean_of_copies(on_device)
     is_on_device = seconds is not None
     if seconds is None:
         seconds = _mean_of_copies(in_script)
@@ -168,19 +168,6 @@ def _measure(
         max(rates) * step if rates else None,
         _link(gpus),
     )
-
-
-def _in_every_step(
-    on_device: Mapping[str, Array] | None, in_script: Mapping[str, Array] | None
-) -> dict[str, Array]:
-    """Return times on the GPU that are 0 for steps that did not copy, and not unknown."""
-    script = in_script or {}
-    return {
-        name: np.where(
-            ~np.isfinite(column) & (script.get(name, column) == 0.0), 0.0, column
-        )
-        for name, column in (on_device or {}).items()
-    }
 
 
 def _mean_of_copies(phases: Mapping[str, Array] | None) -> float | None:
