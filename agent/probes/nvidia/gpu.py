@@ -72,14 +72,15 @@ class Gpu:
     @property
     def dear(self) -> str:
         """Name what is asked less often than it should be, or no more, for its cost."""
-        parts = {
+        parts = (
             f"{reader.name}: never"
             if reader.is_too_dear
-            else f"{reader.name}: {times * reader.seconds:.0f} s": None
+            else f"{reader.name}: {times * reader.seconds:.0f} s"
             for reader in self._readers
             if reader.is_too_dear or (times := _about(reader)) > 1
-        }
-        return ", ".join(parts)
+        )
+        # Several readers have one name.
+        return ", ".join(dict.fromkeys(parts))
 
     @property
     def failure(self) -> str:
