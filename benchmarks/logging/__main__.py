@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     text = "\n".join(page(results, options.steps, found)) + "\n"
     print(text, end="")
     if options.write:
-        options.page.write_text(text, encoding="utf-8")
+        PAGE.write_text(text, encoding="utf-8")
     return 1 if any(one.holds is False for one in found) else 0
 
 
@@ -78,10 +78,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
     )
-    parser.add_argument("--write", action="store_true", help="keep the page")
-    parser.add_argument(
-        "--page", type=Path, default=PAGE, help=f"which --write keeps, if not {PAGE}"
-    )
+    parser.add_argument("--write", action="store_true", help=f"keep the page as {PAGE}")
     options = parser.parse_args(arguments)
     if unknown := set(options.systems) - set(KEYS):
         parser.error(f"no such system: {', '.join(sorted(unknown))}")
