@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from benchmarks.diagnosis.gpu_cases import (
+from benchmarks.diagnosis.gpu.cases import (
     GPU_FAULTS,
     GPU_HEALTHY,
     NOT_ON_ONE_GPU,

@@ -172,7 +172,7 @@ def run_job(case: Case, seed: int, arguments: Sequence[str] = ()) -> Recording:
         given = stack.enter_context(cpu_quota(wanted.quota_cores))
         given += stack.enter_context(remote_folder(wanted))
         stack.enter_context(neighbours(wanted.neighbours))
-        trainer = "gpu_trainer" if case.gpu else "trainer"
+        trainer = "gpu.trainer" if case.gpu else "trainer"
         seconds = case.gpu.sample_seconds if case.gpu else wanted.sample_seconds
         job = subprocess.Popen(
             [

@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from agent.spool_reader import find_spools
 from benchmarks.diagnosis.faults import CASES
 
 torch = pytest.importorskip("torch")
 
-from benchmarks.diagnosis import gpu_jobs  # noqa: E402 - it needs PyTorch
-from benchmarks.diagnosis.gpu_data import Repeated, Texts, Tokens  # noqa: E402
-from benchmarks.diagnosis.gpu_training import Setting, Work, fitted  # noqa: E402
+from benchmarks.diagnosis.gpu.data import (  # noqa: E402 - it needs PyTorch
+    Repeated,
+    Texts,
+    Tokens,
+)
+from benchmarks.diagnosis.gpu.jobs import JOBS  # noqa: E402
+from benchmarks.diagnosis.gpu.training import Setting, Work, fitted  # noqa: E402
 
-REPOSITORY = Path(__file__).parents[3]
 CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.gpu], ids=lambda c: c.name)
 def test_every_case_has_a_job_that_says_what_it_is(case):
-    assert gpu_jobs.job_of(case.name).__doc__
+    assert JOBS[case.name].__doc__
 
 
 @pytest.mark.parametrize("name", ["copies-of-a-model", "healthy-gpu-checkpoints"])
-def test_a_job_ends_well_and_leaves_its_spool(tmp_path, name):
-    variables = {k: v for k, v in os.environ.items() if not k.startswith("SEAMARK_")}
-    ended = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchmarks.diagnosis.gpu_trainer", name),
-            *("--device", "cpu", "--seconds", "1"),
-        ],
-        env={
-            **variables,
-            "PYTHONPATH": str(REPOSITORY),
-            "SEAMARK_MODE": "offline",
-            "SEAMARK_SPOOL": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_a_job_ends_well_and_leaves_its_spool(run_job, name):
+    trainer = "benchmarks.diagnosis.gpu.trainer"
 
-    assert ended.returncode == 0, ended.stderr
-    assert len([*find_spools(tmp_path)]) == 1
+    assert len(run_job(trainer, name, "--device", "cpu")) == 1
 
 
 class Slow(torch.nn.Module):

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from agent.spool_reader import find_spools
 from benchmarks.diagnosis.remote import Server
-
-REPOSITORY = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -24,27 +18,9 @@ REPOSITORY = Path(__file__).parents[3]
         ("straggler", 4),
     ],
 )
-def test_a_job_ends_well_and_leaves_its_spools(tmp_path, name, processes):
-    variables = {k: v for k, v in os.environ.items() if not k.startswith("SEAMARK_")}
-    ended = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchmarks.diagnosis.trainer", name),
-            *("--seconds", "1"),
-        ],
-        env={
-            **variables,
-            "PYTHONPATH": str(REPOSITORY),
-            "SEAMARK_MODE": "offline",
-            "SEAMARK_SPOOL": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_a_job_ends_well_and_leaves_its_spools(run_job, name, processes):
+    spools = run_job("benchmarks.diagnosis.trainer", name)
 
-    assert ended.returncode == 0, ended.stderr
-    spools = [*find_spools(tmp_path)]
     assert len(spools) == processes
     assert all(spool.frames_from(1, most_bytes=2**20) for spool in spools)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 import agent
 from agent.frameworks.torch import describe
-from benchmarks.diagnosis.gpu_data import Batch
+from benchmarks.diagnosis.gpu.data import Batch
 
 PROJECT = "corpus"
 LOG_STEPS = 100

@@ -1,6 +1,6 @@
 """A real PyTorch trainer for the jobs that need a GPU.
 
-python -m benchmarks.diagnosis.gpu_trainer NAME, which record.py calls. With
+python -m benchmarks.diagnosis.gpu.trainer NAME, which record.py calls. With
 --device cpu every job is tiny: it shows that the code runs, and nothing else.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 
 from benchmarks.diagnosis.faults import find_case
-from benchmarks.diagnosis.gpu_jobs import job_of
-from benchmarks.diagnosis.gpu_training import Setting
+from benchmarks.diagnosis.gpu.jobs import JOBS
+from benchmarks.diagnosis.gpu.training import Setting
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
             seconds=options.seconds or case.gpu.seconds,
             folder=Path(folder),
         )
-        job_of(case.name)(setting)
+        JOBS[case.name](setting)
 
 
 if __name__ == "__main__":

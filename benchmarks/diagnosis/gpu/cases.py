@@ -1,6 +1,6 @@
 """Jobs that need a GPU: what each is, and how long it takes; no PyTorch here.
 
-What they do is in gpu_jobs.py, in a function of the same name. They emulate nothing.
+What they do is in jobs/, a function each. They emulate nothing.
 """
 
 from __future__ import annotations
