@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache
-from types import TracebackType
 
 from tests.gpu.card import DEVICE, torch
 
@@ -30,12 +29,7 @@ class Stopwatch:
         self._began.record()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.record()
 
     @property
@@ -63,12 +57,7 @@ class Busy:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over = True
         self._thread.join()
         if self._error is not None:
