@@ -9,11 +9,17 @@ from django.utils.translation import gettext
 
 from tracker.diagnosis.finding import Evidence, Side
 from tracker.diagnosis.signals import SIGNALS
+from tracker.diagnosis.signals.signal import FLAG
 from web.templatetags.format import UNKNOWN, bytes_size, duration, number, percent
 
 register = template.Library()
 
-SHOWN_AS = {"%": percent, "s": duration, "B": bytes_size}
+
+def _yes_or_no(value: float) -> str:
+    return gettext("yes") if value else gettext("no")
+
+
+SHOWN_AS = {"%": percent, "s": duration, "B": bytes_size, FLAG: _yes_or_no}
 
 # What one of them is called.
 ONE = {

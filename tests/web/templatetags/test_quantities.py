@@ -22,6 +22,8 @@ from web.templatetags.quantities import (
         (0.9536, "cores", "0.95 cores"),
         (1.0, "cores", "1 core"),
         (1, "processes", "1 process"),
+        (1.0, "0 or 1", "yes"),
+        (0.0, "0 or 1", "no"),
         (127.96, "cores", "128 cores"),
         (float("nan"), "cores", "NaN cores"),
         (64, "", "64"),

@@ -43,6 +43,7 @@ from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import copy_line
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.signals.signal import FLAG
 from tracker.diagnosis.statistics import average, margin_above
 from tracker.diagnosis.wording import duration, percent, size
 
@@ -233,7 +234,9 @@ def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
         Evidence("step_seconds", "mean", copy.step_seconds, "s"),
     ]
     if pinned is not None:
-        found.append(Evidence("loader_pin_memory", "1 is yes", pinned, "0 or 1"))
+        found.append(
+            Evidence("loader_pin_memory", "whether memory is pinned", pinned, FLAG)
+        )
     if copy.received is not None:
         found.append(
             Evidence(

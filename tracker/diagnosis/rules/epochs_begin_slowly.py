@@ -42,6 +42,7 @@ from tracker.diagnosis.input_lines import lasting_workers_line
 from tracker.diagnosis.phases import PhaseKind, spans_of_kind
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import FLAG
 from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.wording import count, duration, percent
 
@@ -215,7 +216,9 @@ def _evidence(
         Evidence("spans", "phases between epochs", float(boundaries.named.sum()), "s"),
     ]
     if restarts:
-        found.append(Evidence("loader_persistent_workers", "0 is no", 0.0, "0 or 1"))
+        found.append(
+            Evidence("loader_persistent_workers", "whether workers live on", 0.0, FLAG)
+        )
         found.append(
             Evidence(
                 "loader_workers",

@@ -36,6 +36,7 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.input_lines import local_copy_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import FLAG
 from tracker.diagnosis.statistics import average, margin_above, typical
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
@@ -223,7 +224,7 @@ def _rate(remote: _Remote) -> str:
 def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
     found = [waiting.evidence()]
     if remote.signal.endswith("_is_on_network"):
-        found.append(Evidence(remote.signal, "1 is yes", 1.0, "0 or 1"))
+        found.append(Evidence(remote.signal, "whether it is on a network", 1.0, FLAG))
     if remote.storage is not None:
         found += remote.storage.evidence(WAIT_LIMITS)
     if remote.received is not None:

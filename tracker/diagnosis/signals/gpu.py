@@ -58,13 +58,13 @@ GPU = (
         "allocator_allocated_bytes",
         "allocator/allocated_bytes",
         "B",
-        "What tensors use of the allocator's memory.",
+        "Memory of tensors.",
     ),
     _gpu(
         "allocator_peak_bytes",
         "allocator/peak_allocated_bytes",
         "B",
-        "The most that tensors used of the allocator's memory.",
+        "The most memory that tensors had.",
     ),
     _gpu(
         "allocator_inactive_split_bytes",
