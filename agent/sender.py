@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # A batch a second: each takes the interpreter from the training a dozen times.
 _IDLE_SECONDS = 1.0
+# From writing what was logged to sending it, so that no usual step of the training meets
+# both; where steps are longer, both are little of one.
+_WRITTEN_SECONDS = 0.16
 _DRAINING_SECONDS = 0.25
 _STOP_SECONDS = 0.1
 
@@ -50,6 +53,8 @@ class Sender:
         self._find_quiet = find_quiet
         self._sending: Sending | None = None
         self._not_before = float("-inf")
+        # Whether the next turn writes what it would send, and leaves that to another.
+        self._is_to_write = False
         self._draining = threading.Event()
         self._settled = threading.Event()
         self._is_ended = False
@@ -61,7 +66,7 @@ class Sender:
         return self._sending is not None and self._sending.is_everything_sent
 
     def turn(self) -> float:
-        """Send one batch, and return when to send the next."""
+        """Send one batch, or write what the next is to send; return when to go on."""
         if self._is_ended:
             if self._sending is not None:
                 self._sending.close()
@@ -75,6 +80,10 @@ class Sender:
         # What is in the spool is sent, whatever becomes of the rest: the writer tells.
         with contextlib.suppress(Exception):
             self._before_batch()
+        if self._is_to_write and not is_draining:
+            self._is_to_write = False
+            self._not_before = now + _WRITTEN_SECONDS
+            return _WRITTEN_SECONDS
         sending = self._sending or self._begin()
         outcome = sending.send_some(is_draining=is_draining)
         are_files_held = outcome.is_done and sending.are_files_held
@@ -83,8 +92,12 @@ class Sender:
             self._settled.set()
         now = time.monotonic()
         wait = outcome.wait_seconds
+        self._is_to_write = outcome.is_done
         if outcome.is_done:
-            wait = seconds_until_quiet(now, self._find_quiet())
+            quiet = self._find_quiet()
+            if quiet is not None:
+                quiet -= _WRITTEN_SECONDS / 2
+            wait = seconds_until_quiet(now, quiet)
         self._not_before = now + wait
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
 

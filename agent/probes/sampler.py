@@ -1,4 +1,8 @@
-"""Asks every probe once a second, those that may hang in threads of their own."""
+"""Asks every probe once a second, those that may hang in threads of their own.
+
+What belongs to the machine is asked half an interval after what belongs to the job: a step
+of the training that meets a turn is later by half as much.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +81,16 @@ class Sampler:
         self._agent_cpu_seconds = agent_cpu_seconds
         self._job = job or Job()
         self._probes = probes
+        # Of the job, and of the machine.
         self._turns: list[Turns] = []
+        self._later_turns: list[Turns] = []
         self._threads: list[OwnThread] = []
         self._is_made = False
         self._number = -1
         self._next_tick = time.monotonic()
+        # Whether the next turn is that of the machine.
+        self._is_between = False
+        self._is_ending = False
         self._cpu = Rate()
         self.background = Background("seamark-sampler", self.turn)
 
@@ -93,15 +102,22 @@ class Sampler:
 
     @property
     def quiet_moment(self) -> float:
-        """A moment, by the clock of time.monotonic, halfway between two samples."""
-        return self._next_tick + min(self._logbook.interval, INTERVAL_SECONDS) / 2
+        """A moment, by the clock of time.monotonic, halfway between two turns."""
+        turns = 2 if self._later_turns else 1
+        between = min(self._logbook.interval, INTERVAL_SECONDS) / turns
+        return self._next_tick + between / 2
 
     def turn(self) -> float:
-        """Take one sample of everything, and return when to take the next."""
+        """Take a sample of a half, or of everything; return when to take the next."""
         if not self._logbook.is_open:
             return self._until_next_tick()
-        if not self._is_made:
+        is_first = not self._is_made
+        if is_first:
             self._make()
+        if self._is_between and not self._is_ending:
+            self._take(self._later_turns)
+            self._is_between = False
+            return max(0.0, self._next_tick - time.monotonic())
         now = time.monotonic()
         self._number = self._logbook.number(now, self._number)
         for thread in self._threads:
@@ -109,13 +125,20 @@ class Sampler:
             thread.turns.watch(now)
         # Frameworks are often loaded after init(), so this is asked again.
         self._logbook.state({"facts/framework": find_framework()})
-        for turns in self._turns:
-            turns.take(time.monotonic(), self._number)
+        self._take(self._turns)
+        # What there is to tell of a short run is known from its beginning and its end.
+        if is_whole := is_first or self._is_ending:
+            self._take(self._later_turns)
         self._tell_costs(now)
-        return self._until_next_tick()
+        return self._until_next_turn(is_whole=is_whole)
+
+    def _take(self, some: Sequence[Turns]) -> None:
+        for turns in some:
+            turns.take(time.monotonic(), self._number)
 
     def stop(self, seconds: float) -> None:
         """Take a last sample of what answers at once, and end."""
+        self._is_ending = True
         self.background.stop(seconds)
         for thread in self._threads:
             thread.stop(0.0)
@@ -133,6 +156,8 @@ class Sampler:
             turns = Turns(probe, self._job, self._logbook, self._notices)
             if probe.may_hang:
                 self._threads.append(OwnThread(turns, self._logbook))
+            elif probe.is_of_machine:
+                self._later_turns.append(turns)
             else:
                 self._turns.append(turns)
 
@@ -156,7 +181,8 @@ class Sampler:
         readings = known(costs)
         self._logbook.put(readings, self._number)
         # Apart, because some are told more often than others.
-        for turns in (*self._turns, *(thread.turns for thread in self._threads)):
+        own = [*self._turns, *self._later_turns]
+        for turns in (*own, *(thread.turns for thread in self._threads)):
             seconds, turns.seconds = turns.seconds, None
             if seconds is not None:
                 path = f"agent/probes/{turns.name}_seconds"
@@ -164,6 +190,14 @@ class Sampler:
         self._logbook.describe_as(
             (*readings, "agent/probes/<name>_seconds"), self.readings
         )
+
+    def _until_next_turn(self, *, is_whole: bool) -> float:
+        until_tick = self._until_next_tick()
+        # A tick that has had everything has no second half.
+        self._is_between = bool(self._later_turns) and not is_whole
+        if not self._is_between:
+            return until_tick
+        return max(0.0, until_tick - self._logbook.interval / 2)
 
     def _until_next_tick(self) -> float:
         now = time.monotonic()

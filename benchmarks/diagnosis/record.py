@@ -69,6 +69,8 @@ def main() -> None:
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--seconds", type=float, help="of each GPU job's loop")
     options = parser.parse_args()
+    if options.names and (options.all or options.gpu):
+        parser.error("names are recorded without --all and --gpu")
     cases = [find_case(name) for name in options.names]
     if options.all:
         cases += [case for case in CASES if not case.needs_gpu]

@@ -309,6 +309,35 @@ def test_a_leftover_that_the_server_cannot_take_delays_no_living_run(
     run.finish()
 
 
+def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monkeypatch):
+    did = []
+    catch_up, send_some = Writer.catch_up, sending.Sending.send_some
+
+    def write(writer):
+        did.append("write")
+        return catch_up(writer)
+
+    def send(self, *, is_draining):
+        outcome = send_some(self, is_draining=is_draining)
+        did.append("nothing" if outcome.is_done else "batch")
+        return outcome
+
+    monkeypatch.setattr(Writer, "catch_up", write)
+    monkeypatch.setattr(sending.Sending, "send_some", send)
+    run = agent.init("r", monitor=False)
+    wait_until(lambda: "nothing" in did)
+    did.clear()
+    run["a"].append(1.0)
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+    wait_until(lambda: "nothing" in did)
+    # A turn only writes, the next one sends, a third has nothing left.
+    assert did[: did.index("nothing") + 1] == [
+        *("write", "write", "batch", "write", "nothing")
+    ]
+    run.finish()
+
+
 @given(now=st.floats(0, 1e6), quiet=st.floats(0, 1e6))
 def test_a_batch_is_sent_each_second_while_others_rest(now, quiet):
     wait = seconds_until_quiet(now, quiet)

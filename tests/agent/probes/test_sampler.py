@@ -341,3 +341,66 @@ def test_the_interval_is_a_setting(tracker, monkeypatch):
     monkeypatch.setenv("SEAMARK_SAMPLE_SECONDS", "0.5")
 
     assert agent.init("r", mode="disabled").settings.sample_seconds == 0.5
+
+
+def of_machine(**more):
+    return make_probe({"machine": 1.0}, is_of_machine=True, **more)
+
+
+def test_what_belongs_to_the_machine_is_asked_half_an_interval_later(bench):
+    ours, machines = make_probe({"job": 1.0}), of_machine()
+    made = bench(ours, machines, interval=0.8)
+    asked = []
+    for _ in range(5):
+        seconds = made.sampler.turn()
+        asked.append((ours.asked, machines.asked))
+        time.sleep(seconds)
+
+    # All of it at first, then the job and the machine in turns.
+    assert asked == [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3)]
+    rows = made.take().rows
+    for path in ("m/job", "m/machine"):
+        assert [row.step for row in rows if path in row.paths] == [0, 1, 2]
+
+
+def test_the_second_half_comes_although_the_first_one_took_too_long(bench):
+    slow = make_probe(lambda: time.sleep(0.15) or {"job": 1.0})
+    machines = of_machine()
+    made = bench(slow, machines, interval=0.1)
+
+    for _ in range(6):
+        time.sleep(made.sampler.turn())
+
+    assert machines.asked >= 3
+
+
+def test_the_end_of_a_run_samples_both_halves(bench):
+    ours, machines = make_probe({"job": 1.0}), of_machine()
+    made = bench(ours, machines, interval=0.01)
+    made.sampler.background.ensure()
+    wait_until(lambda: machines.asked)
+    before = ours.asked, machines.asked
+    time.sleep(0.1)
+
+    made.stop()
+
+    assert min(ours.asked - before[0], machines.asked - before[1]) >= 1
+    taken = made.take()
+    assert taken.rows[-1].step == max(row.step for row in taken.rows)
+
+
+def test_a_moment_that_is_quiet_lies_between_the_halves(bench):
+    made = bench(make_probe({"job": 1.0}), of_machine())
+    made.sampler.turn()
+
+    sampler = made.sampler
+    assert sampler.quiet_moment - sampler._next_tick == pytest.approx(0.25)
+
+
+def test_a_process_that_leaves_the_machine_to_another_has_no_second_half(bench):
+    ours, machines = make_probe({"job": 1.0}), of_machine()
+    made = bench(ours, machines, job=Job(local_rank=3))
+    made.sampler.turn()
+
+    assert made.sampler.turn() > 0.6
+    assert (ours.asked, machines.asked) == (1, 0)
