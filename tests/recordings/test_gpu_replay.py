@@ -70,6 +70,9 @@ def test_a_training_with_loader_workers_has_its_times_on_the_gpu_and_no_fault(
         ("eager-overhead", "launching-work-limits-the-gpu"),
         ("pageable-copies", "copies-to-the-gpu-take-long"),
         ("device-leak", "memory-ran-out"),
+        ("out-of-memory", "memory-ran-out"),
+        ("nearly-full", "gpu-memory-is-nearly-full"),
+        ("copies-of-a-model", "model-is-in-memory-several-times"),
     ],
 )
 def test_the_fault_that_a_job_on_a_gpu_was_given_is_found(replayed, case, rule):
