@@ -1,7 +1,8 @@
 """The agent itself costs too much.
 
 ## What it looks for
-The CPU time of the agent's own threads, from 1 % of a core on.
+The CPU time of the agent's own threads, from 1 % of a core on, and half a percent more
+for each GPU, as its driver takes that to tell what it knows.
 
 ## Why it matters
 Measuring must not change what is measured. In a training loop that waits for its
@@ -28,13 +29,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.fleet import Gpus
 from tracker.diagnosis.gain import usual_gain
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, margin_above, percentile
 from tracker.diagnosis.wording import duration, ordinal, small_percent
 
 MOST_CORES = 0.01
-MOST_RELEASE_CORES = 0.008
+MOST_CORES_A_GPU = 0.005
+RELEASE = 0.8
 CRITICAL_CORES = 0.10
 PERCENTILE = 95.0
 
@@ -43,10 +46,12 @@ def check(
     agent_cpu_share: Samples,
     *,
     agent_tick_late_seconds: Samples | None = None,
+    gpus: Gpus | None = None,
     already_open: bool = False,
 ) -> Answer:
     used = average(agent_cpu_share.values)
-    if not used >= (MOST_RELEASE_CORES if already_open else MOST_CORES):
+    most = MOST_CORES + MOST_CORES_A_GPU * len(gpus or {})
+    if not used >= (RELEASE * most if already_open else most):
         return None
     late = (
         percentile(agent_tick_late_seconds, PERCENTILE)
@@ -69,9 +74,9 @@ def check(
                 "mean",
                 used,
                 "cores",
-                MOST_CORES,
+                most,
                 Side.ABOVE,
-                release=MOST_RELEASE_CORES,
+                release=RELEASE * most,
             ),
             *(
                 (
@@ -103,7 +108,7 @@ def check(
         ),
         gain=_gain(used),
         quality=agent_cpu_share.quality,
-        margin=margin_above(used, MOST_CORES),
+        margin=margin_above(used, most),
         corroboration=ALONE,
     )
 

@@ -28,6 +28,13 @@ def test_severity_grows_with_the_cost(used, severity):
     assert (finding.severity if finding else None) == severity
 
 
+@pytest.mark.parametrize(("used", "is_found"), [(0.0149, False), (0.0151, True)])
+def test_what_the_driver_of_a_gpu_takes_is_allowed(used, is_found):
+    gpus = {0: {"gpu_power_watts": readings(300.0)}}
+
+    assert bool(check(readings(used), gpus=gpus)) is is_found
+
+
 def test_shows_how_late_ticks_come():
     finding = check(readings(0.02), agent_tick_late_seconds=readings(0.5))
 
