@@ -94,10 +94,7 @@ class Sender:
         wait = outcome.wait_seconds
         self._is_to_write = outcome.is_done
         if outcome.is_done:
-            quiet = self._find_quiet()
-            if quiet is not None:
-                quiet -= _WRITTEN_SECONDS / 2
-            wait = seconds_until_quiet(now, quiet)
+            wait = seconds_until_writing(now, self._find_quiet())
         self._not_before = now + wait
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
 
@@ -133,14 +130,16 @@ class Sender:
         return self._sending
 
 
-def seconds_until_quiet(now: float, quiet: float | None) -> float:
-    """Return how long to wait for the next batch: a second, half a second more or less.
+def seconds_until_writing(now: float, quiet: float | None) -> float:
+    """Return when to write for the next batch, so that one is sent each second.
 
-    A step of the training in which two threads of the agent take their turns is twice as
-    late. Each begins its turns a little later every time if nobody sees to it, so that
-    they meet for minutes.
+    That is half a second away, more or less, and the middle between writing and sending
+    is a whole number of seconds from `quiet`: a step of the training in which two threads
+    of the agent take their turns is twice as late. Each begins its turns a little later
+    every time if nobody sees to it, so that they meet for minutes.
     """
     if quiet is None:
-        return _IDLE_SECONDS
-    least = _IDLE_SECONDS / 2
-    return least + (quiet - now - least) % _IDLE_SECONDS
+        return _IDLE_SECONDS - _WRITTEN_SECONDS
+    least = _IDLE_SECONDS / 2 - _WRITTEN_SECONDS
+    writing = quiet - _WRITTEN_SECONDS / 2
+    return least + (writing - now - least) % _IDLE_SECONDS

@@ -24,8 +24,9 @@ _CARE_SECONDS = 1.0
 # What is in the ring outlives the process there. It is moved just before a batch is sent
 # and before the spool is synced, and by the writer where neither happens.
 _RING_SECONDS = 6.0
-# What was moved so lately is not moved again for the next of several batches.
-_LATELY_SECONDS = 0.5
+# What was moved so lately is not moved again for the next of several batches, nor for one
+# that is sent a while after what it holds was written.
+_LATELY_SECONDS = 0.66
 # While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.005
 # At the end of a process, how long a disk that refuses is left alone.

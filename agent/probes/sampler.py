@@ -115,8 +115,10 @@ class Sampler:
         if is_first:
             self._make()
         if self._is_between and not self._is_ending:
-            self._take(self._later_turns)
+            # Before anything can fail: the next turn is the job's, whatever becomes of it.
             self._is_between = False
+            self._take(self._later_turns)
+            self._tell_seconds(self._later_turns)
             return max(0.0, self._next_tick - time.monotonic())
         now = time.monotonic()
         self._number = self._logbook.number(now, self._number)
@@ -180,16 +182,21 @@ class Sampler:
         }
         readings = known(costs)
         self._logbook.put(readings, self._number)
-        # Apart, because some are told more often than others.
         own = [*self._turns, *self._later_turns]
-        for turns in (*own, *(thread.turns for thread in self._threads)):
+        self._tell_seconds([*own, *(thread.turns for thread in self._threads)])
+        self._logbook.describe_as(
+            (*readings, "agent/probes/<name>_seconds"), self.readings
+        )
+
+    def _tell_seconds(self, some: Sequence[Turns]) -> None:
+        if self._is_seen:
+            return
+        # Apart, because some are told more often than others.
+        for turns in some:
             seconds, turns.seconds = turns.seconds, None
             if seconds is not None:
                 path = f"agent/probes/{turns.name}_seconds"
                 self._logbook.put({path: seconds}, self._number)
-        self._logbook.describe_as(
-            (*readings, "agent/probes/<name>_seconds"), self.readings
-        )
 
     def _until_next_turn(self, *, is_whole: bool) -> float:
         until_tick = self._until_next_tick()

@@ -150,7 +150,7 @@ def test_batches_behind_each_other_move_what_is_there_once(place, clock):
     place.writer.catch_up()
 
     assert not place.writer.is_all_written
-    clock[0] += 0.25
+    clock[0] += 0.45
     place.writer.catch_up()
     assert place.writer.is_all_written
 
@@ -190,7 +190,7 @@ def test_a_sync_moves_all_that_the_ring_holds():
     session = run._session
     run["a"].append(0.0)
     wait_until(lambda: session.is_all_written)
-    time.sleep(0.6)
+    time.sleep(0.8)
     values = {f"m/{number}": 0.5 for number in range(100)}
     # Far more than is moved at once, and less than half of what there is room for.
     for _ in range(4_000):

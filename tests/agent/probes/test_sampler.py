@@ -5,6 +5,7 @@ import re
 import struct
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -376,17 +377,33 @@ def test_the_second_half_comes_although_the_first_one_took_too_long(bench):
 
 def test_the_end_of_a_run_samples_both_halves(bench):
     ours, machines = make_probe({"job": 1.0}), of_machine()
-    made = bench(ours, machines, interval=0.01)
-    made.sampler.background.ensure()
-    wait_until(lambda: machines.asked)
-    before = ours.asked, machines.asked
-    time.sleep(0.1)
+    made = bench(ours, machines, interval=0.4)
+    made.sampler.turn()
+    time.sleep(0.25)
 
-    made.stop()
+    made.sampler.stop(1.0)
+    made.sampler.turn()
 
-    assert min(ours.asked - before[0], machines.asked - before[1]) >= 1
-    taken = made.take()
-    assert taken.rows[-1].step == max(row.step for row in taken.rows)
+    assert (ours.asked, machines.asked) == (2, 2)
+
+
+def test_a_half_that_fails_leaves_the_next_turn_to_the_job(bench, monkeypatch):
+    ours, machines = make_probe({"job": 1.0}), of_machine()
+    made = bench(ours, machines, interval=0.1)
+    take = turns.Turns.take
+
+    def fail(one, now, number):
+        take(one, now, number)
+        if made.sampler._number > 0 and one in made.sampler._later_turns:
+            raise KeyError("no such layout")
+
+    monkeypatch.setattr(turns.Turns, "take", fail)
+    for _ in range(6):
+        with suppress(KeyError):
+            made.sampler.turn()
+        time.sleep(0.06)
+
+    assert ours.asked >= 3
 
 
 def test_a_moment_that_is_quiet_lies_between_the_halves(bench):
