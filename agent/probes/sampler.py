@@ -189,8 +189,6 @@ class Sampler:
         )
 
     def _tell_seconds(self, some: Sequence[Turns]) -> None:
-        if self._is_seen:
-            return
         # Apart, because some are told more often than others.
         for turns in some:
             seconds, turns.seconds = turns.seconds, None
