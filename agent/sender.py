@@ -131,11 +131,11 @@ class Sender:
 
 
 def seconds_until_writing(now: float, quiet: float | None) -> float:
-    """Return when to write for the next batch, so that one is sent each second.
+    """Return after how many seconds, 0.34 to 1.34, to write what the next batch sends.
 
-    That is half a second away, more or less, and the middle between writing and sending
-    is a whole number of seconds from `quiet`: a step of the training in which two threads
-    of the agent take their turns is twice as late. Each begins its turns a little later
+    A batch is sent each second then, and the middle between writing and sending is a
+    whole number of seconds from `quiet`: a step of the training in which two threads of
+    the agent take their turns is twice as late. Each begins its turns a little later
     every time if nobody sees to it, so that they meet for minutes.
     """
     if quiet is None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import socket
-import statistics
 import threading
 import time
 from itertools import pairwise
@@ -378,4 +377,5 @@ def test_a_batch_leaves_each_second_though_the_server_takes_its_time(
 
     run.finish()
     between = [later - earlier for earlier, later in pairwise(sent[2:])]
-    assert statistics.median(between) == pytest.approx(1, abs=0.3)
+    on_time = [seconds for seconds in between if abs(seconds - 1) < 0.3]
+    assert len(on_time) > 0.7 * len(between) > 2
