@@ -68,29 +68,7 @@ def check(
                 else ""
             )
         ),
-        evidence=(
-            Evidence(
-                "agent_cpu_share",
-                "mean",
-                used,
-                "cores",
-                most,
-                Side.ABOVE,
-                release=RELEASE * most,
-            ),
-            *(
-                (
-                    Evidence(
-                        "agent_tick_late_seconds",
-                        f"{ordinal(PERCENTILE)} percentile",
-                        late,
-                        "s",
-                    ),
-                )
-                if late is not None
-                else ()
-            ),
-        ),
+        evidence=_evidence(used, most, late),
         recommendations=(
             Recommendation(
                 "Log less often where steps are short.",
@@ -111,6 +89,22 @@ def check(
         margin=margin_above(used, most),
         corroboration=ALONE,
     )
+
+
+def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, ...]:
+    share = Evidence(
+        "agent_cpu_share",
+        "mean",
+        used,
+        "cores",
+        most,
+        Side.ABOVE,
+        release=RELEASE * most,
+    )
+    if late is None:
+        return (share,)
+    percentile_of = f"{ordinal(PERCENTILE)} percentile"
+    return share, Evidence("agent_tick_late_seconds", percentile_of, late, "s")
 
 
 def _gain(used: float) -> Gain:
