@@ -7,7 +7,7 @@ import time
 import pytest
 
 from benchmarks.diagnosis.faults import CASES, find_case
-from benchmarks.diagnosis.record import end_group, ended_as_meant, plan
+from benchmarks.diagnosis.record import end_group, ended_as_meant, main, plan
 
 ON_GPU = [case for case in CASES if case.gpu]
 
@@ -21,6 +21,16 @@ def test_a_job_may_end_with_the_error_that_it_is_about_and_with_no_other():
     assert ended_as_meant(full, 0, "", ["--device", "cpu"])
     assert ended_as_meant(usual, 0, "")
     assert not ended_as_meant(usual, 1, "torch.OutOfMemoryError")
+
+
+@pytest.mark.parametrize("kind", ["--all", "--gpu"])
+def test_a_name_is_not_lost_among_all_of_a_kind(kind, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["record", kind, "float32", "--plan"])
+
+    with pytest.raises(SystemExit):
+        main()
+
+    assert "without --all and --gpu" in capsys.readouterr().err
 
 
 def test_all_short_jobs_on_a_gpu_take_less_than_eight_minutes():
