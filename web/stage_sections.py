@@ -17,6 +17,7 @@ from tracker.queries.diagnoses import (
     every_finding,
 )
 from tracker.queries.run import ProcessRow, StageRow
+from web.failure_text import raised
 from web.stage_verdict import StageVerdict, verdict_of
 from web.step_figures import StepFigures, of_diagnosis
 from web.unanswered_rules import (
@@ -52,6 +53,10 @@ class Ranks:
         if more <= 0:
             return shown
         return gettext("%(ranks)s and %(count)s more") % {"ranks": shown, "count": more}
+
+    @property
+    def raised(self) -> str:
+        return raised(self.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,11 @@ class StageSection:
     def is_quiet(self) -> bool:
         """Whether there is nothing in it that somebody must read."""
         return not (self.sure or self.stage.failure or self._failures)
+
+    @property
+    def raised(self) -> str:
+        """Return what the stage's traceback ends with; "" if it left none."""
+        return raised(self.stage.failure)
 
     @property
     def failed_ranks(self) -> Ranks | None:

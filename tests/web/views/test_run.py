@@ -289,7 +289,10 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
     text = page(run)
 
     assert text.index("No bottleneck found") < text.index('id="possible-1"')
-    assert text.index('id="possible-1"') < text.index("Too few processes load")
+    rule = "too-few-loader-workers"
+    told = text.index("Possible, though little speaks for")
+    assert text.index(f'href="#{rule}"', told) < text.index('id="possible-1"')
+    assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 
 
 def test_a_cause_is_shown_with_what_its_symptoms_explain(project, page):

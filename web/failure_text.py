@@ -1,0 +1,25 @@
+"""What of a failure's text says what went wrong (pure)."""
+
+from __future__ import annotations
+
+FRAME = '  File "'
+MOST_LINES, MOST_CHARACTERS = 3, 400
+
+
+def raised(failure: str) -> str:
+    """Return the exception that a traceback ends with; "" where there is no stack.
+
+    It begins at the first line that is not indented below the last frame. Where another
+    process's traceback is quoted in the message, that is what was raised first.
+    """
+    lines = failure.splitlines()
+    frames = [number for number, line in enumerate(lines) if line.startswith(FRAME)]
+    if not frames:
+        return ""
+    below = lines[frames[-1] + 1 :]
+    start = next((n for n, line in enumerate(below) if line[:1].strip()), len(below))
+    said = [line for line in below[start:] if line.strip()]
+    text = "\n".join(said[:MOST_LINES])
+    if len(said) <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+        return text
+    return text[:MOST_CHARACTERS].rstrip() + " …"
