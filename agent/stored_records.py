@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from agent.asking import Json
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
 RECORD_KINDS = ("text_series", "histogram_series", "image_series")
 _PAGE = 10_000
@@ -55,6 +56,19 @@ class StoredRecords:
             records, position = self._read({**asked, **self._given})
             yield from records
 
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with the columns step, time and value; needs pyarrow.
+
+        The value is a text; of a histogram or a picture it is a struct of its fields.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        rows = [*self]
+        times = pa.array([time for _, time, _ in rows], pa.timestamp("us", "UTC"))
+        values = [_fields(value) for _, _, value in rows]
+        steps = pa.array([step for step, _, _ in rows], pa.float64())
+        return pa.table({"step": steps, "time": times, "value": values})
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with the columns step, time and value; needs pandas."""
         import pandas as pd  # noqa: PLC0415 - only for whoever has it
@@ -75,6 +89,11 @@ def page_of(answer: Json) -> Page:
 
 def _moment(milliseconds: float) -> datetime:
     return _EPOCH + timedelta(microseconds=round(milliseconds * 1_000))
+
+
+def _fields(value: object) -> object:
+    kinds = (StoredHistogram, StoredImage)
+    return asdict(value) if isinstance(value, kinds) else value
 
 
 # Any: JSON.

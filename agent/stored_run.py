@@ -94,7 +94,7 @@ class StoredRun:
                 raise CannotRead(
                     "not_found", f"Run {self.name!a} has nothing at {path!a}."
                 )
-            return StoredFiles(path, list_files=self.files, read=self._open)
+            return StoredFiles(path, list_files=self.files, read=self.open_file)
         kind = row["kind"]
         if kind in RECORD_KINDS:
             return self.records(path)
@@ -209,7 +209,8 @@ class StoredRun:
             found += rows
         return found
 
-    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+    def open_file(self, file: StoredFile) -> Any:  # what urllib opens
+        """Open what the server sends of a file; `run[path].download()` writes it."""
         place = f"/runs/{self.id}/files/content"
         asked = {"path": file.path, "digest": file.digest}
         return opened(self._project.server, place, asked)

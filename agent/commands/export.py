@@ -1,4 +1,4 @@
-"""Writes attributes and every point and text of runs into files, a folder for each run.
+"""Writes attributes, every point and text, and the files of runs, a folder for each run.
 
 A file has its name only once it is complete, and a run's run.json is written last: what
 breaks off goes on where it was when the same is said again, and runs that have not
@@ -33,6 +33,7 @@ from agent.commands.tables import (
     write_records,
 )
 from agent.commands.whole_file import whole_file
+from agent.downloads import StoredFiles
 from agent.errors import CannotRead
 from agent.reading import read_run, read_runs
 from agent.stored_records import RECORD_KINDS
@@ -43,6 +44,7 @@ EXAMPLES = (
     "seamark export baseline --project digits --to exported",
     "seamark export --project digits --where 'state = finished' --to exported "
     "--format parquet",
+    "seamark export baseline --project digits --to exported --files --prefix model/",
 )
 
 _DONE = "run.json"
@@ -63,7 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=sorted(ENDINGS), default="csv", help="default: csv"
     )
     parser.add_argument(
-        "--prefix", default="", help="only attributes and series that begin so"
+        "--prefix", default="", help="only attributes, series and files that begin so"
+    )
+    parser.add_argument(
+        "--files", action="store_true", help="also the contents of files and pictures"
     )
     parser.add_argument(
         "--again", action="store_true", help="also runs that are there, unchanged"
@@ -152,8 +157,11 @@ def _exported(
     if not is_there:
         points, is_settled = _write(run, folder, chosen, summaries)
         counts = {"points": points, "settled": is_settled}
-        _finish(folder, {**mark, **run_json(run), **counts})
         what = f"{points:,} points"
+        if chosen.files:
+            written, counts["absent_files"] = _write_files(run, folder, chosen.prefix)
+            what += f", {counted(written, 'file')}"
+        _finish(folder, {**mark, **run_json(run), **counts})
     if not chosen.json:
         say(f"{clean(run.name)}: {what} ({folder})")
     told = {"folder": str(folder), "was_there": is_there, "settled": is_settled}
@@ -173,6 +181,7 @@ def _mark(chosen: argparse.Namespace, run: StoredRun) -> Json:
         "tags": list(run.tags),
         "format": chosen.format,
         "prefix": chosen.prefix,
+        **({"files": True} if chosen.files else {}),
     }
 
 
@@ -186,6 +195,8 @@ def _is_there(folder: Path, mark: Json) -> bool:
         return False
     if stored.get("settled") is not True or mark["version"] is None:
         # Its summaries were behind its points, or nobody knows whether more arrived.
+        return False
+    if stored.get("absent_files"):
         return False
     return all(stored.get(name) == value for name, value in mark.items())
 
@@ -246,6 +257,22 @@ def _write_records(run: StoredRun, path: Path, paths: list[str]) -> None:
     with whole_file(path) as file:
         for series in paths:
             write_records(file, series, run.records(series))
+
+
+def _write_files(run: StoredRun, folder: Path, prefix: str) -> tuple[int, int]:
+    """Write the contents of files; return how many, and how many have not arrived."""
+    files = run.files(prefix)
+    if not files:
+        return 0, 0
+    stored = StoredFiles("", list_files=lambda _: files, read=run.open_file)
+    written = stored.download(folder / "files", missing="skip")
+    absent = [file.path for file in files if not file.is_stored]
+    if absent:
+        tell(
+            f"{run.name}: {counted(len(absent), 'file')} of {len(files):,} not arrived "
+            f"yet, {absent[0]!a} among them; say the same again in a while"
+        )
+    return len(written), len(absent)
 
 
 def _finish(folder: Path, mark: Json) -> None:

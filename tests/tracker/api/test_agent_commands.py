@@ -33,6 +33,7 @@ from tests.builders import (
     write_tags,
     write_values,
 )
+from tests.tracker.api.v1.test_files import add, deliver, file_message
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.api.v1 import points as endpoint
@@ -278,6 +279,49 @@ def test_pictures_of_a_series_are_exported_by_what_their_files_are(
         "size": 9,
         "type": "image/png",
     }
+
+
+def test_files_are_exported_where_that_is_asked_for(
+    seamark, stored, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path / "data"
+    add(stored, "model/best", b"weights", name="best.pt")
+    add(stored, "../hostile", b"x", name="../../hostile")
+    words = ("export", "baseline", "--to", "out", "--json")
+    folder = exported(tmp_path / "out", stored)
+    seamark(*words)
+    assert not (folder / "files").exists()
+
+    done = seamark(*words, "--files")
+
+    assert done.returncode == 0, done.stderr
+    found = {
+        str(path.relative_to(folder / "files")): path.read_bytes()
+        for path in (folder / "files").rglob("*")
+        if path.is_file()
+    }
+    assert found.pop("model/best.pt") == b"weights"
+    assert [*found.values()] == [b"x"]
+    again = json.loads(seamark(*words, "--files").stdout)["runs"]
+    assert [run["was_there"] for run in again] == [True]
+
+
+def test_a_file_that_has_not_arrived_is_named_and_exported_later(
+    seamark, stored, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path / "data"
+    add(stored, "model/best", b"weights", name="best.pt")
+    write(stored, [file_message("model/last", b"late", name="last.pt")])
+    words = ("export", "baseline", "--to", "out", "--files", "--prefix", "model/")
+    folder = exported(tmp_path / "out", stored)
+
+    done = seamark(*words)
+
+    assert "1 file of 2 not arrived yet, 'model/last' among them" in done.stderr
+    assert [path.name for path in (folder / "files").iterdir()] == ["model"]
+    deliver(stored, b"late")
+    assert "2 files" in seamark(*words).stdout
+    assert (folder / "files/model/last.pt").read_bytes() == b"late"
 
 
 def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):

@@ -314,6 +314,11 @@ def test_texts_and_histograms_come_back_as_they_were_logged(stored, monkeypatch)
     frame = run["logs/stdout"].to_pandas()
     assert list(frame.columns) == ["step", "time", "value"]
     assert frame["value"].tolist() == ["one", "zwei €", "three"]
+    table = run["logs/stdout"].to_arrow()
+    assert table.column_names == ["step", "time", "value"]
+    assert table["value"].to_pylist() == ["one", "zwei €", "three"]
+    assert table["time"][0].as_py() == first[1]
+    assert run["grads"].to_arrow()["value"][0].as_py()["counts"] == [1, 2]
     later = run.records("logs/stdout", low=1)
     assert [value for _, _, value in later] == ["zwei €", "three"]
     ((_, _, found),) = run["grads"]
