@@ -54,8 +54,8 @@ class Attribute:
                 `agent.Histogram`; or an `agent.Image`, a Matplotlib figure or a PIL
                 image. A series holds one of the four.
             step: Orders the points; by default one more than the last step.
-            time: When it was measured, as seconds since 1970 or a datetime
-                with a time zone; by default now.
+            time: When it was measured, as seconds since 1970 or a datetime, which
+                without a time zone is in this machine's; by default now.
         """
         self._recorder.append(self.path, value, step, time)
 
@@ -89,7 +89,7 @@ class Attribute:
         name: str | None = None,
         media_type: str | None = None,
         wait: bool = False,
-    ) -> None:
+    ) -> bool:
         """Store a file here.
 
         A file of the disk is opened now and copied soon after, by another thread; if
@@ -105,12 +105,16 @@ class Attribute:
             media_type: What it holds; by default the name says it.
             wait: Return only when it is copied and survives the process, or nothing
                 has moved for ten seconds, which is said. Delivery is not waited for.
+
+        Returns:
+            With `wait`, whether it is copied and may be deleted; a strict run raises
+            otherwise. Without, False where it is known already that it is not stored.
         """
-        self._recorder.upload(
+        return self._recorder.upload(
             self.path, content, name=name, media_type=media_type, wait=wait
         )
 
-    def upload_files(self, pattern: str | PathLike[str], *, wait: bool = False) -> None:
+    def upload_files(self, pattern: str | PathLike[str], *, wait: bool = False) -> bool:
         """Store all files that a pattern names, or that lie in a folder, below here.
 
         Each is an attribute of its own, named as below the folder: of
@@ -121,8 +125,11 @@ class Attribute:
                 soon after the call, in the working directory of the call.
             wait: Return only when all are copied, or nothing has moved for ten seconds,
                 which is said.
+
+        Returns:
+            As `upload`, of all of them.
         """
-        self._recorder.upload_files(self.path, pattern, wait=wait)
+        return self._recorder.upload_files(self.path, pattern, wait=wait)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel, as in a model that is copied, as what the run calls so."""

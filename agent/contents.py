@@ -115,6 +115,7 @@ class Job:
         *,
         folder: str = "",
         place: tuple[float, int] | None = None,
+        is_awaited: bool = False,
     ) -> None:
         # In the order of the calls.
         self.number = next(_job_numbers)
@@ -127,7 +128,16 @@ class Job:
         self.found: deque[tuple[str, Path]] | None = None
         # Of a series, the step and the time in microseconds since 1970.
         self.place = place
+        # Whether whoever asked for it waits until it is done.
+        self.is_awaited = is_awaited
+        # Why it, or a part of it, is not stored; "" as far as is known.
+        self.problem = ""
         self.is_done = threading.Event()
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether all of it is copied and survives the process."""
+        return self.is_done.is_set() and not self.problem
 
 
 def to_content(

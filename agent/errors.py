@@ -7,6 +7,7 @@
     ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
+    ├── NotStored          a file that was waited for, and is not copied
     ├── CannotRead         what was asked for cannot be read back
     └── NoAnswer           the tracker cannot be reached (never leaves the agent)
 
@@ -48,7 +49,13 @@ class UnsupportedValue(AgentError):
     code = "unsupported_value"
 
     def __init__(self, value: object, requirement: str) -> None:
-        super().__init__(f"A {type(value).__name__} {requirement}.")
+        self._kind = _with_article(type(value).__name__)
+        self._requirement = requirement
+        super().__init__(f"{self._kind} {requirement}.")
+
+    def name(self, path: object) -> None:
+        """Say what it was to be stored as; known further out than where it is raised."""
+        self.args = (f"{self._kind} for {shown(path)} {self._requirement}.",)
 
 
 class TypeConflict(AgentError):
@@ -82,6 +89,17 @@ class RunFinished(AgentError):
         super().__init__(f"The run {shown(run)} is finished; nothing more is logged.")
 
 
+class NotStored(AgentError):
+    """A file was to be waited for, and is not copied, or not all of several."""
+
+    code = "not_stored"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            problem or f"{shown(path)} is not copied yet, and no longer waited for"
+        )
+
+
 class CannotRead(AgentError):
     """The server refused, or did not answer; `code` is the server's, or no_answer.
 
@@ -100,6 +118,12 @@ class NoAnswer(AgentError):
     """The tracker could not be reached or did not answer as a tracker does."""
 
     code = "no_answer"
+
+
+def _with_article(kind: str) -> str:
+    if kind == "NoneType":
+        return "None"
+    return f"An {kind}" if kind[:1] in "aeiouAEIOU" else f"A {kind}"
 
 
 def shown(value: object) -> str:

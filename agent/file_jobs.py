@@ -46,13 +46,13 @@ class FileJobs:
         while self._early:
             _close(self._early.popleft())
 
-    def put(self, job: Job, *, wait: bool) -> None:
+    def put(self, job: Job) -> None:
         """Have a file stored; wait for it only if that is asked for."""
         files = self._files
         if files is not None:
             # Another thread may have begun only now: what came before goes first.
             self._hand_over()
-            files.put(job, wait=wait)
+            files.put(job)
             return
         if len(self._early) >= _MOST_EARLY:
             self._lose(job, "files are logged faster than the run can start")
@@ -60,7 +60,7 @@ class FileJobs:
         self._early.append(job)
         # It may have come in between.
         self._hand_over()
-        if wait:
+        if job.is_awaited:
             self._wait(job)
 
     def _hand_over(self) -> None:
@@ -69,7 +69,7 @@ class FileJobs:
                 job = self._early.popleft()
             except IndexError:
                 return
-            files.put(job, wait=False)
+            files.put(job)
 
     def _wait(self, job: Job) -> None:
         # Not for ever: it may be this thread that starts it, within a signal handler.
@@ -85,9 +85,8 @@ class FileJobs:
         _close(job)
         if job.place is not None:
             self._count_lost()
-        self._notices.warn(
-            "files early", f"{shown(job.path)} is not stored, as others may be: {why}"
-        )
+        job.problem = f"{shown(job.path)} is not stored, as others may be: {why}"
+        self._notices.warn("files early", job.problem)
 
 
 def say_not_waited_for(notices: Notices, job: Job, why: str) -> None:

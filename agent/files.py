@@ -53,10 +53,10 @@ class Files:
         spool: Path,
         notices: Notices,
         *,
-        write: Callable[[], None],
+        write: Callable[[], bool],
         most_bytes: int,
     ) -> None:
-        """`write` puts what the recorder has into the spool, at once."""
+        """`write` puts what the recorder has into the spool, at once, if it can."""
         self._recorder = recorder
         self._buffer = recorder.buffer
         self._notices = notices
@@ -79,22 +79,23 @@ class Files:
     def is_done(self) -> bool:
         return not self._jobs and not self._is_busy
 
-    def put(self, job: Job, *, wait: bool) -> None:
-        """Queue a job, or say that too much waits already."""
+    def put(self, job: Job) -> None:
+        """Queue a job, or say that too much waits already; wait for it if it says so."""
         content = job.content
         if content is not None and not self._is_room(content):
             content.close()
-            self._count_lost(job)
-            self._notices.warn(
+            self._lose(
+                job,
                 "files waiting",
                 f"{shown(job.path)} is not stored, as others may be: files are logged"
                 " faster than they can be written",
             )
+            job.is_done.set()
             return
         self._jobs.append(job)
         self.background.ensure()
         self.background.wake()
-        if wait:
+        if job.is_awaited:
             self.wait_for(job)
 
     def wait_for(self, job: Job) -> None:
@@ -148,8 +149,9 @@ class Files:
         doing = self._doing if self._is_busy else None
         waiting = [self._jobs.popleft() for _ in range(len(self._jobs))]
         for job in waiting:
-            self._let_go(job)
             self._count_lost(job)
+            job.problem = f"{shown(job.path)} is not stored: the run has ended"
+            self._let_go(job)
         left = [
             job
             for job in waiting
@@ -219,6 +221,13 @@ class Files:
         if job.place is not None:
             self._buffer.count_dropped(1)
 
+    def _lose(self, job: Job, cause: str, why: str) -> None:
+        """Say once per cause that something of a job is not stored."""
+        self._count_lost(job)
+        job.problem = job.problem or why
+        # Whoever waits may delete what he believes to be stored: he is always told.
+        self._notices.warn(f"{cause} {job.number}" if job.is_awaited else cause, why)
+
     def _do(self, job: Job) -> None:
         self._note_progress()
         if job.content is not None:
@@ -227,7 +236,11 @@ class Files:
             if job.found is None:
                 job.found = self._found(job)
             self._keep_found(job, job.found)
-        self._write()
+        if not self._write() and not job.problem:
+            job.problem = (
+                f"{shown(job.path)} is copied, but not known to survive this process:"
+                " the spool cannot be written"
+            )
 
     def _keep_found(self, job: Job, found: deque[tuple[str, Path]]) -> None:
         while found:
@@ -236,7 +249,7 @@ class Files:
             try:
                 content = to_content(file, fallback="file", name=None, media_type=None)
             except AgentError as error:
-                self._recorder.warn_refused(error, path)
+                self._refuse(job, error, path)
             else:
                 try:
                     self._keep(path, content, job)
@@ -259,21 +272,24 @@ class Files:
         except _Interrupted:
             raise
         except Changed:
-            self._notices.warn(
+            self._lose(
+                job,
                 f"changed {shown(path)}",
                 f"{shown(path)} is not stored: the file is written to all the time;"
                 " upload it once it is complete",
             )
             return
         except OSError as error:
-            self._notices.warn(
+            self._lose(
+                job,
                 f"files {error.errno}",
                 f"{shown(path)} is not stored, as others may be: it cannot be copied"
                 f" into {self._blobs.folder} ({error})",
             )
             return
         except Exception as error:  # noqa: BLE001 - foreign code: an image's encoder
-            self._notices.warn(
+            self._lose(
+                job,
                 f"content {shown(path)}",
                 f"{shown(path)} is not stored: it cannot be encoded"
                 f" ({type(error).__name__})",
@@ -281,7 +297,7 @@ class Files:
             return
         media_type = content.media_type or _guessed(content.name)
         if job.place is not None:
-            self._put_record(path, blob, media_type, *job.place)
+            self._put_record(job, blob, media_type, *job.place)
             return
         # Past the recorder, which takes nothing more once the run ends.
         self._buffer.put(
@@ -291,11 +307,12 @@ class Files:
             self._copied_at_end[path] = job.number
 
     def _put_record(
-        self, path: str, blob: Blob, media_type: str, step: float, moment: int
+        self, job: Job, blob: Blob, media_type: str, step: float, moment: int
     ) -> None:
+        path = job.path
         if not media_type.startswith("image/"):
-            self._notices.warn(
-                f"image {shown(path)}", f"what {shown(path)} holds is no picture"
+            self._lose(
+                job, f"image {shown(path)}", f"what {shown(path)} holds is no picture"
             )
             return
         value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)
@@ -309,7 +326,8 @@ class Files:
         names = matching(job.pattern, job.folder, progress=self._note_progress)
         for name, file in names:
             if len(found) >= LARGEST_SET:
-                self._notices.warn(
+                self._lose(
+                    job,
                     f"set {shown(job.path)}",
                     f"{shown(job.pattern)} names more than {LARGEST_SET:,} files; the"
                     " others are not stored",
@@ -320,14 +338,18 @@ class Files:
                 cleaned = clean_path(path)
                 self._recorder.claim(cleaned, Kind.FILE)
             except AgentError as error:
-                self._recorder.warn_refused(error, path)
+                self._refuse(job, error, path)
                 continue
             found.append((cleaned, file))
         if not found:
-            self._notices.warn(
-                f"set {shown(job.path)}", f"{shown(job.pattern)} names no file"
+            self._lose(
+                job, f"set {shown(job.path)}", f"{shown(job.pattern)} names no file"
             )
         return found
+
+    def _refuse(self, job: Job, error: AgentError, path: str) -> None:
+        self._recorder.warn_refused(error, path)
+        job.problem = job.problem or str(error)
 
 
 def _is_in_memory(job: Job) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# Of lists in lists, which may contain themselves.
+_DEEPEST_LIST = 8
+
 
 # Any, here and below: foreign types are known only at run time.
 def can(value: object, *names: str) -> bool:
@@ -98,3 +101,14 @@ def list_of(array: Any) -> object:
         array = array.numpy()
     found: object = array.tolist()
     return found
+
+
+def with_plain_numbers(value: Any, depth: int = 0) -> Any:
+    """Return a list or a tuple with what NumPy's numbers in it are; else the value.
+
+    As text, NumPy's name their types.
+    """
+    if type(value) in (list, tuple) and depth < _DEEPEST_LIST:
+        return type(value)(with_plain_numbers(each, depth + 1) for each in value)
+    is_scalar = getattr(value, "shape", None) == () and can(value, "item")
+    return value.item() if depth and is_scalar and not is_time(value) else value

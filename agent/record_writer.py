@@ -67,7 +67,7 @@ class RecordWriter:
             content.close()
             raise
         place = self._records.used_step(path, step), moment
-        self._jobs.put(Job(path, content, place=place), wait=False)
+        self._jobs.put(Job(path, content, place=place))
 
 
 def is_record(value: object) -> TypeGuard[Recorded | Image]:

@@ -10,11 +10,12 @@ from time import time_ns
 
 from agent.buffer import Change, Rewind, SetValue
 from agent.contents import Job, is_content, to_content
-from agent.errors import AgentError, UnsupportedValue
+from agent.errors import AgentError, NotStored, UnsupportedValue
 from agent.kinds import Kind
+from agent.nested import flatten
 from agent.path import clean_path
 from agent.series_recorder import SeriesRecorder
-from agent.values import flatten, to_value
+from agent.values import to_value
 
 
 class Recorder(SeriesRecorder):
@@ -62,10 +63,10 @@ class Recorder(SeriesRecorder):
         name: str | None = None,
         media_type: str | None = None,
         wait: bool = False,
-    ) -> None:
-        """Store a file at a path."""
+    ) -> bool:
+        """Store a file at a path; return whether that is so, or may still be."""
         if not self.is_awake and not self._wake():
-            return
+            return False
         try:
             content = to_content(
                 value,
@@ -80,15 +81,15 @@ class Recorder(SeriesRecorder):
                 raise
         except AgentError as error:
             self.refuse(error, path)
-            return
-        self._jobs.put(Job(path, content), wait=wait)
+            return False
+        return self._store(Job(path, content, is_awaited=wait))
 
     def upload_files(
         self, path: str, pattern: str | PathLike[str], *, wait: bool
-    ) -> None:
-        """Store the files that a pattern names below a path."""
+    ) -> bool:
+        """Store the files that a pattern names below a path; return as `upload`."""
         if not self.is_awake and not self._wake():
-            return
+            return False
         try:
             text = fsdecode(pattern)
             # It is looked for later, and the script may be elsewhere by then.
@@ -96,9 +97,17 @@ class Recorder(SeriesRecorder):
         except Exception:  # noqa: BLE001 - a path's own code ran
             text = folder = ""
         if text:
-            self._jobs.put(Job(path, None, text, folder=folder), wait=wait)
-        else:
-            self.refuse(UnsupportedValue(pattern, "names no files"), path)
+            return self._store(Job(path, None, text, folder=folder, is_awaited=wait))
+        self.refuse(UnsupportedValue(pattern, "names no files"), path)
+        return False
+
+    def _store(self, job: Job) -> bool:
+        self._jobs.put(job)
+        if not job.is_awaited:
+            return not job.problem
+        if not job.is_stored:
+            self._refusals.check(NotStored(job.path, job.problem))
+        return job.is_stored
 
     def _set_leaf(self, path: str, value: object) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.errors import AgentError, shown
+from agent.errors import AgentError, UnsupportedValue, shown
 from agent.notices import Notices
 
 # Whoever has read so many warnings needs no more of them.
@@ -20,8 +20,13 @@ class Refusals:
     def refuse(self, error: AgentError, path: object) -> None:
         """Warn once, or raise the error if the run is strict."""
         if self._strict:
-            raise error
+            raise _named(error, path)
         self.warn(error, path)
+
+    def check(self, error: AgentError) -> None:
+        """Raise what was warned of already if the run is strict."""
+        if self._strict:
+            raise error
 
     def warn(self, error: AgentError, path: object) -> None:
         """Warn once, outside of the call that asked for it."""
@@ -29,4 +34,16 @@ class Refusals:
         if len(self._causes) < _MOST_TOLD:
             self._causes.add(cause)
         if cause in self._causes:
-            self._notices.warn(cause, f"not logged: {error}")
+            self._notices.warn(cause, f"not logged: {_named(error, path)}")
+        else:
+            self._notices.warn(
+                "refusals",
+                f"more than {_MOST_TOLD} names are not logged; no other is told",
+            )
+
+
+def _named(error: AgentError, path: object) -> AgentError:
+    # The others say by themselves what they are about.
+    if isinstance(error, UnsupportedValue) and path != "":
+        error.name(path)
+    return error

@@ -17,13 +17,14 @@ from agent.file_jobs import FileJobs
 from agent.foreign import is_time
 from agent.kinds import Kind, Kinds
 from agent.layouts import Layout, StepsDiffer
+from agent.nested import flatten
 from agent.notices import Notices
 from agent.path import clean_path
 from agent.record_writer import RecordWriter
 from agent.refusals import Refusals
 from agent.rewinds import Rewinds
 from agent.row_writer import PLAIN, Asleep, RowWriter
-from agent.values import a_time, flatten, to_microseconds, to_number, to_step
+from agent.values import a_time, to_microseconds, to_number, to_step
 
 if TYPE_CHECKING:
     from agent.files import Files

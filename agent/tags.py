@@ -7,9 +7,9 @@ from itertools import islice
 
 from agent.buffer import TagChange
 from agent.errors import UnsupportedValue
+from agent.nested import MOST_MEMBERS
 from agent.path import is_encodable
 from agent.recorder import Recorder
-from agent.values import MOST_MEMBERS
 
 _LONGEST_TAG = 1_024  # characters
 

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+import re
 from datetime import datetime, timezone
 from enum import Enum
-from types import MemberDescriptorType
 from typing import Any
 
-from agent.errors import AgentError, InvalidPath, UnsupportedValue, shown
-from agent.foreign import is_array, is_picture, is_table, is_time, list_of, size_of
+from agent.errors import AgentError, UnsupportedValue
+from agent.foreign import (
+    can,
+    is_array,
+    is_picture,
+    is_table,
+    is_time,
+    list_of,
+    size_of,
+    with_plain_numbers,
+)
 from agent.path import is_encodable
 
 # What a single-valued attribute holds; a set of strings is stored as one.
@@ -25,9 +33,8 @@ LONGEST_TEXT = 65_536  # characters
 LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
 LARGEST_ARRAY = 1_000  # elements that are stored as a list
-_DEEPEST_NESTING = 32
-MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together
 _LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
+_PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 _LARGE = 2**53  # beyond, floats leave integers out
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
@@ -61,25 +68,34 @@ def a_time(value: object) -> UnsupportedValue:
 
 def to_step(step: object) -> float:
     """Return a step as a float; unlike values, steps are finite."""
-    number = to_number(step)
+    try:
+        number = to_number(step)
+    except UnsupportedValue as error:
+        raise UnsupportedValue(step, "is no step, which is one number") from error
     if not math.isfinite(number):
-        raise UnsupportedValue(step, "that is not finite cannot be a step")
+        raise UnsupportedValue(step, "that is not finite is no step")
     return number
 
 
 def to_microseconds(time: float | datetime) -> int:
-    """Return a time, in seconds since 1970 or aware, as microseconds since 1970."""
+    """Return a time as microseconds since 1970.
+
+    It is in seconds since 1970, a datetime, or NumPy's, which is in UTC.
+    """
     try:
-        seconds = time.timestamp() if isinstance(time, datetime) else to_step(time)
-        microseconds = round(seconds * 1_000_000)
-    except AgentError:
-        raise
+        moment = _plain_time(time) if is_time(time) else time
+        if isinstance(moment, datetime):
+            moment = moment.timestamp()
+        microseconds = round(to_number(moment) * 1_000_000)
     except Exception:  # noqa: BLE001 - foreign code
-        # A moment that has no timestamp, one too large for this system, or one of
-        # another class, whose own code ran.
+        # No number, a moment that has no timestamp, one too large for this system, or
+        # one of another class, whose own code ran.
         microseconds = -1
     if not 0 <= microseconds <= _LATEST_MICROSECONDS:
-        raise UnsupportedValue(time, "is no time of the years 1970 to 9999")
+        raise UnsupportedValue(
+            time,
+            "is no time of the years 1970 to 9999, in seconds since 1970 or as a datetime",
+        )
     return microseconds
 
 
@@ -102,10 +118,11 @@ def to_value(value: object) -> Value:
 def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     if isinstance(value, bool):
         return value
-    if isinstance(value, Enum):
-        return _text(value, f"{type(value).__name__}.{value.name}")
     if isinstance(value, str):
-        return _text(value, str(value))
+        # Of a member of an enumeration that is text, that text.
+        return _text(value, str.__str__(value))
+    if isinstance(value, Enum) and not isinstance(value, (int, float)):
+        return _text(value, f"{type(value).__name__}.{value.name}")
     if is_time(value):
         value = _plain_time(value)
     if isinstance(value, datetime):
@@ -116,134 +133,6 @@ def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     if number is not None:
         return number
     return _listed(value) if is_array(value) else _described(value)
-
-
-# What holds nothing, without a look at it.
-_LEAVES = frozenset({float, int, bool, str})
-# Is told why a member of a dictionary is left out, and its path.
-Refuse = Callable[[AgentError, str], None]
-
-
-def flatten(
-    path: str, value: object, *, refuse: Refuse, empty: object = "{}"
-) -> Iterator[tuple[str, object]]:
-    """Yield the leaves of nested dictionaries with their paths; `empty` for empty ones.
-
-    What cannot be read is refused, and takes nothing else along.
-    """
-    if not isinstance(path, str):
-        raise InvalidPath(path, "is not a string")
-    yield from _Walk(refuse, empty).leaves(path, value)
-
-
-class _Walk:
-    """Goes through nested dictionaries, which may contain each other."""
-
-    def __init__(self, refuse: Refuse, empty: object) -> None:
-        self._refuse = refuse
-        self._empty = empty
-        # The dictionaries on the way down, by what they are and not by what they equal.
-        self._above: list[object] = []
-        self._members = 0
-
-    def leaves(self, path: str, value: object) -> Iterator[tuple[str, object]]:
-        """Raise UnsupportedValue where there are too many to go through."""
-        self._members += 1
-        if self._members > MOST_MEMBERS:
-            # Few that share others, level by level, are as many as one likes.
-            raise UnsupportedValue(value, f"is one of more than {MOST_MEMBERS} values")
-        # Of what is plain no code of its own runs: what is raised meanwhile comes from a
-        # signal handler of the user's, to be caught further up.
-        if type(value) in _LEAVES:
-            yield path, value
-            return
-        members = _plain_members(value)
-        if members is None:
-            yield from self._leaves_of_foreign(path, value)
-        elif not members:
-            yield path, self._empty
-        elif reason := self._not_entered(value):
-            self._refuse(UnsupportedValue(value, reason), path)
-        else:
-            self._above.append(value)
-            for name, member in members:
-                yield from self.leaves(f"{path}/{name}" if path else name, member)
-            self._above.pop()
-
-    def _leaves_of_foreign(
-        self, path: str, value: object
-    ) -> Iterator[tuple[str, object]]:
-        try:
-            fields = _fields(value)
-            # At once: another thread may change it meanwhile.
-            keys = [] if fields is None else [*fields]
-        except Exception as error:  # noqa: BLE001 - foreign code
-            # The dictionary's own code ran, here and below: it may raise whatever it
-            # likes.
-            self._refuse(_unread(value, path, error), path)
-            return
-        if not keys or fields is None:
-            yield path, value if fields is None else self._empty
-            return
-        if reason := self._not_entered(value):
-            self._refuse(UnsupportedValue(value, reason), path)
-            return
-        self._above.append(value)
-        for key in keys:
-            below = path
-            try:
-                # A member of an enumeration that is text is found again by that text.
-                name = str.__str__(key) if isinstance(key, str) else str(key)
-                below = f"{path}/{name}" if path else name
-                member = fields[key]
-            except Exception as error:  # noqa: BLE001 - foreign code
-                self._refuse(_unread(value, below, error), below)
-                continue
-            yield from self.leaves(below, member)
-        self._above.pop()
-
-    def _not_entered(self, value: object) -> str:
-        if any(value is one for one in self._above):
-            return "contains itself"
-        if len(self._above) == _DEEPEST_NESTING:
-            return f"is nested deeper than {_DEEPEST_NESTING} levels"
-        return ""
-
-
-def _plain_members(value: object) -> list[tuple[str, object]] | None:
-    """Return what a dictionary of texts holds; None if it is anything else."""
-    if type(value) is not dict:
-        return None
-    # Of a copy, made at once: another thread may change it meanwhile.
-    members = [*value.copy().items()]
-    is_plain = {str}.issuperset(type(name) for name, _ in members)
-    return members if is_plain else None
-
-
-def _unread(value: object, path: str, error: Exception) -> UnsupportedValue:
-    return UnsupportedValue(
-        value, f"cannot be read at {shown(path)} ({_reason(error)})"
-    )
-
-
-def _fields(value: object) -> Mapping[Any, object] | None:
-    if isinstance(value, Mapping):
-        return value
-    # argparse.Namespace, and settings written as a dataclass.
-    kind = type(value)
-    names = getattr(kind, "__dataclass_fields__", None)
-    if names is None:
-        return (
-            getattr(value, "__dict__", None) if kind.__name__ == "Namespace" else None
-        )
-    # Those with slots have no dictionary, and a slot may be empty.
-    slots = {
-        name: getattr(value, name)
-        for name in names
-        if type(getattr(kind, name, None)) is MemberDescriptorType
-        and hasattr(value, name)
-    }
-    return {**slots, **getattr(value, "__dict__", {})}
 
 
 # Any: the members of foreign number types are known only at run time.
@@ -299,13 +188,24 @@ def _plain_number(value: object) -> float | int | bool | None:
         if isinstance(plain, bool):
             return plain
         integer = None if isinstance(plain, float) else _integer(plain)
-        if integer is None:
-            return float(plain) if hasattr(plain, "__float__") else None
     except Exception:  # noqa: BLE001 - foreign code
-        # The value's own code ran: an array of many numbers, a complex one, or one
-        # beyond all floats is no single number.
+        # The value's own code ran: an array of many numbers is no single number.
         return None
-    return _checked_integer(integer)
+    if integer is not None:
+        # Larger ones, as random seeds of 128 bits, are text.
+        return integer if _SMALLEST_INTEGER <= integer <= _LARGEST_INTEGER else None
+    return _plain_float(plain)
+
+
+# Any: see above.
+def _plain_float(number: Any) -> float | None:
+    try:
+        found = float(number) if hasattr(number, "__float__") else None
+    except Exception:  # noqa: BLE001 - foreign code: a complex one, or several
+        return None
+    # A Decimal beyond all floats is text, too.
+    is_beyond = found is not None and math.isinf(found) and "E" in str(number)
+    return None if is_beyond else found
 
 
 # Any: see above.
@@ -315,14 +215,6 @@ def _integer(number: Any) -> int | None:
     except TypeError:
         # TensorFlow's tensors offer this even if they hold a fraction.
         return None
-
-
-def _checked_integer(number: int) -> int:
-    if not _SMALLEST_INTEGER <= number <= _LARGEST_INTEGER:
-        raise UnsupportedValue(
-            number, "must fit into 64 bits; store it as text instead"
-        )
-    return number
 
 
 def _moment(value: datetime) -> datetime:
@@ -337,10 +229,21 @@ def _moment(value: datetime) -> datetime:
 
 def _described(value: object) -> str:
     """The text of lists, paths, devices, ...: whatever has a text of its own."""
+    if _is_content(value):
+        raise UnsupportedValue(value, "is no value; upload it")
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise UnsupportedValue(value, "has no value that can be stored")
-    return _text(value, str(value))
+    # Functions, say, lie elsewhere in memory in each run.
+    return _text(value, _PLACE.sub("", str(with_plain_numbers(value))))
+
+
+def _is_content(value: object) -> bool:
+    """Whether its text would say nothing of what it holds: bytes, an open file."""
+    if isinstance(value, bytes):
+        return b"\0" in value or "\ufffd" in value.decode("utf-8", "replace")
+    is_open = not isinstance(value, type) and can(value, "read", "close")
+    return is_open or isinstance(value, memoryview)
 
 
 def _text(value: object, text: str) -> str:

@@ -94,10 +94,14 @@ class Writer:
             return _BURST_SECONDS
         return _INTERVAL_SECONDS if is_asked else self._sleep()
 
-    def flush(self) -> None:
-        """Write what is there now; for other threads than the writer's own."""
+    def flush(self) -> bool:
+        """Write what is there now; return whether changes of attributes are written.
+
+        For other threads than the writer's own.
+        """
         with self._writing:
             self._move_some(time.monotonic())
+            return not (self._unwritten or self._is_ended)
 
     def hurry(self) -> None:
         """Have the thread write what is there."""

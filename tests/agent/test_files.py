@@ -339,6 +339,15 @@ def test_a_full_disk_is_said_and_the_training_goes_on(
     assert caplog.text.count("is not stored") == 1
 
 
+def test_pictures_that_cannot_be_copied_count_as_dropped(tracker, monkeypatch):
+    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    with init() as run:
+        for _ in range(3):
+            run["samples"].append(agent.Image(np.zeros((4, 4))))
+
+    assert sum(m["points"] for m in tracker.of_kind("drop")) == 3
+
+
 def test_no_more_waits_than_may(tracker, large, monkeypatch, caplog):
     monkeypatch.setenv("SEAMARK_SPOOL_GIB", "0")
     with init() as run:
@@ -501,11 +510,11 @@ def test_files_of_a_run_that_cannot_start_are_told_of(caplog):
     jobs = FileJobs(Notices(), count_lost=lambda: None)
     content = to_content(b"x", fallback="a", name=None, media_type=None)
     for number in range(100):
-        jobs.put(Job(f"a/{number}", content), wait=False)
+        jobs.put(Job(f"a/{number}", content))
     assert caplog.text.count("is not stored") == 1
     caplog.clear()
     jobs = FileJobs(Notices(), count_lost=lambda: None)
-    jobs.put(Job("a", content), wait=False)
+    jobs.put(Job("a", content))
     jobs.end()
     assert "'a' is not stored" in caplog.text
 
@@ -514,14 +523,14 @@ def test_what_comes_while_others_are_handed_over_comes_behind_them():
     jobs, taken = FileJobs(Notices(), count_lost=lambda: None), []
 
     class Files:
-        def put(self, job, *, wait):
+        def put(self, job):
             taken.append(job.path)
             if job.path == "first":
                 # As by another thread, just then.
-                jobs.put(Job("last", None), wait=False)
+                jobs.put(Job("last", None))
 
-    jobs.put(Job("first", None), wait=False)
-    jobs.put(Job("second", None), wait=False)
+    jobs.put(Job("first", None))
+    jobs.put(Job("second", None))
     jobs.begin(Files())
 
     assert taken == ["first", "second", "last"]

@@ -45,7 +45,7 @@ def hold_until_the_end(run):
         wait_until(lambda: files._ends_at is not None)
         return b"held"
 
-    files.put(Job("held", Content("held", "", make=make)), wait=False)
+    files.put(Job("held", Content("held", "", make=make)))
 
 
 def hold_copy_until_the_end(run, monkeypatch, content):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 
 import pytest
 
 import agent
-from agent import file_jobs, files
+from agent import blobs, file_jobs, files
 from agent.contents import Content, Job
 from agent.file_jobs import FileJobs
 from agent.matching import matching
@@ -23,7 +24,7 @@ def run(tracker):
 def put(run, path, make):
     """Have something stored whose encoder is ours."""
     job = Job(path, Content(path, "", make=make))
-    run._session.files.put(job, wait=False)
+    run._session.files.put(job)
 
 
 def stored(tracker):
@@ -52,6 +53,47 @@ def test_who_waits_until_all_is_copied_is_told_nothing(run, tmp_path, caplog):
     run["file"].upload(tmp_path / "x", wait=True)
 
     assert "waited for" not in caplog.text
+
+
+def test_who_waits_learns_whether_it_is_stored(run, tmp_path, monkeypatch):
+    (tmp_path / "x").write_bytes(b"x")
+    assert run["file"].upload(tmp_path / "x", wait=True)
+    assert run["set"].upload_files(tmp_path, wait=True)
+    assert not run["set"].upload_files(tmp_path / "none*", wait=True)
+    assert not run["file"].upload(tmp_path / "none", wait=True)
+    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+
+    assert not run["file"].upload(tmp_path / "x", wait=True)
+    assert not run["set"].upload_files(tmp_path, wait=True)
+
+
+def test_what_is_in_no_spool_is_not_said_to_be_stored(run, monkeypatch):
+    monkeypatch.setattr(run._session._writer._spool, "write", _refuse)
+
+    assert not run["file"].upload(b"x", wait=True)
+
+
+def _refuse(payload):
+    raise OSError(errno.EIO, "no")
+
+
+def test_each_who_waits_in_vain_is_told(run, monkeypatch, caplog):
+    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    for name in "ab":
+        run[name].upload(b"x", wait=True)
+
+    assert caplog.text.count("is not stored") == 2
+
+
+def test_a_strict_run_raises_for_who_waits_in_vain(tracker, tmp_path, monkeypatch):
+    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    run = agent.init("r", monitor=False, strict=True)
+    with pytest.raises(agent.NotStored, match=r"'a' is not stored.*nearly full"):
+        run["a"].upload(b"x", wait=True)
+    with pytest.raises(agent.NotStored, match="names no file"):
+        run["set"].upload_files(tmp_path / "none*", wait=True)
+
+    assert run["later"].upload(b"x")
 
 
 def test_a_set_is_waited_for_while_its_files_are_found(
@@ -95,6 +137,6 @@ def test_each_picture_that_is_encoded_is_progress(run):
 def test_who_waits_for_a_run_that_does_not_start_is_told(monkeypatch, caplog):
     monkeypatch.setattr(file_jobs, "_START_SECONDS", 0.1)
     jobs = FileJobs(Notices(), count_lost=lambda: None)
-    jobs.put(Job("a", Content("a", "", make=lambda: b"x")), wait=True)
+    jobs.put(Job("a", Content("a", "", make=lambda: b"x"), is_awaited=True))
 
     assert "'a' is not copied yet and no longer waited for" in caplog.text
