@@ -7,8 +7,11 @@ import pytest
 from web.failure_text import MOST_CHARACTERS, raised
 
 
+RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
+
+
 def told(act):
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(RAISED) as caught:
         act()
     return "".join(traceback.format_exception(caught.value)).rstrip()
 
