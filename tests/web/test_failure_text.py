@@ -6,7 +6,6 @@ import pytest
 
 from web.failure_text import MOST_CHARACTERS, raised
 
-
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
 
