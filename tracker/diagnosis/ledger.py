@@ -288,7 +288,8 @@ def _energy(measurements: Measurements, machines: int) -> float | None:
     taken = []
     for signals in measurements.gpus.values():
         found = signals.get("gpu_energy_joules")
-        if not isinstance(found, Samples) or not len(found.values):
+        # The first answer is 0, and of a short run there is no other.
+        if not isinstance(found, Samples) or not found.values.any():
             return None
         # The counter begins at 0, and again where the agent did.
         rises = np.diff(found.values, prepend=0.0)

@@ -219,6 +219,12 @@ def test_energy_is_known_if_every_gpu_tells():
     assert keep_ledger(replace(loop, gpus=one), window(30)).energy_joules is None
 
 
+def test_energy_that_was_asked_for_once_is_not_known():
+    short = stage(step_rows=LOOP, gpus=1, gpu={"gpu_energy_joules": np.zeros(30)})
+
+    assert keep_ledger(short, window(30)).energy_joules is None
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_parts_add_up_to_all_of_it_whatever_was_measured(seed):
     random = np.random.default_rng(seed)
