@@ -34,6 +34,7 @@ LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
 LARGEST_ARRAY = 1_000  # elements that are stored as a list
 _LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
+_LEAST_ELEMENT = 3  # characters of "1, "
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 _LARGE = 2**53  # beyond, floats leave integers out
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
@@ -234,6 +235,9 @@ def _described(value: object) -> str:
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise UnsupportedValue(value, "has no value that can be stored")
+    if kind in (list, tuple) and len(value) * _LEAST_ELEMENT > LONGEST_TEXT:  # type: ignore[arg-type]
+        # Of a million numbers the text alone would take long to make.
+        raise _too_long(value)
     # Functions, say, lie elsewhere in memory in each run.
     return _text(value, _PLACE.sub("", str(with_plain_numbers(value))))
 
@@ -246,9 +250,13 @@ def _is_content(value: object) -> bool:
     return is_open or isinstance(value, memoryview)
 
 
+def _too_long(value: object) -> UnsupportedValue:
+    return UnsupportedValue(value, f"is longer than {LONGEST_TEXT:,} characters")
+
+
 def _text(value: object, text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise UnsupportedValue(value, f"is longer than {LONGEST_TEXT:,} characters")
+        raise _too_long(value)
     if not is_encodable(text):
         return text.encode("utf-8", "replace").decode()
     return text

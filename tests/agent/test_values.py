@@ -72,6 +72,16 @@ def test_a_list_that_contains_itself_has_a_text():
     assert "[...]" in to_value(endless)
 
 
+def test_of_a_list_that_is_too_long_no_text_is_made():
+    class Loud(int):
+        def __repr__(self):
+            raise AssertionError
+
+    with pytest.raises(UnsupportedValue, match="longer than 65,536 characters"):
+        to_value([Loud(1)] * 30_000)
+    assert to_value([1] * 20_000) == str([1] * 20_000)
+
+
 def relu(x):
     return x
 
