@@ -168,6 +168,10 @@ class Steps:
                 self._stated[name] = value
                 self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
 
+    def has_stated(self, name: str) -> bool:
+        """Return whether a fact of that name was logged."""
+        return name in self._stated
+
     def look_at_data(self, loader: object) -> None:
         """Learn where the data come from; the last loader that says so counts."""
         self.data_folder = find_data_folder(loader) or self.data_folder

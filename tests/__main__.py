@@ -25,6 +25,7 @@ import pytest
 
 from tests.chromium import find_chromium
 from tests.debian import install
+from tests.pythons import VERSIONS, missing_pythons
 from tests.services import PostgreSQL
 from tracker.embedded.environment import Environment
 
@@ -37,6 +38,8 @@ CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
     "ruff format": ["-m", "ruff", "format", "--check"],
     "mypy": ["-m", "mypy"],
+    # The agent runs on Pythons that are older than the server's.
+    "mypy of the agent": ["-m", "mypy", "--python-version", VERSIONS[0], "agent"],
     "import contracts": [
         "-c",
         "import importlinter.cli as c; c.lint_imports_command()",
@@ -121,6 +124,8 @@ def main(arguments: Sequence[str]) -> int:
         print("NOT RUN: tests of the gathered texts. Install GNU gettext.")
     if find_spec("torch") is None:
         print(f"NOT RUN: tests with PyTorch and its kind: test {FRAMEWORKS}.")
+    for version in missing_pythons():
+        print(f"NOT RUN: the agent on Python {version}, which it promises. Install it.")
     checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
     print(f"checks       {checks}")
     print(f"coverage     {coverage}")

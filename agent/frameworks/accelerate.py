@@ -4,7 +4,8 @@ from agent.frameworks.accelerate import SeamarkTracker
 
 accelerator = Accelerator(log_with=SeamarkTracker(run))
 accelerator.init_trackers("digits", config={"learning_rate": 0.1})
-for batch in run.loader(accelerator.prepare(loader)):
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in run.loader(loader):
     ...
 """
 
@@ -12,22 +13,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any
 
+from accelerate import Accelerator
 from accelerate.tracking import GeneralTracker, on_main_process
+from accelerate.utils import DistributedDataParallelKwargs
 
 from agent import hooks
 from agent.api import init
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
+from agent.frameworks.torch import (
+    DDP,
+    is_spread,
+    model_facts,
+    optimizer_facts,
+    scaler_facts,
+)
+from agent.loader import loader_facts
 from agent.run import Run
 
-# The module whose code makes a tracker that is named, rather than given.
+# The module whose code calls trackers, and makes those that are named, not given.
 _ACCELERATOR = "accelerate.accelerator"
+_AUTOCAST = {"bf16": "bfloat16", "fp16": "float16", "no": "off"}
 
 
 class SeamarkTracker(GeneralTracker):
-    """Logs what `accelerator.log` is given, from the main process alone.
+    """Logs what `accelerator.log` is given, and tells how its training is set up.
+
+    From the main process alone, as Accelerate has it.
 
     Args:
         run: The run to log into, or its name; by default the one that is open.
@@ -48,12 +63,21 @@ class SeamarkTracker(GeneralTracker):
         self._given = None if is_project else run
         self._run: Run | None = run if isinstance(run, Run) else None
         self._is_ours = False
+        self._is_model_known = False
 
     @on_main_process
     @quiet
     def start(self) -> None:
         """Open the run, now that processes know their ranks."""
-        self._opened()
+        run = self._opened()
+        self._is_model_known = False
+        accelerator = _find_accelerator()
+        if accelerator is not None:
+            autocast = _AUTOCAST.get(str(accelerator.mixed_precision))
+            # Said before the loop: a phase that the script puts under autocast of its
+            # own knows better.
+            run.steps.state_facts({"torch/autocast": autocast} if autocast else {})
+        self._look_at_accelerator()
 
     @property
     def tracker(self) -> Run | None:
@@ -73,6 +97,7 @@ class SeamarkTracker(GeneralTracker):
         self, values: Mapping[str, Any], step: int | None = None, **options: Any
     ) -> None:
         """Log texts as values, of which the last counts, and anything else as `Run.log`."""
+        self._look_at_accelerator()
         numbers: dict[str, Any] = {}
         for name, value in values.items():
             if isinstance(value, str):
@@ -86,11 +111,30 @@ class SeamarkTracker(GeneralTracker):
     @quiet
     def finish(self) -> None:
         """Finish the run if it was opened here; whoever opened it before goes on."""
-        if self._run is not None and self._is_ours:
-            self._run.finish()
+        if self._run is not None and self._run in hooks.open_runs():
+            self._look_at_accelerator()
+            if self._is_ours:
+                self._run.finish()
         # The next training finds the run anew.
         self._run = self._given if isinstance(self._given, Run) else None
         self._is_ours = False
+
+    @quiet
+    def _look_at_accelerator(self) -> None:
+        """State what there is to know, until a model is prepared: that may be later."""
+        accelerator = None if self._is_model_known else _find_accelerator()
+        if accelerator is None:
+            return
+        steps = self._opened().steps
+        steps.state_facts(_settings(accelerator))
+        loaders = accelerator._dataloaders  # noqa: SLF001 - as below
+        if len(loaders) == 1 and not steps.has_stated("batch_size"):
+            steps.state_facts(loader_facts(loaders[0]))
+        self._is_model_known = bool(accelerator._models)  # noqa: SLF001
+        for what, facts in _prepared(accelerator).items():
+            # What `describe` was told counts: it may know more of the model.
+            if not steps.has_stated(f"{what}/class"):
+                steps.state_facts({f"{what}/{name}": v for name, v in facts.items()})
 
     def _opened(self) -> Run:
         if self._run is None:
@@ -103,3 +147,69 @@ class SeamarkTracker(GeneralTracker):
         if self._project is not None and not opened:
             return init(project=self._project)
         return run_for(self._given)
+
+
+def _find_accelerator() -> Accelerator | None:
+    """Return the Accelerator that calls its tracker, which is not told whose it is."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
+    while frame is not None:
+        if frame.f_globals.get("__name__") == _ACCELERATOR:
+            caller = frame.f_locals.get("self")
+            if isinstance(caller, Accelerator):
+                return caller
+        frame = frame.f_back
+    return None
+
+
+def _settings(accelerator: Any) -> dict[str, object]:
+    settings = {
+        "mixed_precision": str(accelerator.mixed_precision),
+        "distributed_type": str(accelerator.distributed_type.value),
+        "processes": accelerator.num_processes,
+        "accumulated_batches": accelerator.gradient_accumulation_steps,
+    }
+    return {f"accelerate/{name}": value for name, value in settings.items()}
+
+
+def _prepared(accelerator: Any) -> dict[str, dict[str, object]]:
+    """Return what is known of the one model and the one optimizer, if there is one.
+
+    Of several nobody says which is meant.
+    """
+    # What accelerate's own hooks for saving are handed by these names.
+    models, optimizers = accelerator._models, accelerator._optimizers  # noqa: SLF001
+    facts: dict[str, dict[str, object]] = {}
+    if len(models) == 1:
+        facts["model"] = _model_facts(accelerator, models[0])
+    if len(optimizers) == 1:
+        facts["optimizer"] = optimizer_facts(optimizers[0])
+    if accelerator.scaler is not None:
+        facts["grad_scaler"] = scaler_facts(accelerator.scaler)
+    return facts
+
+
+def _model_facts(accelerator: Any, model: Any) -> dict[str, object]:
+    """Return what a model is, and what is around it, which the Accelerator does not keep."""
+    facts = model_facts(model)
+    dynamo = accelerator.state.dynamo_plugin
+    if dynamo.backend.value != "NO":
+        facts["compiled"] = True
+        facts["compile_backend"] = dynamo.backend.value.lower()
+        facts["compile_mode"] = dynamo.mode or "default"
+    if not facts["compiled"]:
+        # The script may compile what it was given.
+        del facts["compiled"]
+    is_multiple = accelerator.distributed_type.value.startswith("MULTI_")
+    if is_multiple and not is_spread(model):
+        facts.setdefault("wrapper", DDP)
+        facts |= _ddp_facts(accelerator.ddp_handler or DistributedDataParallelKwargs())
+    return facts
+
+
+def _ddp_facts(chosen: DistributedDataParallelKwargs) -> dict[str, object]:
+    return {
+        "ddp_bucket_bytes": chosen.bucket_cap_mb * 2**20,
+        "ddp_static_graph": chosen.static_graph,
+        "ddp_find_unused_parameters": chosen.find_unused_parameters,
+        "ddp_gradient_as_bucket_view": chosen.gradient_as_bucket_view,
+    }

@@ -20,10 +20,12 @@ from agent.run import Run
 from agent.steps import StepClock
 
 _FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
+# Where a batch is there when it begins. Elsewhere the call that computes fetches it.
+_FETCHES_BEFORE = ("torch",)
 
 
 class SeamarkCallback(keras.callbacks.Callback):
-    """Logs the metrics of epochs, and times steps and their wait for data.
+    """Logs the metrics of epochs, and times steps; with PyTorch their wait for data, too.
 
     Where several processes train one model, each times its own steps; metrics are those
     of the first one.
@@ -57,7 +59,9 @@ class SeamarkCallback(keras.callbacks.Callback):
             run["params/fit"] = {
                 k: v for k, v in self.params.items() if isinstance(v, (int, float))
             }
-        self._clock = StepClock(run.steps) if run.steps.begin("keras") else None
+        if run.steps.begin("keras"):
+            is_waiting = keras.backend.backend() in _FETCHES_BEFORE
+            self._clock = StepClock(run.steps, is_waiting=is_waiting)
         run.steps.state_facts(_facts(self.model))
 
     @quiet

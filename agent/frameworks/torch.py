@@ -24,8 +24,8 @@ from agent.run import Run
 
 logger = logging.getLogger(__name__)
 
-# Wrappers that hold the model in `module`; FSDP of the second kind is a base class.
-_DDP = {
+DDP = "DistributedDataParallel"
+_DDP_OPTIONS = {
     "ddp_bucket_bytes": "bucket_bytes_cap",
     "ddp_static_graph": "static_graph",
     "ddp_find_unused_parameters": "find_unused_parameters",
@@ -34,8 +34,9 @@ _DDP = {
 _INNER_BACKEND = "_torchdynamo_orig_backend"
 # What Lightning keeps in a module of what torch.compile had put around it.
 _LIGHTNINGS = "_compiler_ctx"
+# They hold the model in `module`; FSDP of the second kind is a base class.
 _WRAPPERS = (
-    "DistributedDataParallel",
+    DDP,
     "DataParallel",
     "FullyShardedDataParallel",
     "DeepSpeedEngine",
@@ -104,6 +105,11 @@ def model_facts(model: torch.nn.Module) -> dict[str, object]:
     return facts
 
 
+def is_spread(model: torch.nn.Module) -> bool:
+    """Return whether each process has a part of the parameters, which is to be seen in them."""
+    return any(type(p).__name__ == "DTensor" for p in model.parameters())
+
+
 def scaler_facts(scaler: Any) -> dict[str, object]:
     """Return how a gradient scaler is set; its scale would have to be waited for."""
     facts: dict[str, object] = {"enabled": bool(scaler.is_enabled())}
@@ -142,8 +148,8 @@ def _wrappers(model: Any) -> Iterator[Any]:
 def _ddp_facts(model: Any) -> dict[str, object]:
     """Return what DistributedDataParallel was told, as far as it keeps it."""
     for part in _wrappers(model):
-        if type(part).__name__ == "DistributedDataParallel":
-            found = {name: getattr(part, kept, None) for name, kept in _DDP.items()}
+        if type(part).__name__ == DDP:
+            found = {n: getattr(part, kept, None) for n, kept in _DDP_OPTIONS.items()}
             return {name: value for name, value in found.items() if value is not None}
     return {}
 

@@ -15,7 +15,7 @@ from transformers import TrainerCallback
 from agent import hooks
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_beside, run_for
-from agent.frameworks.torch import model_facts, optimizer_facts
+from agent.frameworks.torch import DDP, is_spread, model_facts, optimizer_facts
 from agent.loader import loader_facts
 from agent.phases import Phase
 from agent.run import Run
@@ -251,11 +251,22 @@ def _model_facts(args: Any, model: Any) -> dict[str, object]:
         facts["compile_backend"] = args.torch_compile_backend
         facts["compile_mode"] = args.torch_compile_mode or "default"
     wrapper = _wrapper(args)
-    # What spreads the parameters, too, is to be seen in the model or in them.
-    is_whole = not any(type(p).__name__ == "DTensor" for p in model.parameters())
-    if wrapper is not None and is_whole:
+    if wrapper is not None and not is_spread(model):
         facts.setdefault("wrapper", wrapper)
+        if wrapper == DDP:
+            facts |= _ddp_facts(args)
     return facts
+
+
+def _ddp_facts(args: Any) -> dict[str, object]:
+    """Return what the arguments say of it; the rest is chosen where it is made."""
+    facts: dict[str, object] = {
+        name: getattr(args, name, None)
+        for name in ("ddp_static_graph", "ddp_find_unused_parameters")
+    }
+    bucket = getattr(args, "ddp_bucket_cap_mb", None)
+    facts["ddp_bucket_bytes"] = None if bucket is None else bucket * 2**20
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _wrapper(args: Any) -> str | None:
@@ -265,7 +276,7 @@ def _wrapper(args: Any) -> str | None:
     if kind == "DEEPSPEED":
         return "DeepSpeedEngine"
     if kind.startswith("MULTI_") and args.world_size > 1:
-        return "DistributedDataParallel"
+        return DDP
     return None
 
 

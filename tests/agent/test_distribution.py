@@ -5,7 +5,6 @@ from __future__ import annotations
 import email
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from agent.version import VERSION
+from tests import pythons
 from tests.agent.conftest import REPOSITORY
+from tests.pythons import VERSIONS, find_python, missing_pythons
 
-VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-# Of now, before a test has a home of its own.
-PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
 MOST_BYTES = 500_000
 
 SCRIPT = """
@@ -35,20 +33,6 @@ for step in range(100):
 run["seen"] = ".".join(map(str, sys.version_info[:2]))
 run.finish()
 """
-
-
-def python_of(version: str) -> str | None:
-    """Return a program that is this Python, if there is one here."""
-    if version == ".".join(map(str, sys.version_info[:2])):
-        return sys.executable
-    named = f"python{version}"
-    places = [*sorted(PYENV.glob(f"versions/{version}.*/bin/{named}")), named]
-    for place in places:
-        program = shutil.which(place)
-        # A shim of pyenv is there for every version, and fails for most.
-        if program and not subprocess.run([program, "-c", ""], check=False).returncode:
-            return program
-    return None
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +84,9 @@ def test_what_is_installed_with_it_is_what_its_requirements_name(wheel):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
-    python = python_of(version)
+    python = find_python(version)
     if python is None:
-        pytest.skip(f"there is no Python {version} here")
+        pytest.skip(f"NOT TRIED: Python {version}, which is promised and not installed")
 
     folder = tmp_path / "environment"
     subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
@@ -130,3 +114,11 @@ def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert tracker.values("loss") == [1 / (step + 1) for step in range(100)]
     assert said.returncode == 0, said.stderr
+
+
+def test_pythons_that_are_promised_and_not_here_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(pythons, "PYENV", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    this = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+    assert missing_pythons() == [v for v in VERSIONS if v != this]

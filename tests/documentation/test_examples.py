@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "agent/README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 EXAMPLES = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES

@@ -1,6 +1,12 @@
+"""What the callback promises, where PyTorch computes, and where JAX does.
+
+Keras takes one backend as it is imported: the other has a process of its own.
+"""
+
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -19,6 +25,10 @@ from agent.frameworks.keras import SeamarkCallback  # noqa: E402
 
 STEP = "monitoring/train/step"
 FACTS = "monitoring/train/facts"
+
+BACKEND = keras.backend.backend()
+OTHER_BACKEND = "jax"
+FRAMEWORKS = {"torch": "pytorch", OTHER_BACKEND: "jax"}
 
 
 class Slow(keras.utils.PyDataset):
@@ -56,14 +66,20 @@ def test_metrics_of_epochs_and_steps_are_logged(tracker, run):
     assert tracker.steps("val/mae") == [0, 1]
     assert len(tracker.values(f"{STEP}/seconds")) == 8
     facts = tracker.attributes()
-    assert facts[f"{FACTS}/framework"] == "pytorch"
-    assert facts[f"{FACTS}/keras/backend"] == "torch"
+    assert facts[f"{FACTS}/framework"] == FRAMEWORKS[BACKEND]
+    assert facts[f"{FACTS}/keras/backend"] == BACKEND
     assert facts[f"{FACTS}/keras/precision"] == "float32"
     assert facts[f"{FACTS}/model/parameters"] == 4
     assert facts[f"{FACTS}/optimizer/class"] == "Adam"
     assert facts["params/fit/epochs"] == 2
 
 
+fetches_before = pytest.mark.skipif(
+    BACKEND != "torch", reason="batches are fetched in the call that computes"
+)
+
+
+@fetches_before
 def test_slow_data_is_seen_as_a_wait(tracker, run):
     make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
     run.finish()
@@ -75,6 +91,16 @@ def test_slow_data_is_seen_as_a_wait(tracker, run):
     assert waits[-1] < 0.025
 
 
+@pytest.mark.skipif(BACKEND == "torch", reason="batches are fetched before")
+def test_a_wait_that_is_not_seen_is_unknown_and_not_nothing(tracker, run):
+    make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
+    run.finish()
+
+    assert min(tracker.values(f"{STEP}/seconds")) >= 0.025
+    assert tracker.values(f"{STEP}/data_wait_seconds") == []
+
+
+@fetches_before
 def test_an_end_that_is_told_late_says_nothing_of_the_wait(tracker, run):
     callback = SeamarkCallback(run)
     callback.set_model(make_model())
@@ -128,9 +154,10 @@ def test_loops_of_others_are_timed_after_an_interruption(tracker, run):
 def test_metrics_of_a_training_in_several_processes_are_logged_by_the_first(
     tracker, run, monkeypatch
 ):
-    # As where JAX computes, which few machines have beside PyTorch.
-    jax = SimpleNamespace(process_index=lambda: 1)
+    # As where JAX computes, here perhaps for the looks of it alone.
+    jax = sys.modules.get("jax") or SimpleNamespace()
     monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setattr(jax, "process_index", lambda: 1, raising=False)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     monkeypatch.setattr(keras.distribution, "distribution", object)
 
@@ -142,3 +169,19 @@ def test_metrics_of_a_training_in_several_processes_are_logged_by_the_first(
     assert "params/fit/epochs" not in tracker.attributes()
     rank_1 = "monitoring/train/rank-1/step"
     assert len(tracker.values(f"{rank_1}/seconds")) == 4
+
+
+@pytest.mark.skipif(BACKEND == OTHER_BACKEND, reason="it is what computes here")
+@pytest.mark.timeout(600)
+def test_the_same_holds_where_jax_computes():
+    framework(OTHER_BACKEND)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        env={**os.environ, "KERAS_BACKEND": OTHER_BACKEND},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout

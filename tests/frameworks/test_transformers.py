@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 
 import pytest
 
@@ -35,7 +36,9 @@ def make_model():
     return transformers.GPT2LMHeadModel(config)
 
 
-def make_trainer(tmp_path, callback, *, is_search=False, **options):
+def make_trainer(
+    tmp_path, callback, *, is_search=False, kind=transformers.Trainer, **options
+):
     arguments = transformers.TrainingArguments(
         output_dir=str(tmp_path),
         **{
@@ -51,7 +54,7 @@ def make_trainer(tmp_path, callback, *, is_search=False, **options):
             **options,
         },
     )
-    return transformers.Trainer(
+    return kind(
         model=None if is_search else make_model(),
         model_init=make_model if is_search else None,
         args=arguments,
@@ -99,6 +102,31 @@ def test_updates_are_timed_as_steps(tracker, run, tmp_path):
     assert all(wait < whole for wait, whole in zip(waits, seconds, strict=True))
     assert set(tracker.values(f"{STEP}/examples")) == {4}
     assert min(tracker.values(f"{STEP}/phase/optimizer_seconds")) > 0
+
+
+def test_a_trainer_that_names_its_passes_has_them_timed(tracker, run, tmp_path):
+    # As the how-to has it.
+    class Timed(transformers.Trainer):
+        def training_step(self, *given, **named):
+            with run.phase("backward"):
+                return super().training_step(*given, **named)
+
+        def compute_loss(self, model, *given, **named):
+            with run.phase("forward") if model.training else nullcontext():
+                return super().compute_loss(model, *given, **named)
+
+    make_trainer(tmp_path, SeamarkCallback(run), kind=Timed).train()
+    run.finish()
+
+    seconds = tracker.values(f"{STEP}/seconds")
+    passes = [
+        tracker.values(f"{STEP}/phase/{name}_seconds")
+        for name in ("forward", "backward", "optimizer")
+    ]
+    assert [len(times) for times in passes] == [16, 16, 16]
+    assert all(min(times) > 0 for times in passes)
+    sums = [sum(parts) for parts in zip(*passes, strict=True)]
+    assert all(part < whole for part, whole in zip(sums, seconds, strict=True))
 
 
 def test_what_a_prediction_comes_to_is_logged(tracker, run, tmp_path):
@@ -171,7 +199,8 @@ from agent.frameworks.transformers import SeamarkCallback
 from tests.frameworks.test_transformers import make_trainer
 
 run = agent.init("r", project="p", stage="train", monitor=False)
-make_trainer(".", SeamarkCallback(run), max_steps=1).train()
+options = {"ddp_bucket_cap_mb": 3, "ddp_find_unused_parameters": False}
+make_trainer(".", SeamarkCallback(run), max_steps=1, **options).train()
 run.finish()
 """
 
@@ -185,9 +214,13 @@ def test_models_that_several_processes_train_are_wrapped(tracker, run_script, tm
 
     assert done.returncode == 0, done.stderr
     for below in "", "/rank-1":
-        facts = f"monitoring/train{below}/facts"
-        wrapper = tracker.attributes()[f"{facts}/model/wrapper"]
-        assert wrapper == "DistributedDataParallel"
+        model = f"monitoring/train{below}/facts/model"
+        facts = tracker.attributes()
+        assert facts[f"{model}/wrapper"] == "DistributedDataParallel"
+        assert facts[f"{model}/ddp_bucket_bytes"] == 3 * 2**20
+        assert facts[f"{model}/ddp_find_unused_parameters"] is False
+        # Chosen by nobody here.
+        assert f"{model}/ddp_static_graph" not in facts
 
 
 def test_without_a_run_one_is_opened_with_the_name_of_the_arguments(tracker, tmp_path):
