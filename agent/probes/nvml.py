@@ -21,6 +21,8 @@ from agent.values import Value
 # of this together: all of them are asked less often only of a driver that is slow in all.
 _ALLOWANCE_OF_GPU = 0.01
 _LOST_SECONDS = 30.0
+# They supply what nothing better does.
+_LAST_RESORTS = (catalogue.MASK, catalogue.WINDOW, catalogue.SAMPLES)
 PRESENT = "present"
 
 
@@ -90,7 +92,7 @@ class NvmlProbe(Probe):
             source = next((name for name, paths in better if path in paths), None)
             if source is not None:
                 chosen[reading.path] = source
-            elif reading.source in (catalogue.MASK, catalogue.WINDOW):
+            elif reading.source in _LAST_RESORTS:
                 chosen[reading.path] = reading.source
         return chosen
 

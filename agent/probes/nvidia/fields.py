@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
+from agent.probes.nvidia.paced import MOST_MISSES
 from agent.probes.rates import Growth, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
@@ -46,7 +47,7 @@ NOW = {
     "power_average_watts": ("POWER_AVERAGE", _WATTS_OF_MILLIWATT),
     "power_instant_watts": ("POWER_INSTANT", _WATTS_OF_MILLIWATT),
 }
-ENERGY = "TOTAL_ENERGY_CONSUMPTION"
+ENERGY, MEAN_POWER = "TOTAL_ENERGY_CONSUMPTION", "power_mean_watts"
 # Sums of counters that should never move, since the agent began.
 ERRORS = {
     "pcie_replays": ("PCIE_REPLAY_COUNTER",),
@@ -214,7 +215,7 @@ class Energy:
         joules = float(millijoules) * _JOULES_OF_MILLIJOULE
         return known(
             {
-                "power_mean_watts": self._rates.of({"watts": joules}, now)["watts"],
+                MEAN_POWER: self._rates.of({"watts": joules}, now)["watts"],
                 "energy_joules": self._energy.of(joules),
             }
         )
@@ -231,14 +232,17 @@ class Counters:
         # difference does not tell.
         self._fields = FieldValues(library, gpu, names, wide=counted)
         self._rates = Rates()
-        # What nothing else need supply.
+        # What nothing else need supply; and how often in a row it was not counted.
         self.paths: set[str] = set()
+        self._misses: dict[str, int] = {}
 
     def __call__(self, now: float) -> Values:
         values = self._fields.read()
         named = {**TIMES_LIMITED, **{path: name for path, (name, _) in BYTES.items()}}
+        self._misses = {path: times + 1 for path, times in self._misses.items()}
         for some in (named, BYTES_OF_LINKS):
-            self.paths |= {path for path, name in some.items() if name in values}
+            self._misses |= {path: 0 for path, name in some.items() if name in values}
+        self.paths = {path for path, n in self._misses.items() if n < MOST_MISSES}
         return self._readings(values, now)
 
     def _readings(self, values: Mapping[str, float], now: float) -> Values:

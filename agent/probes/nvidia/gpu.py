@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agent.probes.nvidia.fields import Counters, Energy, Health
+from agent.probes.nvidia.fields import MEAN_POWER, Counters, Energy, Health
 from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
 from agent.probes.nvidia.paced import Paced, Read
 from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
@@ -39,14 +39,15 @@ class Gpu:
         self._postponed: list[Paced] = []
         self._counters = Counters(library, handle)
         self._gpm: Gpm | None = gpm_of_gpu(library, handle)
-        self._found_by_gpm: set[str] = set()
+        self._seen_by_gpm: set[str] = set()
         # The counters first: they say what nothing else need supply.
-        self._readers = [Paced("counters", _NOW_AND_THEN, self._counters)]
-        self._readers.append(Paced("energy", _NOW_AND_THEN, Energy(library, handle)))
-        self._counting: Paced | None = None
+        self._counting = Paced("counters", _NOW_AND_THEN, self._counters)
+        self._metering = Paced("energy", _NOW_AND_THEN, Energy(library, handle))
+        self._readers = [self._counting, self._metering]
+        self._comparing: Paced | None = None
         if self._gpm is not None:
-            self._counting = Paced("gpm", _OFTEN, self._gpm)
-            self._readers.append(self._counting)
+            self._comparing = Paced("gpm", _OFTEN, self._gpm)
+            self._readers.append(self._comparing)
         self._readers += [
             Paced(read.__name__, seconds, _polled(library, handle, read))
             for seconds, read in POLLED
@@ -105,12 +106,14 @@ class Gpu:
     @property
     def counted(self) -> set[str]:
         """The paths that counters supply, so that nothing else does."""
-        return self._counters.paths
+        counted = set(self._counters.paths) if self._counting.supplies else set()
+        return counted | {MEAN_POWER} if self._metering.supplies else counted
 
     @property
     def found_by_gpm(self) -> set[str]:
         """The paths that hardware counters supply where the driver's do not."""
-        return self._found_by_gpm
+        is_supplied = self._comparing is not None and self._comparing.supplies
+        return self._seen_by_gpm if is_supplied else set()
 
     def sample(self, now: float) -> dict[str, float]:
         readings: dict[str, float] = {}
@@ -120,10 +123,10 @@ class Gpu:
                 self._postponed.append(reader)
                 continue
             found = reader.sample(self._library, now)
-            if reader.name == "gpm":
-                self._found_by_gpm |= found.keys()
-            if reader.name in (Reasons.name, "gpm"):
-                counted = self._counters.paths
+            if reader is self._comparing:
+                self._seen_by_gpm |= found.keys()
+            if reader is self._comparing or reader.name == Reasons.name:
+                counted = self.counted
                 found = {p: v for p, v in found.items() if p not in counted}
             readings.update(found)
         return readings
@@ -134,9 +137,7 @@ class Gpu:
         return [*first, *(reader for reader in self._readers if reader not in first)]
 
     def _supplied(self) -> set[str]:
-        if self._counting is None or not self._counting.is_offered:
-            return self._counters.paths
-        return self._counters.paths | self._found_by_gpm
+        return self.counted | self.found_by_gpm
 
     def close(self) -> None:
         if self._gpm is not None:

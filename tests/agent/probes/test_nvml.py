@@ -11,7 +11,7 @@ from agent.probes.nvidia.gpu import Gpu
 from agent.probes.nvidia.users import Pids
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import Job, ProbeUnavailable
-from agent.probes.reading import pattern_of
+from agent.probes.reading import Described, pattern_of
 from tests.agent.probes.nvml_double import (
     BY_LINK,
     FORBIDDEN,
@@ -31,6 +31,7 @@ UNCORRECTED = pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL
 PENDING = pynvml.NVML_FI_DEV_REMAPPED_PENDING
 ENERGY = pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION
 UTILIZATION_SAMPLES = pynvml.NVML_GPU_UTILIZATION_SAMPLES
+POWER_SAMPLES = pynvml.NVML_TOTAL_POWER_SAMPLES
 
 
 def make(visible=None):
@@ -268,6 +269,83 @@ def test_reasons_of_newer_drivers_are_told_by_those_alone(driver):
     assert library.calls.count("nvmlDeviceGetSupportedClocksEventReasons") == 3
 
 
+def test_reasons_that_a_card_does_not_tell_are_absent_and_not_zero(driver):
+    driver(Card(mask=0x4, reasons=0x4 | 0x20))
+
+    sample = make().sample(0.0)
+
+    told = {path: value for path, value in sample.items() if "/limited/" in path}
+    assert told == {
+        "gpu/0/limited/power_share": 1,
+        "gpu/0/limited/thermal_software_share": 0,
+    }
+    assert "gpu/0/idle_share" not in sample
+
+
+def stop_answering(probe, card):
+    card.fails["nvmlDeviceGetFieldValues"] = 999
+
+
+def become_too_dear(probe, card):
+    (gpu,) = probe._gpus.values()
+    (counters,) = (call for call in gpu.calls if call.name == "counters")
+    counters.is_offered = False
+
+
+def lose_fields(probe, card):
+    card.fields.clear()
+
+
+@pytest.mark.parametrize("end", [stop_answering, become_too_dear, lose_fields])
+def test_what_counters_no_longer_tell_is_told_by_what_is_left(driver, end):
+    card = Card(fields={POWER_POLICY: 0, RX_BYTES: 0}, gpm={20: 3.0, 21: 2.0})
+    driver(card)
+    probe = make()
+    counted = {**probe.sample(0.0), **probe.sample(5.0)}
+    by_counters = probe.chosen
+    end(probe, card)
+
+    for now in (10.0, 15.0, 20.0):
+        probe.sample(now)
+    sample, chosen = probe.sample(21.0), probe.chosen
+
+    limited, received = "limited/power_share", "pcie_receive_bytes_per_second"
+    assert (counted[f"gpu/0/{limited}"], counted[f"gpu/0/{received}"]) == (0, 0)
+    assert by_counters[f"gpu/<i>/{limited}"] == "NVML counters"
+    assert by_counters[f"gpu/<i>/{received}"] == "NVML counters"
+    assert (sample[f"gpu/0/{limited}"], sample[f"gpu/0/{received}"]) == (1, 2 * 2**20)
+    assert chosen[f"gpu/<i>/{limited}"] == "NVML event reasons"
+    assert chosen[f"gpu/<i>/{received}"] == "GPM"
+
+
+def test_counters_that_miss_a_turn_are_not_mixed_with_anything_else(driver):
+    card = Card(fields={POWER_POLICY: 0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fails["nvmlDeviceGetFieldValues"] = 999
+
+    sample = probe.sample(5.0)
+
+    assert "gpu/0/limited/power_share" not in sample
+
+
+def test_the_window_measures_what_hardware_counters_no_longer_do(driver):
+    card = Card(gpm={20: 3.0, 21: 2.0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    probe.sample(1.0)
+    card.fails["nvmlGpmSampleGet"] = 999
+
+    for now in (2.0, 3.0, 4.0):
+        probe.sample(now)
+    sample = probe.sample(31.0)
+
+    assert sample["gpu/0/pcie_receive_bytes_per_second"] == 2_000_000
+    assert probe.chosen["gpu/<i>/pcie_receive_bytes_per_second"] == "NVML, 20 ms"
+
+
 def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
     card = Card(fields={ENERGY: 5_000_000})
     driver(card)
@@ -283,6 +361,41 @@ def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
     assert later["gpu/0/power_mean_watts"] == 200
     assert after_reset["gpu/0/energy_joules"] == 1_500
     assert "gpu/0/power_mean_watts" not in after_reset
+
+
+def test_mean_power_is_that_of_the_energy_where_the_card_counts_it(driver):
+    card = Card(fields={ENERGY: 0}, samples={POWER_SAMPLES: [(1, 999_000)]})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fields[ENERGY] = 1_000_000
+    card.samples[POWER_SAMPLES] += [(2, 999_000)]
+    sample = probe.sample(5.0)
+    card.fields[ENERGY] = 0
+    card.samples[POWER_SAMPLES] += [(3, 999_000)]
+
+    after_reset = probe.sample(10.0)
+
+    assert sample["gpu/0/power_mean_watts"] == 200
+    assert sample["gpu/0/power_max_watts"] == 999
+    assert "gpu/0/power_mean_watts" not in after_reset
+    described = Described().add(sample, probe.readings, probe.chosen)
+    assert "gpu/<i>/power_mean_watts\tW\tGPU\t1\tNVML counters" in described
+
+
+def test_mean_power_is_that_of_the_samples_where_no_energy_is_counted(driver):
+    lacks = {"nvmlDeviceGetTotalEnergyConsumption"}
+    card = Card(samples={POWER_SAMPLES: [(1, 100_000)]}, lacks=lacks)
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.samples[POWER_SAMPLES] += [(2, 100_000), (3, 300_000)]
+
+    sample = probe.sample(5.0)
+
+    assert sample["gpu/0/power_mean_watts"] == 200
+    described = Described().add(sample, probe.readings, probe.chosen)
+    assert "gpu/<i>/power_mean_watts\tW\tGPU\t0.8\tNVML samples" in described
 
 
 def test_energy_comes_from_a_call_where_there_is_no_field(driver):
