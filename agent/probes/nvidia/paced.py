@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agent.probes.nvidia.driver import NotNow, NotOffered, ask
+from agent.probes.nvidia.driver import NotNow, NotOffered, NotPermitted, ask
 
 # Ticks are never exactly on time.
 _TOLERANCE_SECONDS = 0.5
@@ -51,6 +51,7 @@ class Paced:
         self.name = name
         self.seconds = seconds
         self.is_offered = True
+        self.is_permitted = True
         self.is_too_dear = False
         self.has_answered = False
         # Why the last answer did not come; empty if it did.
@@ -69,8 +70,9 @@ class Paced:
         self._not_before = now + self.seconds
         try:
             readings = ask(library, lambda: self._read(now))
-        except NotOffered:
+        except NotOffered as error:
             self.is_offered = False
+            self.is_permitted = not isinstance(error, NotPermitted)
             return {}
         except NotNow as error:
             self.failure = str(error)
