@@ -38,7 +38,7 @@ ARGUMENTS = "/source/arguments"
 # Facts in words that say what hardware it was, and not whose or where.
 HARDWARE_WORDS = re.compile(
     r"/facts/(?:cpu_model|framework|gpu_driver(?:_cuda)?|storage/\w+/file_system"
-    r"|gpu/\d+/(?:name|measured_with|compute_capability|state))"
+    r"|gpu/\d+/(?:mig/\d+/)?(?:name|measured_with|compute_capability|state))"
 )
 # Signals that tell of other runs of the project, and the rules that may speak of them.
 OTHER_RUNS = frozenset(

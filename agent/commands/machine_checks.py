@@ -43,7 +43,7 @@ def _processes() -> Finding:
 
 def _gpus(environment: Environment) -> Finding:
     try:
-        count = NvmlProbe(environment=environment).facts()["facts/gpu_count"]
+        count = NvmlProbe(environment=environment).facts().get("facts/gpu_count")
     except ProbeUnavailable as error:
         return note(
             "nvml",
@@ -51,4 +51,7 @@ def _gpus(environment: Environment) -> Finding:
             "where there is an NVIDIA GPU, its driver has to be there, in a container "
             "too (--gpus all)",
         )
+    if count is None:
+        said = "no GPU is measured: the driver has lost those that there are"
+        return note("nvml", said, "see nvidia-smi; they may have to be reset")
     return fine("nvml", f"{count} GPUs are measured")

@@ -6,6 +6,7 @@ has yet seen it read a real card.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,10 +15,19 @@ from typing import Any, ClassVar
 from agent.background import importing
 from agent.probes.amd_catalogue import FACTS, READINGS
 from agent.probes.amd_counters import Link, Shares, limits_between, number
+from agent.probes.gpu_states import PRESENT, States
 from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
 from agent.probes.nvidia.visible import own_gpus
-from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Growth, Rates, known
+from agent.probes.probe import (
+    ANY_JOB,
+    Facts,
+    Job,
+    Kept,
+    Probe,
+    ProbeUnavailable,
+    Sample,
+)
+from agent.probes.rates import Growths, Rates, known
 from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
@@ -50,15 +60,19 @@ class AmdProbe(Probe):
     ) -> None:
         self._library = library or load_library()
         try:
+            # Never shut down: it counts no users, and would end for the probe of events, a
+            # second run and PyTorch, too.
             self._library.amdsmi_init()
             handles = self._library.amdsmi_get_processor_handles()
             visible = visible_gpus(self._library, environment)
         except self._library.AmdSmiException as error:
             raise ProbeUnavailable(f"no AMD driver ({error})") from error
+        kept = job.kept or Kept()
+        self._states = States(kept.states)
         pids = Pids(job_root(job.watched))
         self._visible = len(visible)
         self._gpus = {
-            index: _Gpu(self._library, handle, pids)
+            index: _Gpu(self._library, handle, pids, kept.growths[str(index)])
             for index, handle in own_gpus(visible, job.local_rank).items()
         }
         if not handles:
@@ -82,31 +96,43 @@ class AmdProbe(Probe):
             facts.update({f"facts/gpu/{index}/{k}": v for k, v in gpu.facts().items()})
         return facts
 
-    def sample(self, now: float) -> Sample:
-        return {
-            f"gpu/{index}/{path}": value
-            for index, gpu in self._gpus.items()
-            for path, value in gpu.sample(now).items()
-        }
+    def news(self) -> Facts:
+        return self._states.facts
 
-    def close(self) -> None:
-        self._library.amdsmi_shut_down()
+    def sample(self, now: float) -> Sample:
+        readings: dict[str, float] = {}
+        for index, gpu in self._gpus.items():
+            found = gpu.sample(now)
+            readings.update({f"gpu/{index}/{path}": v for path, v in found.items()})
+            self._states.say(
+                f"gpu/{index}", f"fails: {gpu.failure}" if gpu.failure else PRESENT
+            )
+        return readings
 
 
 class _Gpu:
     """One GPU; what it does not offer is asked for only once."""
 
-    def __init__(self, library: Any, handle: Any, pids: Pids) -> None:
+    def __init__(self, library: Any, handle: Any, pids: Pids, growths: Growths) -> None:
+        """`growths` are those of this GPU since the agent began."""
         self._library, self._handle, self._pids = library, handle, pids
         self._rates = Rates()
-        self._energy = Growth()
-        self._pcie, self._shares = Link(), Shares()
+        self._energy = growths["energy"]
+        self._pcie, self._shares = Link(growths), Shares()
+        # Why some did not answer when they were last asked.
+        self._failures: dict[Read, str] = {}
         self._last_metrics: Mapping[str, Any] = {}
         self._often: list[Read] = [self._activity, self._memory, self._power]
         self._often += [self._temperature, self._memory_temperature, self._clock]
         self._seldom: list[Read] = [self._memory_clock, self._joules, self._link]
         self._seldom += [self._errors, self._users, self._limits]
         self._seldom_at = float("-inf")
+
+    @property
+    def failure(self) -> str:
+        """Why nothing was answered of what is asked most often; empty while anything is."""
+        failures = [self._failures.get(read, "") for read in self._often]
+        return failures[0] if failures and all(failures) else ""
 
     @property
     def driver(self) -> str | None:
@@ -145,6 +171,7 @@ class _Gpu:
     def _sample_one(
         self, some: list[Read], read: Read, now: float
     ) -> dict[str, float | None]:
+        self._failures.pop(read, None)
         try:
             found: dict[str, float | None] = read(now)
         except AttributeError:
@@ -153,6 +180,8 @@ class _Gpu:
         except self._library.AmdSmiException as error:
             if _is_refusal(error):
                 some.remove(read)
+            else:
+                self._failures[read] = str(error) or repr(error)
         except (KeyError, TypeError):
             # Of another shape than documented: the other answers are still good.
             return {}
@@ -184,7 +213,9 @@ class _Gpu:
     def _temperature(self, now: float) -> dict[str, float | None]:
         del now
         kinds = self._library.AmdSmiTemperatureType
-        degrees = self._degrees(kinds.HOTSPOT)
+        degrees = None
+        with contextlib.suppress(self._library.AmdSmiException):
+            degrees = self._degrees(kinds.HOTSPOT)
         return {
             "temperature_celsius": (
                 self._degrees(kinds.EDGE) if degrees is None else degrees
@@ -198,7 +229,14 @@ class _Gpu:
 
     def _degrees(self, kind: Any) -> float | None:
         current = self._library.AmdSmiTemperatureMetric.CURRENT
-        return number(self._ask("amdsmi_get_temp_metric", kind, current))
+        try:
+            found = self._library.amdsmi_get_temp_metric(self._handle, kind, current)
+        except self._library.AmdSmiException as error:
+            # A card has some of its sensors.
+            if _is_refusal(error):
+                return None
+            raise
+        return number(found)
 
     def _clock(self, now: float) -> dict[str, float | None]:
         del now

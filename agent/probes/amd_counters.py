@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from agent.probes.rates import Growth, Rates
+from agent.probes.rates import Growths, Rates
 
 # Paths below gpu/<i>/ and what the firmware calls the time of each reason.
 LIMITS = {
@@ -53,10 +53,9 @@ def limits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Readi
 class Link:
     """The card's link to the host: its speed, its traffic and its errors."""
 
-    def __init__(self) -> None:
-        self._growths = {
-            path: Growth() for path in ("pcie_replays", "pcie_recoveries", "pcie_naks")
-        }
+    def __init__(self, growths: Growths) -> None:
+        """`growths` are those of this GPU since the agent began."""
+        self._growths = growths
 
     def __call__(self, metric: Mapping[str, Any]) -> Readings:
         """Take what `amdsmi_get_pcie_info` says of the moment."""

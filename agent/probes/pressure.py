@@ -19,6 +19,8 @@ _MEANINGS = {
 }
 OF_GROUP, OF_HOST = "<resource>.pressure", "/proc/pressure"
 _SOURCES = ((OF_GROUP, Scope.CONTAINER, COUNTED), (OF_HOST, Scope.HOST, COARSE))
+# While all tasks of the host wait for a CPU, one runs: the kernel says 0 whatever happens.
+_SAYS_NOTHING = {(OF_HOST, "cpu", "full")}
 _SECOND_IN_MICROSECONDS = 1e6
 
 
@@ -34,6 +36,7 @@ class PressureProbe(Probe):
         for resource in _RESOURCES
         for kind, meaning in _MEANINGS.items()
         for source, scope, quality in _SOURCES
+        if (source, resource, kind) not in _SAYS_NOTHING
     )
 
     def __init__(
@@ -73,7 +76,7 @@ class PressureProbe(Probe):
             for kind, seconds in stalled_seconds(file.read() or "").items():
                 totals[f"pressure/{resource}_{kind}_share"] = seconds
         rates = self._rates.of(totals, now)
-        return known({path: share(rate) for path, rate in rates.items()})
+        return known({path: share(rates.get(path)) for path in self._chosen})
 
     def _open(self, resource: str, source: str, path: Path) -> None:
         file = KernelFile(path)
@@ -81,7 +84,8 @@ class PressureProbe(Probe):
             return
         self._files[resource] = file
         for kind in _MEANINGS:
-            self._chosen[f"pressure/{resource}_{kind}_share"] = source
+            if (source, resource, kind) not in _SAYS_NOTHING:
+                self._chosen[f"pressure/{resource}_{kind}_share"] = source
 
 
 def stalled_seconds(text: str) -> dict[str, float]:

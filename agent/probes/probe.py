@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from agent.probes.rates import Growth, Growths
 from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
@@ -21,19 +23,37 @@ def _nowhere() -> Path | None:
     return None
 
 
+def _growths_by_owner() -> defaultdict[str, Growths]:
+    return defaultdict(lambda: Growths(Growth))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What outlives a probe, for the one that is made anew in its place.
+
+    `growths` are its counts since the agent began, by what they are of and by name;
+    `states` whether GPUs were there and answered, by their places.
+    """
+
+    growths: defaultdict[str, Growths] = field(default_factory=_growths_by_owner)
+    states: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Job:
     """What is measured: a process with its children, by default this one.
 
     `data` is the folder that it reads its data from, where that is known from the
     start, `find_data` says it once it is known later, and `local_rank` is its number
-    among the machine's processes of a distributed run.
+    among the machine's processes of a distributed run. `kept` is what an earlier probe of
+    the kind has left to this one.
     """
 
     watched: int | None = None
     data: Path | None = None
     local_rank: int | None = None
     find_data: Callable[[], Path | None] = _nowhere
+    kept: Kept | None = None
 
 
 # This process, as one that is not of a distributed run.

@@ -41,7 +41,7 @@ _OF_TREE = (
         _STAT,
         SAMPLED,
         "living descendants but helpers of Python's `multiprocessing` and of"
-        " `torch.compile`",
+        " `torch.compile`, and the agent's own `git`",
     ),
     ("worker_cpu_cores", "cores", _STAT, COUNTED, "mean over the workers"),
     ("worker_cpu_cores_min", "cores", _STAT, COUNTED, "the worker with the least"),

@@ -23,7 +23,9 @@ ENDED = "Z"
 _COMPILE_WORKER = "torch/_inductor/compile_worker"
 # Of somebody else's process, whose command line only its owner may read.
 _UNREADABLE = "?"
-_HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER)
+# The agent's own git, which says once what differs from the commit, by its first settings.
+_OUR_GIT = "-c core.fsmonitor=false -c core.hooksPath="
+_HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER, _OUR_GIT)
 _FORK_SERVER, _SPAWNED = "multiprocessing.forkserver", "multiprocessing.spawn"
 
 
@@ -150,7 +152,7 @@ def count_open_files(pid: int) -> int | None:
 
 
 def is_worker(pid: int) -> bool:
-    """Whether a child may load data, rather than help multiprocessing or a compiler."""
+    """Whether a child may load data, rather than help us, multiprocessing or a compiler."""
     line = _command_line(pid)
     if not line:
         # Its program is just beginning, or it has ended.

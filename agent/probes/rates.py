@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 # Kernels count CPU time in hundredths of a second: over less than this, a rate is noise.
@@ -66,6 +67,8 @@ class Growth:
     def __init__(self) -> None:
         self._last: float | None = None
         self._grown = 0.0
+        # None before the first reading, then what the last one said.
+        self.told: float | None = None
 
     def of(self, count: float | None) -> float | None:
         if count is None:
@@ -73,11 +76,16 @@ class Growth:
         last, self._last = self._last, count
         # After a reset, all that the counter shows is new.
         self._grown += 0.0 if last is None else count - (last if count >= last else 0)
+        self.told = self._grown
         return self._grown
 
     def go_on_with_another(self) -> None:
         """Take the next reading as the first of another counter, whose growth is added."""
         self._last = None
+
+
+# Several, by the names of their counters.
+Growths = defaultdict[str, Growth]
 
 
 def share(rate: float | None) -> float | None:

@@ -73,8 +73,9 @@ class Described:
     """The descriptions of what a process logs, as text that grows line by line."""
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
+        self._patterns: dict[str, str] = {}  # by path
         self._lines: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}
 
     def add(
         self,
@@ -82,22 +83,33 @@ class Described:
         readings: Iterable[Reading],
         chosen: Mapping[str, str],
     ) -> str | None:
-        """Return all descriptions so far if these paths are the first of their kind.
+        """Return all descriptions if these paths are the first of their kind.
 
-        `chosen` names the source of patterns that several could supply.
+        `chosen` names the source of patterns that several could supply; where it is
+        another than it was, that one is described.
         """
-        new = {path for path in paths if path not in self._known}
-        if not new:
+        there = {self._patterns.get(path) or self._name(path) for path in paths}
+        patterns = {
+            pattern
+            for pattern in there
+            if pattern not in self._chosen
+            or chosen.get(pattern, self._chosen[pattern]) != self._chosen[pattern]
+        }
+        if not patterns:
             return None
-        self._known |= new
-        before = len(self._lines)
-        patterns = {pattern_of(path) for path in new} - self._lines.keys()
+        before = dict(self._lines)
+        self._chosen |= {pattern: chosen.get(pattern, "") for pattern in patterns}
+        described = set()
         for reading in readings:
-            if reading.path not in patterns:
+            if reading.path not in patterns or reading.path in described:
                 continue
             if chosen.get(reading.path, reading.source) == reading.source:
-                self._lines.setdefault(reading.path, line_of(reading))
-        return self.text if len(self._lines) > before else None
+                described.add(reading.path)
+                self._lines[reading.path] = line_of(reading)
+        return self.text if self._lines != before else None
+
+    def _name(self, path: str) -> str:
+        return self._patterns.setdefault(path, pattern_of(path))
 
     @property
     def text(self) -> str:

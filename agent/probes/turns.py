@@ -9,11 +9,12 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 
 from agent.background import Background
 from agent.notices import Notices
 from agent.probes.logbook import Logbook
-from agent.probes.probe import Job, Probe, ProbeUnavailable
+from agent.probes.probe import Job, Kept, Probe, ProbeUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,8 @@ class Turns:
         self.name = make.name
         self.seconds: float | None = None  # what the last turn took, until it is told
         self._make = make
-        self._job = job
+        # However often it is made, it goes on where it was.
+        self._job = replace(job, kept=Kept())
         self._logbook = logbook
         self._notices = notices
         self._probe: Probe | None = None
@@ -59,16 +61,12 @@ class Turns:
         try:
             readings = self._sample(now)
         except ProbeUnavailable as reason:
-            self._is_done = True
-            # Without a reason, nothing is missing.
-            if str(reason):
-                self._state(f"not here: {reason}")
-                self._notices.inform(f"probe {self.name}", f"not measured: {reason}")
+            self._be_unavailable(str(reason))
         except Exception as error:
             # The rim of a probe: drivers fail in ways that nobody has listed,
             # and the other probes go on.
             logger.debug("the probe %s failed", self.name, exc_info=True)
-            self._fail(error)
+            self._fail(repr(error))
         else:
             self._failures = 0
             self.seconds = time.monotonic() - now
@@ -115,11 +113,22 @@ class Turns:
         self._logbook.state(self._probe.news())
         self._state(MEASURED)
 
-    def _fail(self, error: Exception) -> None:
-        self._state(f"fails: {error!r}")
+    def _be_unavailable(self, reason: str) -> None:
+        if self._has_taken_turns and reason:
+            # A driver that was there may be loaded again.
+            self._fail(reason)
+            return
+        self._is_done = True
+        # Without a reason, nothing is missing.
+        if reason:
+            self._state(f"not here: {reason}")
+            self._notices.inform(f"probe {self.name}", f"not measured: {reason}")
+
+    def _fail(self, why: str) -> None:
+        self._state(f"fails: {why}")
         self._notices.warn(
             f"probe {self.name}",
-            f"the probe {self.name} fails ({error!r}); "
+            f"the probe {self.name} fails ({why}); "
             f"it is asked again every {_FAILED_INTERVAL_SECONDS:.0f} s",
         )
         self._failures += 1

@@ -50,6 +50,8 @@ PARTS = {
     ("string", "monitoring/train/facts/scheduler/name"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/gpu/0/uuid"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/gpu/0/name"): None,
+    ("string", "monitoring/train/facts/gpu/0/mig/1/state"): None,
+    ("string", "monitoring/train/facts/gpu/0/mig/1/uuid"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/gpu_driver"): None,
     ("string", "monitoring/train/facts/storage/data/file_system"): None,
     ("string", "monitoring/train/facts/storage/data/mount"): Part.ENVIRONMENT,

@@ -143,6 +143,8 @@ def _of_gpu() -> list[Reading]:
         for part, of_them in _PARTS.items():
             text = f"{of_them} of the driver's samples since the last ones"
             path = f"{name}_{part}_{unit}"
+            if path == fields.MEAN_POWER:
+                text += ", of cards that do not count their energy"
             rows.append(Reading(path, words, gpu, SAMPLES, SAMPLED, text, 5))
         text = "how many samples these were"
         rows.append(Reading(f"{name}_samples", "", gpu, SAMPLES, SAMPLED, text, 5))

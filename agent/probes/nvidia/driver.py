@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agent.background import importing
 from agent.probes.probe import ProbeUnavailable
@@ -12,7 +11,7 @@ from agent.probes.probe import ProbeUnavailable
 Answer = TypeVar("Answer")
 
 # Codes of the library, the same in all its versions.
-INVALID_ARGUMENT, NOT_SUPPORTED, _NO_PERMISSION = 2, 3, 4
+INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION = 2, 3, 4
 _FUNCTION_NOT_FOUND, _VERSION_MISMATCH, _DEPRECATED = 13, 25, 26
 _UNINITIALIZED, _DRIVER_NOT_LOADED = 1, 9
 _GPU_IS_LOST, _RESET_REQUIRED, _GPU_NOT_FOUND = 15, 16, 28
@@ -22,7 +21,6 @@ TIMEOUT, NOT_FOUND = 10, 6
 _REFUSED = (
     INVALID_ARGUMENT,
     NOT_SUPPORTED,
-    _NO_PERMISSION,
     _FUNCTION_NOT_FOUND,
     _VERSION_MISMATCH,
     _DEPRECATED,
@@ -33,6 +31,10 @@ _GONE = (_UNINITIALIZED, _DRIVER_NOT_LOADED)
 
 class NotOffered(Exception):
     """This GPU, driver or binding will never answer this."""
+
+
+class NotPermitted(NotOffered):
+    """This user may not ask for it."""
 
 
 class NotNow(Exception):
@@ -84,6 +86,8 @@ def ask(library: Any, call: Callable[[], Answer]) -> Answer:
 
 def refusal(error: Exception) -> Exception:
     code = code_of(error)
+    if code == NO_PERMISSION:
+        return NotPermitted(str(error))
     if code is None or code in _REFUSED:
         # Without a code: the binding is newer than the driver.
         return NotOffered(str(error))
@@ -92,17 +96,32 @@ def refusal(error: Exception) -> Exception:
     return DriverGone(str(error)) if code in _GONE else NotNow(str(error))
 
 
-def all_gpus(library: Any) -> dict[int, Any]:
-    """Return the handles of the machine's GPUs by their number, those that can be had."""
+class Gpus(NamedTuple):
+    """The machine's GPUs by their number: handles, and why there is none of others."""
+
+    handles: dict[int, Any]
+    absent: dict[int, Exception]
+
+
+def all_gpus(library: Any) -> Gpus:
+    """Find the machine's GPUs; those that are forbidden to us are somebody else's."""
     count = library.nvmlDeviceGetCount()
-    gpus: dict[int, Any] = {}
-    for index in range(count):
-        # One that is lost, or forbidden to us, leaves the others.
-        with contextlib.suppress(library.NVMLError):
-            gpus[index] = library.nvmlDeviceGetHandleByIndex(index)
-    if count and not gpus:
+    found = {index: _handle_or_reason(library, index) for index in range(count)}
+    reasons = {i: why for i, why in found.items() if isinstance(why, Exception)}
+    gpus = Gpus(
+        {i: handle for i, handle in found.items() if i not in reasons},
+        {i: why for i, why in reasons.items() if not isinstance(why, NotPermitted)},
+    )
+    if count and not any(gpus):
         raise ProbeUnavailable(f"NVIDIA's driver lets us have none of {count} GPUs")
     return gpus
+
+
+def _handle_or_reason(library: Any, index: int) -> Any:
+    try:
+        return library.nvmlDeviceGetHandleByIndex(index)
+    except library.NVMLError as error:
+        return refusal(error)
 
 
 def uuid_of(library: Any, gpu: Any) -> str | None:

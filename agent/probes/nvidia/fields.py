@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
-from agent.probes.rates import Growth, Rates, known, share
+from agent.probes.nvidia.driver import (
+    INVALID_ARGUMENT,
+    NO_PERMISSION,
+    NOT_SUPPORTED,
+    code_of,
+)
+from agent.probes.nvidia.paced import MOST_MISSES
+from agent.probes.rates import Growth, Growths, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
 _WATTS_OF_MILLIWATT = 1e-3
 # Of fields by link: the sum over all links.
 _ALL_LINKS = 0xFFFFFFFF
-_REFUSED = (INVALID_ARGUMENT, NOT_SUPPORTED)
+_REFUSED = (INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION)
 
 # Paths below gpu/<i>/ and the names of the library's constants.
 TIMES_LIMITED = {
@@ -46,7 +52,7 @@ NOW = {
     "power_average_watts": ("POWER_AVERAGE", _WATTS_OF_MILLIWATT),
     "power_instant_watts": ("POWER_INSTANT", _WATTS_OF_MILLIWATT),
 }
-ENERGY = "TOTAL_ENERGY_CONSUMPTION"
+ENERGY, MEAN_POWER = "TOTAL_ENERGY_CONSUMPTION", "power_mean_watts"
 # Sums of counters that should never move, since the agent began.
 ERRORS = {
     "pcie_replays": ("PCIE_REPLAY_COUNTER",),
@@ -127,6 +133,8 @@ class FieldValues:
             for scope in _scopes(library, name)
         ]
         self._answered: set[tuple[str, int]] = set()
+        # Whether this user may ask for all of them.
+        self.is_permitted = True
 
     def read(self) -> Values:
         if not self._asked:
@@ -147,6 +155,7 @@ class FieldValues:
                 values[name] = values.get(name, 0.0) + value
             elif field.nvmlReturn in _REFUSED and place not in self._answered:
                 refused.add(place)
+                self.is_permitted &= field.nvmlReturn != NO_PERMISSION
             else:
                 # A sum without one of its parts would look like a reset.
                 missing.add(name)
@@ -195,11 +204,12 @@ class Energy:
     them, and asked more seldom it loses nothing.
     """
 
-    def __init__(self, library: Any, gpu: Any) -> None:
+    def __init__(self, library: Any, gpu: Any, growths: Growths | None = None) -> None:
+        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
         self._field = FieldValues(library, gpu, [ENERGY])
         self._library, self._gpu = library, gpu
         self._rates = Rates()
-        self._energy = Growth()
+        self._growths = Growths(Growth) if growths is None else growths
         self._has_answered = False
 
     def __call__(self, now: float) -> Values:
@@ -214,8 +224,8 @@ class Energy:
         joules = float(millijoules) * _JOULES_OF_MILLIJOULE
         return known(
             {
-                "power_mean_watts": self._rates.of({"watts": joules}, now)["watts"],
-                "energy_joules": self._energy.of(joules),
+                MEAN_POWER: self._rates.of({"watts": joules}, now)["watts"],
+                "energy_joules": self._growths[ENERGY].of(joules),
             }
         )
 
@@ -229,16 +239,19 @@ class Counters:
         names += [name for name, _ in NOW.values()]
         # Bytes fill 32 bits in less time than lies between two readings: how often, the
         # difference does not tell.
-        self._fields = FieldValues(library, gpu, names, wide=counted)
+        self.fields = FieldValues(library, gpu, names, wide=counted)
         self._rates = Rates()
-        # What nothing else need supply.
+        # What nothing else need supply; and how often in a row it was not counted.
         self.paths: set[str] = set()
+        self._misses: dict[str, int] = {}
 
     def __call__(self, now: float) -> Values:
-        values = self._fields.read()
+        values = self.fields.read()
         named = {**TIMES_LIMITED, **{path: name for path, (name, _) in BYTES.items()}}
+        self._misses = {path: times + 1 for path, times in self._misses.items()}
         for some in (named, BYTES_OF_LINKS):
-            self.paths |= {path for path, name in some.items() if name in values}
+            self._misses |= {path: 0 for path, name in some.items() if name in values}
+        self.paths = {path for path, n in self._misses.items() if n < MOST_MISSES}
         return self._readings(values, now)
 
     def _readings(self, values: Mapping[str, float], now: float) -> Values:
@@ -269,24 +282,26 @@ class Counters:
 class Health:
     """What should stay as it is: errors and what the card had to put aside."""
 
-    def __init__(self, library: Any, gpu: Any) -> None:
-        grow = [name for some in (*ERRORS.values(), *NVLINK_ERRORS) for name in some]
+    def __init__(self, library: Any, gpu: Any, growths: Growths | None = None) -> None:
+        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
+        errors = [name for some in (*ERRORS.values(), *NVLINK_ERRORS) for name in some]
         stand = [name for some in STANDING.values() for name in some]
-        self._fields = FieldValues(library, gpu, (*grow, *stand))
+        self.fields = FieldValues(library, gpu, (*errors, *stand))
         self._library, self._gpu = library, gpu
-        self._growths = {name: Growth() for name in grow}
-        self._grown: Values = {}
+        self._errors = errors
+        self._growths = Growths(Growth) if growths is None else growths
 
     def __call__(self, now: float) -> Values:
         del now  # counts, not rates
-        values = self._fields.read()
+        values = self.fields.read()
         if "PCIE_REPLAY_COUNTER" not in values:
             values.update(self._replays_by_call())
         # Each by itself: one that does not answer for once must not look like a reset.
-        grown = {name: g.of(values.get(name)) for name, g in self._growths.items()}
-        self._grown.update(known(grown))
-        errors = {path: _sum(self._grown, names) for path, names in ERRORS.items()}
-        of_links = [_sum(self._grown, names) for names in NVLINK_ERRORS]
+        for name in self._errors:
+            self._growths[name].of(values.get(name))
+        grown = known({name: self._growths[name].told for name in self._errors})
+        errors = {path: _sum(grown, names) for path, names in ERRORS.items()}
+        of_links = [_sum(grown, names) for names in NVLINK_ERRORS]
         told = [total for total in of_links if total is not None]
         errors["nvlink_errors"] = max(told, default=None)
         standing = {path: _sum(values, names) for path, names in STANDING.items()}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agent.probes.nvidia.fields import Counters, Energy, Health
+from agent.probes.nvidia.fields import MEAN_POWER, Counters, Energy, Health
 from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
 from agent.probes.nvidia.paced import Paced, Read
 from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
@@ -17,6 +17,7 @@ from agent.probes.nvidia.reasons import Reasons
 from agent.probes.nvidia.samples import buffered
 from agent.probes.nvidia.users import Pids, Shares, Users
 from agent.probes.nvidia.window import Window
+from agent.probes.rates import Growths
 
 _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
 # Of a core, in one turn of one GPU: what is asked seldom can wait for the next one. Most
@@ -24,63 +25,16 @@ _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
 _TURN_SECONDS = 0.005
 
 
-class Gpu:
-    """Reads a GPU; what it does not offer is asked for only once."""
+class Part:
+    """What a GPU and a slice of it have in common: questions, and how these fare."""
 
-    def __init__(
-        self,
-        library: Any,
-        handle: Any,
-        pids: Pids,
-        clock: Callable[[], float] = time.thread_time,
-    ) -> None:
-        self._library, self.handle = library, handle
-        self._clock = clock
-        self._postponed: list[Paced] = []
-        self._counters = Counters(library, handle)
-        self._gpm: Gpm | None = gpm_of_gpu(library, handle)
-        self._found_by_gpm: set[str] = set()
-        # The counters first: they say what nothing else need supply.
-        self._readers = [Paced("counters", _NOW_AND_THEN, self._counters)]
-        self._readers.append(Paced("energy", _NOW_AND_THEN, Energy(library, handle)))
-        self._counting: Paced | None = None
-        if self._gpm is not None:
-            self._counting = Paced("gpm", _OFTEN, self._gpm)
-            self._readers.append(self._counting)
-        self._readers += [
-            Paced(read.__name__, seconds, _polled(library, handle, read))
-            for seconds, read in POLLED
-        ]
-        self._readers.append(Paced(Reasons.name, _OFTEN, Reasons(library, handle)))
-        self._readers += [
-            Paced("samples", _NOW_AND_THEN, read)
-            for read in buffered(library, handle, self._supplied)
-        ]
-        users = Users(library, handle, pids)
-        self._readers += [
-            Paced("users", _NOW_AND_THEN, users),
-            Paced("shares", _NOW_AND_THEN, Shares(library, handle, pids, users)),
-            Paced("health", _SELDOM, Health(library, handle)),
-            Paced("window", _RARELY, Window(library, handle, self._supplied)),
-        ]
+    def __init__(self) -> None:
+        self._readers: list[Paced] = []
 
     @property
     def calls(self) -> Sequence[Paced]:
         """All that it is asked, with what each costs."""
         return self._readers
-
-    @property
-    def dear(self) -> str:
-        """Name what is asked less often than it should be, or no more, for its cost."""
-        parts = (
-            f"{reader.name}: never"
-            if reader.is_too_dear
-            else f"{reader.name}: {times * reader.seconds:.0f} s"
-            for reader in self._readers
-            if reader.is_too_dear or (times := _about(reader)) > 1
-        )
-        # Several readers have one name.
-        return ", ".join(dict.fromkeys(parts))
 
     @property
     def failure(self) -> str:
@@ -93,11 +47,73 @@ class Gpu:
         return failures[0] if failures and all(failures) else ""
 
     @property
+    def answered(self) -> set[str]:
+        """The names of the questions that were answered."""
+        return {reader.name for reader in self._readers if reader.has_answered}
+
+
+class Gpu(Part):
+    """Reads a GPU; what it does not offer is asked for only once."""
+
+    def __init__(
+        self,
+        library: Any,
+        handle: Any,
+        pids: Pids,
+        clock: Callable[[], float] = time.thread_time,
+        growths: Growths | None = None,
+    ) -> None:
+        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
+        super().__init__()
+        self._library, self.handle = library, handle
+        self._clock = clock
+        self._postponed: list[Paced] = []
+        self._counters = Counters(library, handle)
+        self._gpm: Gpm | None = gpm_of_gpu(library, handle)
+        self._seen_by_gpm: set[str] = set()
+        # The counters first: they say what nothing else need supply.
+        self._counting = Paced("counters", _NOW_AND_THEN, self._counters)
+        self._metering = Paced(
+            "energy", _NOW_AND_THEN, Energy(library, handle, growths)
+        )
+        self._readers += [self._counting, self._metering]
+        self._comparing: Paced | None = None
+        if self._gpm is not None:
+            self._comparing = Paced("gpm", _OFTEN, self._gpm)
+            self._readers.append(self._comparing)
+        self._readers += [
+            Paced(read.__name__, seconds, _polled(library, handle, read))
+            for seconds, read in POLLED
+        ]
+        self._readers.append(Paced(Reasons.name, _OFTEN, Reasons(library, handle)))
+        self._readers += [
+            Paced("samples", _NOW_AND_THEN, read)
+            for read in buffered(library, handle, self._supplied)
+        ]
+        users = Users(library, handle, pids)
+        health = Health(library, handle, growths)
+        self._readers += [
+            Paced("users", _NOW_AND_THEN, users),
+            Paced("shares", _NOW_AND_THEN, Shares(library, handle, pids, users)),
+            Paced("health", _SELDOM, health),
+            Paced("window", _RARELY, Window(library, handle, self._supplied)),
+        ]
+        self._fields = {"counters": self._counters.fields, "health": health.fields}
+
+    @property
+    def asked_less(self) -> str:
+        """Name what is asked less often than it should be, or no more, and why."""
+        parts = ((reader.name, self._less(reader)) for reader in self._readers)
+        told = (f"{name}: {less}" for name, less in parts if less)
+        # Several readers have one name.
+        return ", ".join(dict.fromkeys(told))
+
+    @property
     def measured_with(self) -> str:
         """Name what the GPU has answered with, the best first."""
         tiers = {"gpm": "gpm", "samples": "samples", "counters": "counters"}
         tiers["utilization"] = "nvml"
-        answered = {reader.name for reader in self._readers if reader.has_answered}
+        answered = self.answered
         if not self._counters.paths:
             answered.discard("counters")
         return ", ".join(tier for name, tier in tiers.items() if name in answered)
@@ -105,12 +121,14 @@ class Gpu:
     @property
     def counted(self) -> set[str]:
         """The paths that counters supply, so that nothing else does."""
-        return self._counters.paths
+        counted = set(self._counters.paths) if self._counting.supplies else set()
+        return counted | {MEAN_POWER} if self._metering.supplies else counted
 
     @property
     def found_by_gpm(self) -> set[str]:
         """The paths that hardware counters supply where the driver's do not."""
-        return self._found_by_gpm
+        is_supplied = self._comparing is not None and self._comparing.supplies
+        return self._seen_by_gpm if is_supplied else set()
 
     def sample(self, now: float) -> dict[str, float]:
         readings: dict[str, float] = {}
@@ -120,13 +138,17 @@ class Gpu:
                 self._postponed.append(reader)
                 continue
             found = reader.sample(self._library, now)
-            if reader.name == "gpm":
-                self._found_by_gpm |= found.keys()
-            if reader.name in (Reasons.name, "gpm"):
-                counted = self._counters.paths
+            if reader is self._comparing:
+                self._seen_by_gpm |= found.keys()
+            if reader is self._comparing or reader.name == Reasons.name:
+                counted = self.counted
                 found = {p: v for p, v in found.items() if p not in counted}
             readings.update(found)
         return readings
+
+    def close(self) -> None:
+        if self._gpm is not None:
+            self._gpm.close()
 
     def _in_turn(self) -> Sequence[Paced]:
         """Return all that it is asked, first what had to wait the last time."""
@@ -134,23 +156,29 @@ class Gpu:
         return [*first, *(reader for reader in self._readers if reader not in first)]
 
     def _supplied(self) -> set[str]:
-        if self._counting is None or not self._counting.is_offered:
-            return self._counters.paths
-        return self._counters.paths | self._found_by_gpm
+        return self.counted | self.found_by_gpm
 
-    def close(self) -> None:
-        if self._gpm is not None:
-            self._gpm.close()
+    def _less(self, reader: Paced) -> str:
+        """Return how often it is asked; nothing if that is as often as it should be."""
+        if not reader.is_permitted:
+            return "not permitted"
+        if reader.is_too_dear:
+            return "never"
+        if (times := _about(reader)) > 1:
+            return f"{times * reader.seconds:.0f} s"
+        fields = self._fields.get(reader.name)
+        return "" if fields is None or fields.is_permitted else "in part not permitted"
 
 
-class Slice:
+class Slice(Part):
     """A slice of a GPU (MIG): its memory, its users, and its hardware counters."""
 
     def __init__(self, library: Any, parent: Any, handle: Any, pids: Pids) -> None:
+        super().__init__()
         self._library, self.handle = library, handle
         instance = library.nvmlDeviceGetGpuInstanceId(handle)
         self._gpm = gpm_of_slice(library, parent, instance)
-        self._readers = [
+        self._readers += [
             Paced(read.__name__, seconds, _polled(library, handle, read))
             for seconds, read in POLLED_OF_SLICES
         ]
@@ -159,6 +187,12 @@ class Slice:
         )
         if self._gpm is not None:
             self._readers.append(Paced("gpm", _OFTEN, self._gpm))
+
+    @property
+    def measured_with(self) -> str:
+        """Name what the slice has answered with, the best first."""
+        tiers = {"gpm": "gpm", "memory": "nvml"}
+        return ", ".join(tier for name, tier in tiers.items() if name in self.answered)
 
     def sample(self, now: float) -> dict[str, float]:
         readings: dict[str, float] = {}

@@ -124,12 +124,14 @@ FACTS = tuple(
             "asked_less",
             "string",
             "which questions cost so much that they are asked less than about half as often"
-            " as they should be, or never, and about how often; absent until there is one",
+            " as they should be, or never, and about how often; and which are `not"
+            " permitted` to this user, or `in part`; absent until there is one",
         ),
         (
             "state",
             "string",
-            "`present`, `lost: …`, or `fails: …` while nothing is answered; absent until then",
+            "`present`, `lost: …`, or `fails: …` while nothing is answered; absent until then;"
+            " of AMD's GPUs, too",
         ),
         ("last_xid", "int", "the number of the driver's last error message"),
     )

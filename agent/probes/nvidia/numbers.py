@@ -58,7 +58,8 @@ class Numbers:
 def _numbers_by_id() -> dict[str, int]:
     library = load_library()
     begin(library)
-    ids = {index: uuid_of(library, gpu) for index, gpu in all_gpus(library).items()}
+    gpus = all_gpus(library).handles
+    ids = {index: uuid_of(library, gpu) for index, gpu in gpus.items()}
     return {plain(uuid): index for index, uuid in ids.items() if uuid is not None}
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agent.probes.nvidia.driver import NotNow, NotOffered, ask
+from agent.probes.nvidia.driver import NotNow, NotOffered, NotPermitted, ask
 
 # Ticks are never exactly on time.
 _TOLERANCE_SECONDS = 0.5
@@ -20,6 +20,8 @@ _COSTS, _BEFORE_JUDGED = 5, 3
 # Rarer than this, a reading says little: then it is not asked for at all. But who only
 # waits may have waited for the script, which held the interpreter.
 _RAREST_SECONDS, _RAREST_TIMES = 60.0, 4
+# What has not come so many times in a row is left to whatever else supplies it.
+MOST_MISSES = 3
 
 Read = Callable[[float], dict[str, float]]
 
@@ -49,10 +51,12 @@ class Paced:
         self.name = name
         self.seconds = seconds
         self.is_offered = True
+        self.is_permitted = True
         self.is_too_dear = False
         self.has_answered = False
         # Why the last answer did not come; empty if it did.
         self.failure = ""
+        self._misses = 0
         self._read = read
         self._clocks = clocks
         self._costs: deque[Cost] = deque(maxlen=_COSTS)
@@ -66,13 +70,15 @@ class Paced:
         self._not_before = now + self.seconds
         try:
             readings = ask(library, lambda: self._read(now))
-        except NotOffered:
+        except NotOffered as error:
             self.is_offered = False
+            self.is_permitted = not isinstance(error, NotPermitted)
             return {}
         except NotNow as error:
             self.failure = str(error)
+            self._misses += 1
             return {}
-        self.failure = ""
+        self.failure, self._misses = "", 0
         ended = self._clocks()
         self._costs.append(Cost(ended.cpu - began.cpu, ended.waited - began.waited))
         self.has_answered = True
@@ -82,6 +88,11 @@ class Paced:
         self.is_offered = not self.is_too_dear
         self._not_before = now + self.interval
         return readings
+
+    @property
+    def supplies(self) -> bool:
+        """Whether it has answered, and may be expected to answer again."""
+        return self.is_offered and self.has_answered and self._misses < MOST_MISSES
 
     @property
     def typical(self) -> Cost | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 # The bits of the mask of reasons, as shares of the moment they were seen at.
@@ -15,12 +16,15 @@ _REASONS = {
     0x80: "limited/power_brake_share",
     0x100: "limited/display_clocks_share",
 }
-# Of drivers from 615 on: before, such a bit is 0 whatever holds.
+# Of drivers from 615 on: one that does not say that it tells them does not.
 _NEWER_REASONS = {
     0x200: "limited/board_share",
     0x400: "limited/reliability_share",
 }
-_IDLE = 0x1
+_IDLE = {0x1: "idle_share"}
+_NAMED = _IDLE | _REASONS | _NEWER_REASONS
+# Where the driver does not say what it tells.
+_ALWAYS_TOLD = sum(_IDLE | _REASONS)
 
 
 class Reasons:
@@ -45,14 +49,17 @@ class Reasons:
 
     def _bits_it_tells(self) -> int:
         library = self._library
-        try:
-            return int(library.nvmlDeviceGetSupportedClocksEventReasons(self._gpu))
-        except (AttributeError, library.NVMLError):
-            return 0
+        for kind in ("EventReasons", "ThrottleReasons"):
+            # Older drivers know it by its older name.
+            with contextlib.suppress(AttributeError, library.NVMLError):
+                supported = getattr(library, f"nvmlDeviceGetSupportedClocks{kind}")
+                return int(supported(self._gpu))
+        return _ALWAYS_TOLD
 
 
 def shares_of(mask: int, told: int) -> dict[str, float]:
-    """Return 1 for each reason that holds at the moment, 0 for the others (pure)."""
-    named = _REASONS | {bit: p for bit, p in _NEWER_REASONS.items() if told & bit}
-    shares = {path: float(bool(mask & bit)) for bit, path in named.items()}
-    return {"idle_share": float(bool(mask & _IDLE)), **shares}
+    """Return 1 for each reason that holds at the moment, 0 for the others (pure).
+
+    Bits that are not `told` are 0 whatever holds: of these nothing is said.
+    """
+    return {path: float(bool(mask & bit)) for bit, path in _NAMED.items() if told & bit}

@@ -53,7 +53,10 @@ class Buffered:
         # The first time, they are from before anybody asked.
         if last == 0 or not samples:
             return {}
-        return summary(self._name, self._unit, [value for _, value in samples])
+        parts = summary(self._name, self._unit, [value for _, value in samples])
+        # Mean power by the card's counter of energy has seen all of the time.
+        others = self._others()
+        return {path: value for path, value in parts.items() if path not in others}
 
     def _new_samples(self, last: int) -> list[tuple[int, float]]:
         library = self._library

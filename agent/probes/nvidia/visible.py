@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -14,29 +14,37 @@ from agent.probes.nvidia.driver import all_gpus, as_text, uuid_of
 class Visible:
     """GPUs by the driver's numbers, in the order of CUDA's where that is known.
 
-    The process may use `count` of them: all, unless only CUDA knows which.
+    The process may use `count` of them: all, unless only CUDA knows which. `absent` says
+    why others cannot be had, of those that it could use else.
     """
 
     gpus: dict[int, Any]
     count: int
     is_ordered: bool
+    absent: dict[int, Exception]
 
 
 # Any: the library is loaded only where there is one, and has no types.
 def visible_gpus(library: Any, environment: Mapping[str, str]) -> Visible:
     """Return the handles of the GPUs that this process may use."""
-    gpus = all_gpus(library)
+    gpus, absent = all_gpus(library)
     is_by_bus = _is_by_bus(library, gpus, environment)
     listed = environment.get("CUDA_VISIBLE_DEVICES")
     if listed is None:
-        return Visible(gpus, len(gpus), is_by_bus)
+        return Visible(gpus, len(gpus), is_by_bus, absent)
     uuids = {index: uuid_of(library, gpu) or "" for index, gpu in gpus.items()}
     # As CUDA does, which sees nothing behind a name that is none.
-    names = takewhile(_is_name, map(str.strip, listed.split(",")))
+    names = [*takewhile(_is_name, map(str.strip, listed.split(",")))]
     meant = [_meant(library, name, uuids, is_by_bus=is_by_bus) for name in names]
     found = {index: gpus[index] for some in meant for index in some}
     count = min(len(found), sum(bool(some) for some in meant))
-    return Visible(found, count, all(len(some) <= 1 for some in meant))
+    unfound = [name for name, some in zip(names, meant, strict=True) if not some]
+    return Visible(
+        found,
+        count,
+        all(len(some) <= 1 for some in meant),
+        _absent_of(unfound, absent, is_by_bus=is_by_bus),
+    )
 
 
 def own_gpus(
@@ -68,6 +76,16 @@ def _meant(
         return [number] if number in uuids else []
     # CUDA calls the fastest 0, and the driver the first on the bus.
     return uuids.keys() if number < len(uuids) else []
+
+
+def _absent_of(
+    unfound: Sequence[str], absent: Mapping[int, Exception], *, is_by_bus: bool
+) -> dict[int, Exception]:
+    """Return those that may be meant by names that none has which can be had."""
+    if is_by_bus and all(map(str.isdecimal, unfound)):
+        return {index: why for index, why in absent.items() if str(index) in unfound}
+    # One that is lost does not tell its id.
+    return dict(absent) if unfound else {}
 
 
 def _is_by_bus(

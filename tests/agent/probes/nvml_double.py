@@ -48,6 +48,7 @@ class Card:
     fails: dict[str, int] = field(default_factory=dict)
     fields: dict[int, float] = field(default_factory=dict)
     narrow: set[int] = field(default_factory=set)  # fields of 32 bits
+    forbidden: set[int] = field(default_factory=set)  # fields
     links: dict[tuple[int, int], float] = field(default_factory=dict)  # field, link
     graphics: list[tuple[int, int]] = field(default_factory=list)
     samples: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Card:
     slices: int | None = None
     has_gpm: bool = True
     gpm: dict[int, float] = field(default_factory=dict)
+    uuid: str = ""  # by its number, if it has none
 
 
 class NvmlDouble:
@@ -64,6 +66,7 @@ class NvmlDouble:
     def __init__(self, *cards: Card):
         self.cards = list(cards)
         self.calls: list[str] = []
+        self.asked_fields: list[int] = []
         self.blocked: threading.Event | None = None  # until it is set, calls hang
         self.events: list[tuple[int, int]] = []
         self.fails_to_wait: list[int] = []
@@ -162,6 +165,8 @@ class NvmlDouble:
     def _uuid(self, handle):
         number = (_address(handle) - _FIRST_HANDLE) % _ALIAS
         index, part = number % _SLICE, number // _SLICE
+        if self.cards[index].uuid and not part:
+            return self.cards[index].uuid
         kind = "MIG" if part else "GPU"
         return f"{kind}-{index}{index}{index}{index}-{part}"
 
@@ -283,6 +288,10 @@ class NvmlDouble:
         card = self._card(handle)
         for found in values._obj[: count.value]:
             place = (found.fieldId, found.scopeId)
+            self.asked_fields.append(found.fieldId)
+            if found.fieldId in card.forbidden:
+                found.nvmlReturn = FORBIDDEN
+                continue
             is_by_link = found.fieldId in BY_LINK
             value = card.links.get(place) if is_by_link else card.fields.get(place[0])
             if value is None:

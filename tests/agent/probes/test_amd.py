@@ -7,7 +7,7 @@ import pytest
 
 from agent.probes.amd import AmdProbe
 from agent.probes.amd_events import AmdEventsProbe
-from agent.probes.probe import Job, ProbeUnavailable
+from agent.probes.probe import Job, Kept, ProbeUnavailable
 from agent.probes.reading import pattern_of
 
 GIB = 2**30
@@ -283,6 +283,60 @@ def test_what_is_not_supported_is_asked_for_once_and_what_is_busy_again():
 
     assert library.calls.count("gpu_activity") == 1
     assert library.calls.count("power_info") == 2
+
+
+class Dead(dict):
+    """The answers of a GPU that answers nothing any more."""
+
+    def get(self, name, default=None):
+        return AmdSmiLibraryException(NOT_INIT)
+
+
+def test_a_gpu_of_which_no_question_is_answered_says_so():
+    library = AmdSmi(mi300(), mi300())
+    probe = AmdProbe(library, {})
+    probe.sample(0.0)
+    assert probe.news() == {}
+    alive = library.gpus
+    library.gpus = (alive[0], Dead(alive[1]))
+
+    failing = probe.sample(5.0)
+    news = probe.news()
+    library.gpus = alive
+    probe.sample(10.0)
+
+    assert {path.split("/")[1] for path in failing} == {"0"}
+    assert news == {"facts/gpu/1/state": "fails: 32"}
+    assert probe.news() == {"facts/gpu/1/state": "present"}
+
+
+def test_a_sensor_that_fails_leaves_the_next_one():
+    def degrees(kind, metric):
+        if kind == AmdSmi.AmdSmiTemperatureType.HOTSPOT:
+            raise AmdSmiLibraryException(BUSY)
+        return 50
+
+    sample = AmdProbe(AmdSmi(mi300(temp_metric=degrees)), {}).sample(0.0)
+
+    assert sample["gpu/0/temperature_celsius"] == 50
+
+
+def test_the_end_of_one_probe_leaves_the_library_to_others():
+    library = AmdSmi(mi300())
+
+    AmdProbe(library, {}).close()
+
+    assert "shut_down" not in library.calls
+
+
+def test_counts_go_on_when_the_probe_is_made_anew():
+    gpu, job = mi300(), Job(kept=Kept())
+    AmdProbe(AmdSmi(gpu), {}, job).sample(0.0)
+    gpu["energy_count"] = {**gpu["energy_count"], "energy_accumulator": 2_000_000}
+
+    sample = AmdProbe(AmdSmi(gpu), {}, job).sample(60.0)
+
+    assert sample["gpu/0/energy_joules"] == pytest.approx(15.3)
 
 
 def test_a_function_of_another_version_is_done_without():

@@ -2,22 +2,30 @@ from __future__ import annotations
 
 import itertools
 import os
+import struct
 import time
 
 import pynvml
 import pytest
 
+from agent.commands.machine_checks import look_at_machine
+from agent.notices import Notices
+from agent.probes.logbook import Logbook
 from agent.probes.nvidia.gpu import Gpu
 from agent.probes.nvidia.users import Pids
 from agent.probes.nvml import NvmlProbe
-from agent.probes.probe import Job, ProbeUnavailable
-from agent.probes.reading import pattern_of
+from agent.probes.probe import Job, Kept, ProbeUnavailable
+from agent.probes.reading import Described, pattern_of
+from agent.probes.turns import Turns
+from agent.recorder import Recorder
+from agent.rows import read_row
 from tests.agent.probes.nvml_double import (
     BY_LINK,
     FORBIDDEN,
     GIB,
     LOST,
     RESET_REQUIRED,
+    UNLOADED,
     Card,
 )
 
@@ -31,12 +39,13 @@ UNCORRECTED = pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL
 PENDING = pynvml.NVML_FI_DEV_REMAPPED_PENDING
 ENERGY = pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION
 UTILIZATION_SAMPLES = pynvml.NVML_GPU_UTILIZATION_SAMPLES
+POWER_SAMPLES = pynvml.NVML_TOTAL_POWER_SAMPLES
 
 
-def make(visible=None):
+def make(visible=None, **job):
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
     # However long a busy machine takes, a turn is not over before all were asked.
-    return NvmlProbe(pynvml, environment, clock=lambda: 0.0)
+    return NvmlProbe(pynvml, environment, Job(**job), clock=lambda: 0.0)
 
 
 def test_every_gpu_is_read(driver):
@@ -183,11 +192,106 @@ def test_a_gpu_that_cannot_be_had_at_the_start_leaves_the_others(driver, code, v
     assert probe.facts()["facts/gpu/2/name"] == "NVIDIA Test H100"
 
 
-def test_where_no_gpu_can_be_had_nobody_says_that_there_is_none(driver):
+@pytest.mark.parametrize(
+    ("code", "state"), [(LOST, "lost: GPU is lost"), (999, "fails: Unknown Error")]
+)
+@pytest.mark.parametrize("visible", [None, "0,1", "GPU-0,GPU-1"])
+def test_a_gpu_that_cannot_be_had_at_the_start_says_why_and_is_tried_again(
+    driver, code, state, visible
+):
+    card = Card(fails={"handle": code})
+    driver(Card(), card)
+    probe = make(visible)
+    probe.sample(0.0)
+    news = probe.news()
+    card.fails.clear()
+
+    early, later = probe.sample(20.0), probe.sample(40.0)
+    back = probe.news()
+
+    assert news["facts/gpu/1/state"] == state
+    assert "facts/gpu/0/state" not in news
+    assert "gpu/1/utilization_percent" not in early
+    assert "gpu/1/utilization_percent" in later
+    assert back["facts/gpu/1/state"] == "present"
+    assert back["facts/gpu/1/name"] == "NVIDIA Test H100"
+    assert back["facts/gpu_count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "visible", "rank"),
+    [
+        (FORBIDDEN, None, None),
+        (LOST, "0", None),
+        (LOST, "GPU-0", None),
+        (LOST, None, 1),
+    ],
+    ids=["forbidden", "of other numbers", "of other ids", "for the first rank to tell"],
+)
+def test_a_gpu_that_is_not_ours_to_tell_of_is_passed_over(driver, code, visible, rank):
+    driver(Card(), Card(fails={"handle": code}))
+    probe = make(visible, local_rank=rank)
+
+    probe.sample(0.0)
+
+    assert not any(path.endswith("/state") for path in probe.news())
+
+
+def test_of_lost_gpus_those_are_told_whose_numbers_are_listed(driver):
+    lost = {"handle": LOST}
+    driver(Card(), Card(fails=lost), Card(fails=lost))
+    probe = make("0,1")
+
+    probe.sample(0.0)
+
+    states = {path for path in probe.news() if path.endswith("/state")}
+    assert states == {"facts/gpu/1/state"}
+
+
+def test_where_numbers_may_mean_any_card_a_lost_one_is_nobodys(driver):
+    driver(Card(name="T1000"), Card(name="H100"), Card(fails={"handle": LOST}))
+    probe = make("0,1")
+
+    probe.sample(0.0)
+
+    assert not any(path.endswith("/state") for path in probe.news())
+
+
+def test_where_every_gpu_is_lost_nobody_says_that_there_is_none(driver):
+    card = Card(fails={"handle": LOST})
+    driver(card)
+    probe = make()
+
+    facts, sample, news = probe.facts(), probe.sample(0.0), probe.news()
+    *_, check = look_at_machine({})
+
+    assert "facts/gpu_count" not in facts
+    assert "has lost" in check.text
+    assert sample == {}
+    assert news == {"facts/gpu/0/state": "lost: GPU is lost"}
+
+
+def test_where_no_gpu_is_ours_nobody_says_that_there_is_none(driver):
     driver(Card(fails={"handle": FORBIDDEN}))
 
     with pytest.raises(ProbeUnavailable):
         make()
+
+
+def test_what_this_user_may_not_ask_is_told_and_asked_once(driver):
+    card = Card(forbidden={RX_BYTES})
+    card.fails["nvmlDeviceGetProcessUtilization"] = FORBIDDEN
+    library = driver(card, Card())
+    probe = make()
+
+    for now in range(0, 20, 5):
+        probe.sample(float(now))
+    news = probe.news()
+
+    less = news["facts/gpu/0/asked_less"]
+    assert less == "counters: in part not permitted, shares: not permitted"
+    assert "facts/gpu/1/asked_less" not in news
+    assert library.asked_fields.count(RX_BYTES) == 2
 
 
 @pytest.mark.parametrize("visible", [None, "GPU-1111", "1"])
@@ -268,6 +372,83 @@ def test_reasons_of_newer_drivers_are_told_by_those_alone(driver):
     assert library.calls.count("nvmlDeviceGetSupportedClocksEventReasons") == 3
 
 
+def test_reasons_that_a_card_does_not_tell_are_absent_and_not_zero(driver):
+    driver(Card(mask=0x4, reasons=0x4 | 0x20))
+
+    sample = make().sample(0.0)
+
+    told = {path: value for path, value in sample.items() if "/limited/" in path}
+    assert told == {
+        "gpu/0/limited/power_share": 1,
+        "gpu/0/limited/thermal_software_share": 0,
+    }
+    assert "gpu/0/idle_share" not in sample
+
+
+def stop_answering(probe, card):
+    card.fails["nvmlDeviceGetFieldValues"] = 999
+
+
+def become_too_dear(probe, card):
+    (gpu,) = probe._gpus.values()
+    (counters,) = (call for call in gpu.calls if call.name == "counters")
+    counters.is_offered = False
+
+
+def lose_fields(probe, card):
+    card.fields.clear()
+
+
+@pytest.mark.parametrize("end", [stop_answering, become_too_dear, lose_fields])
+def test_what_counters_no_longer_tell_is_told_by_what_is_left(driver, end):
+    card = Card(fields={POWER_POLICY: 0, RX_BYTES: 0}, gpm={20: 3.0, 21: 2.0})
+    driver(card)
+    probe = make()
+    counted = {**probe.sample(0.0), **probe.sample(5.0)}
+    by_counters = probe.chosen
+    end(probe, card)
+
+    for now in (10.0, 15.0, 20.0):
+        probe.sample(now)
+    sample, chosen = probe.sample(21.0), probe.chosen
+
+    limited, received = "limited/power_share", "pcie_receive_bytes_per_second"
+    assert (counted[f"gpu/0/{limited}"], counted[f"gpu/0/{received}"]) == (0, 0)
+    assert by_counters[f"gpu/<i>/{limited}"] == "NVML counters"
+    assert by_counters[f"gpu/<i>/{received}"] == "NVML counters"
+    assert (sample[f"gpu/0/{limited}"], sample[f"gpu/0/{received}"]) == (1, 2 * 2**20)
+    assert chosen[f"gpu/<i>/{limited}"] == "NVML event reasons"
+    assert chosen[f"gpu/<i>/{received}"] == "GPM"
+
+
+def test_counters_that_miss_a_turn_are_not_mixed_with_anything_else(driver):
+    card = Card(fields={POWER_POLICY: 0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fails["nvmlDeviceGetFieldValues"] = 999
+
+    sample = probe.sample(5.0)
+
+    assert "gpu/0/limited/power_share" not in sample
+
+
+def test_the_window_measures_what_hardware_counters_no_longer_do(driver):
+    card = Card(gpm={20: 3.0, 21: 2.0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    probe.sample(1.0)
+    card.fails["nvmlGpmSampleGet"] = 999
+
+    for now in (2.0, 3.0, 4.0):
+        probe.sample(now)
+    sample = probe.sample(31.0)
+
+    assert sample["gpu/0/pcie_receive_bytes_per_second"] == 2_000_000
+    assert probe.chosen["gpu/<i>/pcie_receive_bytes_per_second"] == "NVML, 20 ms"
+
+
 def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
     card = Card(fields={ENERGY: 5_000_000})
     driver(card)
@@ -283,6 +464,119 @@ def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
     assert later["gpu/0/power_mean_watts"] == 200
     assert after_reset["gpu/0/energy_joules"] == 1_500
     assert "gpu/0/power_mean_watts" not in after_reset
+
+
+def test_counts_go_on_when_the_driver_comes_back_with_other_numbers(driver):
+    card = Card(fields={ENERGY: 5_000_000, REPLAYS: 7}, uuid="GPU-a")
+    driver(card, Card(uuid="GPU-b"))
+    kept = Kept()
+    probe = make(kept=kept)
+    probe.sample(0.0)
+    card.fields.update({ENERGY: 6_000_000, REPLAYS: 9})
+    probe.sample(60.0)
+    probe.close()
+    card.fields.update({ENERGY: 500_000, REPLAYS: 1})
+    driver(Card(uuid="GPU-b"), card)
+
+    sample = make(kept=kept).sample(100.0)
+
+    assert sample["gpu/1/energy_joules"] == 1_500
+    assert sample["gpu/1/pcie_replays"] == 3
+    assert sample["gpu/0/energy_joules"] == 0
+    # How long the counter was away, nobody knows.
+    assert "gpu/1/power_mean_watts" not in sample
+
+
+def test_energy_goes_on_after_the_driver_was_away(driver, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    card = Card(fields={ENERGY: 5_000_000})
+    library = driver(card)
+    recorder = Recorder(Notices(), wake=lambda: False, strict=False)
+    recorder.begin(None)
+    turns = Turns(NvmlProbe, Job(), Logbook("m", recorder, 1.0), Notices())
+
+    def take(now):
+        turns.take(float(now), now)
+        changes = recorder.buffer.take_changes()
+        rows = recorder.buffer.take_rows(2**20)
+        read = [read_row(row, 0, recorder.layouts.by_number) for row in rows]
+        return {c.path: c.value for c in changes}, values_of(read)
+
+    take(0)
+    library.has_driver = False
+    card.fails["all"] = UNLOADED
+    states = [take(now)[0].get("m/facts/probes/nvml") for now in range(40, 400, 40)]
+    library.has_driver = True
+    card.fails.clear()
+    card.fields[ENERGY] = 700_000
+
+    facts, values = take(400)
+
+    assert states[-1] is None
+    assert [s for s in states if s] == [
+        "fails: DriverGone('Driver Not Loaded')",
+        "fails: no NVIDIA driver (Driver Not Loaded)",
+    ]
+    assert facts["m/facts/probes/nvml"] == "measured"
+    assert values["m/gpu/0/energy_joules"] == 700
+
+
+def values_of(rows):
+    return {
+        path: struct.unpack_from("<d", row.values, 8 * place)[0]
+        for row in rows
+        for place, path in enumerate(row.paths)
+    }
+
+
+def test_a_gpu_that_was_lost_is_said_to_be_back_by_the_next_probe(driver):
+    card = Card(fails={"all": LOST})
+    driver(card)
+    kept = Kept()
+    probe = make(kept=kept)
+    probe.sample(0.0)
+    card.fails.clear()
+
+    anew = make(kept=kept)
+    anew.sample(60.0)
+
+    assert probe.news()["facts/gpu/0/state"] == "present"
+    assert anew.news()["facts/gpu/0/state"] == "present"
+
+
+def test_mean_power_is_that_of_the_energy_where_the_card_counts_it(driver):
+    card = Card(fields={ENERGY: 0}, samples={POWER_SAMPLES: [(1, 999_000)]})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fields[ENERGY] = 1_000_000
+    card.samples[POWER_SAMPLES] += [(2, 999_000)]
+    sample = probe.sample(5.0)
+    card.fields[ENERGY] = 0
+    card.samples[POWER_SAMPLES] += [(3, 999_000)]
+
+    after_reset = probe.sample(10.0)
+
+    assert sample["gpu/0/power_mean_watts"] == 200
+    assert sample["gpu/0/power_max_watts"] == 999
+    assert "gpu/0/power_mean_watts" not in after_reset
+    described = Described().add(sample, probe.readings, probe.chosen)
+    assert "gpu/<i>/power_mean_watts\tW\tGPU\t1\tNVML counters" in described
+
+
+def test_mean_power_is_that_of_the_samples_where_no_energy_is_counted(driver):
+    lacks = {"nvmlDeviceGetTotalEnergyConsumption"}
+    card = Card(samples={POWER_SAMPLES: [(1, 100_000)]}, lacks=lacks)
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.samples[POWER_SAMPLES] += [(2, 100_000), (3, 300_000)]
+
+    sample = probe.sample(5.0)
+
+    assert sample["gpu/0/power_mean_watts"] == 200
+    described = Described().add(sample, probe.readings, probe.chosen)
+    assert "gpu/<i>/power_mean_watts\tW\tGPU\t0.8\tNVML samples" in described
 
 
 def test_energy_comes_from_a_call_where_there_is_no_field(driver):
@@ -512,6 +806,35 @@ def test_slices_have_memory_and_hardware_counters_of_their_own(driver):
     assert sample["gpu/0/power_watts"] == 250.5
     assert facts["facts/gpu/0/is_mig_on"] is True
     assert facts["facts/gpu/0/mig/0/uuid"] == "MIG-0000-1"
+    assert probe.news()["facts/gpu/0/mig/1/measured_with"] == "gpm, nvml"
+
+
+def test_a_slice_that_is_lost_leaves_its_card(driver):
+    card = Card(slices=1, gpm={2: 55.0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fails["nvmlGpmMigSampleGet"] = LOST
+    probe.sample(1.0)
+    news = probe.news()
+
+    later = probe.sample(2.0)
+
+    assert later["gpu/0/power_watts"] == 250.5
+    assert "gpu/0/mig/0/memory_used_bytes" not in later
+    assert news["facts/gpu/0/mig/0/state"] == "lost: GPU is lost"
+    assert "facts/gpu/0/state" not in news
+
+
+def test_a_slice_of_which_no_question_is_answered_says_so(driver):
+    card = Card(slices=1)
+    driver(card)
+    probe = make()
+    card.fails["all"] = 999
+
+    probe.sample(0.0)
+
+    assert probe.news()["facts/gpu/0/mig/0/state"] == "fails: Unknown Error"
 
 
 def test_the_jobs_processes_and_others_are_told_apart(driver):

@@ -46,6 +46,23 @@ def test_without_the_groups_it_is_the_hosts_and_said_to_be(place):
     assert make(place).chosen["pressure/io_some_share"] == OF_HOST
 
 
+def test_that_all_of_a_host_waits_for_cpu_is_never_said(place):
+    # The kernel has no such state and writes 0, whatever happens.
+    for resource in ("cpu", "memory"):
+        (place / f"proc/pressure/{resource}").write_text(lines(0))
+    probe = make(place)
+    probe.sample(0.0)
+
+    assert probe.sample(2.0).keys() == {
+        "pressure/cpu_some_share",
+        "pressure/memory_some_share",
+        "pressure/memory_full_share",
+    }
+    described = {r.source for r in probe.readings if r.path.endswith("cpu_full_share")}
+    assert described == {OF_GROUP}
+    assert "pressure/cpu_full_share" not in probe.chosen
+
+
 def test_pressure_that_is_not_counted_is_unknown(place):
     with pytest.raises(ProbeUnavailable):
         make(place)

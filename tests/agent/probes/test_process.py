@@ -5,15 +5,17 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import psutil
 import pytest
 
+from agent.capture.git import Git
 from agent.probes import processes as processes_module
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.process import ProcessProbe
-from agent.probes.processes import parse_state
+from agent.probes.processes import is_worker, parse_state
 from tests.agent.conftest import wait_until
 
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
@@ -189,6 +191,27 @@ def test_processes_of_the_compiler_are_no_loader_workers(tmp_path, method, proce
 
     with run(COMPILER, str(entry), method) as process:
         assert count_workers(process, until=processes) == 0
+
+
+def test_the_git_that_the_agent_asks_is_no_loader_worker(tmp_path):
+    slow = tmp_path / "git"
+    slow.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+    slow.chmod(0o755)
+    git = Git(tmp_path, {"PATH": str(tmp_path)})
+    asking = threading.Thread(target=git.output, args=("status",))
+    asking.start()
+
+    def started():
+        children = psutil.Process().children()
+        return [child for child in children if str(slow) in child.cmdline()]
+
+    wait_until(started)
+    (child,) = started()
+    works = is_worker(child.pid)
+    child.kill()
+    asking.join()
+
+    assert not works
 
 
 def test_what_a_process_runs_is_asked_again_while_it_begins(monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 
 from agent.probes.files import KernelFile, picked, table
 from agent.probes.rates import Growth, Rate, Rates, share
-from agent.probes.reading import pattern_of
+from agent.probes.reading import Described, Reading, Scope, pattern_of
 from agent.probes.summary import spread
 
 
@@ -19,6 +19,19 @@ from agent.probes.summary import spread
 )
 def test_numbers_of_gpus_are_no_part_of_a_pattern(path, pattern):
     assert pattern_of(path) == pattern
+
+
+def test_what_another_source_supplies_from_now_on_is_described_anew():
+    readings = [Reading("a", "s", Scope.HOST, name, 1.0) for name in ("one", "two")]
+    described = Described()
+    first = described.add(["a"], readings, {"a": "one"})
+    same = described.add(["a"], readings, {"a": "one"})
+
+    later = described.add(["a"], readings, {"a": "two"})
+
+    assert first == "a\ts\thost\t1\tone"
+    assert same is None
+    assert later == "a\ts\thost\t1\ttwo"
 
 
 def test_a_count_grows_through_resets():

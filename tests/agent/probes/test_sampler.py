@@ -159,6 +159,62 @@ def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
     assert len(closed) == 2
 
 
+class Driver:
+    """Answers while it is there; `made` has the jobs of the probes that were made."""
+
+    def __init__(self, reason):
+        self.is_there, self.made, self.tried, self.reason = True, [], 0, reason
+
+    def probe(self):
+        driver = self
+
+        @classmethod
+        def of(cls, job):
+            driver.tried += 1
+            if not driver.is_there:
+                raise ProbeUnavailable(driver.reason)
+            driver.made.append(job)
+            return cls()
+
+        def answer():
+            if not driver.is_there:
+                raise OSError("gone")
+            return {"cpu": 1.0}
+
+        return make_probe(answer, of=of)
+
+
+def test_a_driver_that_goes_away_is_tried_again_until_it_is_back(bench, monkeypatch):
+    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    driver = Driver("no driver")
+    tested = bench(driver.probe(), interval=0.01)
+    tested.turn()
+    driver.is_there = False
+    state = tested.turn(6).facts["m/facts/probes/test"]
+    driver.is_there = True
+
+    back = tested.turn(3)
+
+    assert state == "fails: no driver"
+    assert back.facts["m/facts/probes/test"] == "measured"
+    assert back.values("m/cpu")
+    # What it counted since the agent began goes on.
+    assert len(driver.made) == 2
+    assert driver.made[0].kept is driver.made[1].kept is not None
+
+
+def test_a_process_that_has_ended_is_not_looked_for_again(bench, monkeypatch):
+    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    driver = Driver(reason="")
+    tested = bench(driver.probe(), interval=0.01)
+    tested.turn()
+    driver.is_there = False
+
+    tested.turn(8)
+
+    assert driver.tried == 2
+
+
 def test_what_is_not_here_is_said_once_as_information(bench, caplog):
     caplog.set_level(logging.INFO, "agent")
 

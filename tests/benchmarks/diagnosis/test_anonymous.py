@@ -22,6 +22,7 @@ SHARED = {
             *("name", "architecture", "compute_capability", "virtualization"),
             *("nvlink_version", "measured_with", "asked_less", "state"),
             *("near_cpus", "near_memory"),
+            *("mig/<j>/measured_with", "mig/<j>/state"),
         )
     ),
 }
