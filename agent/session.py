@@ -19,7 +19,7 @@ from agent.ending import Ending
 from agent.files import Files
 from agent.machine import host_name
 from agent.messages import Origin
-from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
+from agent.mounts import Mount, mount_below
 from agent.notices import Notices
 from agent.patience import within
 from agent.places import Place, places
@@ -322,7 +322,7 @@ class _Opened(NamedTuple):
 
     spool: Spool
     ring: Ring | None
-    file_system: str
+    mount: Mount | None
     knows_server: bool
 
 
@@ -350,11 +350,11 @@ def open_session(
         )
     if not settings.is_named:
         _tell_of_name(settings, notices)
-    if opened.file_system in NETWORK_FILE_SYSTEMS:
+    if opened.mount is not None and opened.mount.is_network:
         notices.warn(
             "network file system",
             f"the spool folder {spool.folder.parent} lies on a network file system"
-            f" ({opened.file_system}), which may hang and whose locks may not hold; set"
+            f" ({opened.mount.kind}), which may hang and whose locks may not hold; set"
             " SEAMARK_SPOOL to a folder on a local disk",
         )
     return Session(
@@ -448,7 +448,7 @@ def _opened_at(
     return _Opened(
         spool,
         create_ring(spool.folder),
-        file_system_of(spool.folder),
+        mount_below(spool.folder),
         knows_server=server is not None,
     )
 

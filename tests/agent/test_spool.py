@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import agent
 from agent import locks, messages, own_files, spool, spool_reader
+from agent.mounts import Mount
 from agent.recovery import points_left
 from agent.segments import Segments
 from agent.spool import create_spool
@@ -638,7 +639,8 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
         run["a"].append(1.0)
     assert "network file system" not in caplog.text
 
-    monkeypatch.setattr("agent.session.file_system_of", lambda _: "nfs4")
+    on_network = Mount("/home", "nfs4", "0:40", "server:/home")
+    monkeypatch.setattr("agent.session.mount_below", lambda _: on_network)
     with agent.init("r", monitor=False, mode="offline") as run:
         run["a"].append(1.0)
 
