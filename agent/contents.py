@@ -127,6 +127,8 @@ class Job:
         self.found: deque[tuple[str, Path]] | None = None
         # Of a series, the step and the time in microseconds since 1970.
         self.place = place
+        # Whether what it stores has to survive the machine once it is done.
+        self.is_waited_for = False
         self.is_done = threading.Event()
 
 

@@ -92,6 +92,7 @@ class Session:
             spool.folder,
             notices,
             write=self._writer.flush,
+            sync=spool.sync,
             most_bytes=settings.spool_files_bytes,
         )
         # A thread of its own: a disk may take its time, and nothing else must wait.
