@@ -145,7 +145,7 @@ class Session:
 
     def start(self) -> None:
         """Start the threads."""
-        self._writer.background.ensure()
+        self._writer.start()
         self._keep_alive()
         self._capture.start()
 
@@ -308,6 +308,8 @@ class Session:
         for part in (self._sender, self._sampler):
             if part is not None:
                 part.background.ensure()
+        if not self.files.is_done:
+            self.files.background.ensure()
 
     def cpu_seconds(self) -> float:
         """CPU time of the agent's own threads."""
