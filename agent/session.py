@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from agent.advice import command_line
 from agent.background import Background
 from agent.capture.capture import Capture
 from agent.ending import Ending
@@ -281,7 +281,7 @@ class Session:
             f"moved {before}",
             f"the spool {before} is left, as its disk fails ({reason}){given_up}; what"
             f" is logged goes to {root}; should delivery not be finished in time, run "
-            f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+            f"`{command_line(f'sync --spool {root}')}`",
         )
         return True
 
@@ -470,5 +470,5 @@ def _tell_of_other_place(
         "spool",
         f"the spool folder {chosen} cannot be written ({reason}); "
         f"using {root}; should delivery not be finished in time, run "
-        f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+        f"`{command_line(f'sync --spool {root}')}`",
     )

@@ -15,6 +15,7 @@ from agent.commands.doctor import perform as look
 from agent.mounts import Mount
 from agent.spool import create_spool
 from tests.agent.commands.site import ME, TOKEN, as_json
+from tests.agent.conftest import REPOSITORY
 from tests.agent.test_leftovers import say_of
 from tests.agent.test_spool import ORIGIN
 
@@ -240,3 +241,27 @@ def test_a_spool_folder_that_may_not_be_looked_at_is_a_problem(
     _, found = doctor()
 
     assert "spool" in found
+
+
+def test_a_module_of_the_folder_that_hides_the_library_is_noted(
+    doctor, known, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent").mkdir()
+    # A folder that is no package hides nothing.
+    assert doctor()[1]["module"]["state"] == "ok"
+
+    (tmp_path / "agent.py").write_text("raise RuntimeError('it must not be run')")
+
+    code, found = doctor()
+
+    assert code == 0
+    assert found["module"]["state"] == "note"
+    assert str(tmp_path / "agent.py") in found["module"]["text"]
+    assert "rename it" in found["module"]["advice"]
+
+
+def test_the_library_itself_hides_nothing(doctor, known, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+
+    assert doctor()[1]["module"]["state"] == "ok"
