@@ -53,7 +53,7 @@ def init(
         capture: What to store besides (SEAMARK_CAPTURE), by default everything: True,
             False, or names out of `console`, `environment`, `failure`, `git`, `host`,
             `packages`, `signals` and `source`; each with a minus before it: all others.
-        mode: `online`, `offline` (keep everything until `python -m agent sync`)
+        mode: `online`, `offline` (keep everything until `seamark sync`)
             or `disabled` (SEAMARK_MODE).
         strict: Raise what cannot be stored instead of warning once.
         separate_ranks: Whether what ranks from 1 on append, log and upload lies below

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
+
+from agent.notices import Notices
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +35,8 @@ def importing() -> Iterator[None]:
         yield
 
 
+# Of the process, which has one limit for all.
+_notices = Notices()
 # Idents of the threads that are the agent's.
 own_threads: set[int] = set()
 
@@ -116,8 +121,11 @@ class Background:
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         try:
             thread.start()
-        except RuntimeError:
-            # The interpreter is ending and accepts no more threads.
+        except (RuntimeError, MemoryError) as error:
+            # None is there to look after, until whoever asks next can start one.
+            self._thread = None
+            if not _is_ending(error):
+                _tell_of_limit(error)
             return
         self._thread = thread
 
@@ -166,3 +174,18 @@ class Background:
             self._last_error = repr(error)
             logger.log(level, "the thread %s failed", self._name, exc_info=True)
             return _RESTART_SECONDS
+
+
+def _is_ending(error: BaseException) -> bool:
+    """Whether it is the end of the interpreter that keeps a thread from starting."""
+    # From Python 3.12 on none starts either while functions of atexit are called.
+    return sys.is_finalizing() or "shutdown" in str(error)
+
+
+def _tell_of_limit(error: BaseException) -> None:
+    _notices.warn(
+        "threads",
+        f"seamark cannot start a thread ({str(error) or type(error).__name__}), as where"
+        " processes or memory are limited; what is logged is kept, and will be sent when"
+        " one can be started, or at the end",
+    )

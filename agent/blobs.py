@@ -18,9 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from agent.own_files import sync, sync_open
+
 FOLDER = "blobs"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _READ_BYTES = 1024 * 1024
+# Of a large file no more than this waits for the disk at once: whoever waits for the copy
+# sees that it moves.
+_SYNC_BYTES = 64 * 1024 * 1024
 # Of what says that it is empty, and may not be, as files of the kernel.
 _UNSAID_BYTES = 64 * 1024 * 1024
 _ATTEMPTS = 3
@@ -65,11 +70,18 @@ class Blobs:
         *,
         most_bytes: int = 2**63,
         progress: Callable[[], None] = lambda: None,
+        is_hurried: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_hurried` says when to leave it to the system when contents are on the disk."""
         self.folder = spool / FOLDER
         self._most_bytes = most_bytes
         self._progress = progress
         self._count: _Count | None = None
+        self._is_hurried = is_hurried
+        # Folders in which names are that the disk has perhaps not yet, and those whose own
+        # name it has.
+        self._unsynced: set[Path] = set()
+        self._synced: set[Path] = set()
 
     def keep(self, data: bytes) -> Blob:
         """Store bytes; OSError if there is no room."""
@@ -77,8 +89,9 @@ class Blobs:
         with self._made() as (place, file):
             for start in range(0, len(data), _READ_BYTES):
                 _write_all(file, data[start : start + _READ_BYTES])
-                self._progress()
-            return self._named(place, hashlib.sha256(data).hexdigest(), len(data))
+                self._note_written(file, start, start + _READ_BYTES)
+            digest = hashlib.sha256(data).hexdigest()
+            return self._named(place, file, digest, len(data))
 
     def keep_file(self, descriptor: int) -> Blob:
         """Store a copy of an open file, as it is at one moment; OSError, or Changed."""
@@ -87,7 +100,7 @@ class Blobs:
             self._check_room(before.st_size)
             with self._made() as (place, file):
                 if _clone(descriptor, file.fileno()):
-                    return self._named(place, *self._copy(file.fileno(), None))
+                    return self._named(place, file, *self._copy(file.fileno(), None))
                 # One that grows as fast as it is copied would have no end.
                 most = before.st_size or _UNSAID_BYTES
                 digest, size = self._copy(descriptor, file, most_bytes=most)
@@ -98,8 +111,23 @@ class Blobs:
                     after.st_mtime_ns,
                 )
                 if is_same and size <= most:
-                    return self._named(place, digest, size)
+                    return self._named(place, file, digest, size)
         raise Changed
+
+    def sync(self) -> None:
+        """Wait until the names of all that was stored survive the machine; OSError if not.
+
+        Its contents do already. Whoever stores many files asks once, as each time the disk
+        writes down the folder.
+        """
+        if self._is_hurried():
+            return
+        for folder in [*self._unsynced]:
+            self._unsynced.discard(folder)
+            sync(folder)
+            if folder not in self._synced:
+                sync(folder.parent)
+                self._synced.add(folder)
 
     def pending(self) -> list[Blob]:
         """Return what waits for delivery, the oldest first; costs as much as there is.
@@ -172,8 +200,12 @@ class Blobs:
             with contextlib.suppress(OSError):
                 place.unlink()
 
-    def _named(self, place: Path, digest: str, size: int) -> Blob:
+    def _named(self, place: Path, file: BinaryIO, digest: str, size: int) -> Blob:
+        # Before it has its name: under a digest lies nothing else, whatever the power does.
+        if not self._is_hurried():
+            sync_open(file.fileno())
         place.rename(self.folder / digest)
+        self._unsynced.add(self.folder)
         if self._count is not None:
             self._count.size += size
         return Blob(digest, size)
@@ -187,10 +219,18 @@ class Blobs:
         while size <= most_bytes and (data := os.pread(source, _READ_BYTES, size)):
             total.update(data)
             size += len(data)
-            if to is not None:
+            if to is None:
+                self._progress()
+            else:
                 _write_all(to, data)
-            self._progress()
+                self._note_written(to, size - len(data), size)
         return total.hexdigest(), size
+
+    def _note_written(self, file: BinaryIO, before: int, size: int) -> None:
+        is_much = size // _SYNC_BYTES > before // _SYNC_BYTES
+        if is_much and not self._is_hurried():
+            sync_open(file.fileno())
+        self._progress()
 
     def _check_room(self, size: int) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

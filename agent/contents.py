@@ -128,7 +128,8 @@ class Job:
         self.found: deque[tuple[str, Path]] | None = None
         # Of a series, the step and the time in microseconds since 1970.
         self.place = place
-        # Whether whoever asked for it waits until it is done.
+        # Whether whoever asked for it waits until it is done: what it stores has to survive
+        # the machine then.
         self.is_awaited = is_awaited
         # Why it, or a part of it, is not stored; "" as far as is known.
         self.problem = ""

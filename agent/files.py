@@ -36,6 +36,8 @@ LARGEST_SET = 10_000  # files
 _IDLE_SECONDS = 60.0
 # Whoever waits goes on once nothing has moved for so long.
 _STALLED_SECONDS = 10.0
+# How long what is copied may wait for others to be said with it.
+_SAID_SECONDS = 1.0
 # Known without the files of the system, which say something else on each.
 _types = mimetypes.MimeTypes()
 
@@ -54,14 +56,24 @@ class Files:
         notices: Notices,
         *,
         write: Callable[[], bool],
+        sync: Callable[[], None],
         most_bytes: int,
     ) -> None:
-        """`write` puts what the recorder has into the spool, at once, if it can."""
+        """`write` puts what the recorder has into the spool, at once, if it can.
+
+        `sync` waits until that survives the machine; OSError if it does not.
+        """
         self._recorder = recorder
         self._buffer = recorder.buffer
         self._notices = notices
         self._write = write
-        self._blobs = Blobs(spool, most_bytes=most_bytes, progress=self._note_progress)
+        self._sync = sync
+        self._blobs = Blobs(
+            spool,
+            most_bytes=most_bytes,
+            progress=self._note_progress,
+            is_hurried=self._is_hurried,
+        )
         self._jobs: deque[Job] = deque()
         self._held_bytes = 0
         # Re-entrant, because a signal handler may upload while its thread counts.
@@ -69,6 +81,9 @@ class Files:
         self._is_busy = False
         self._doing: Job | None = None
         self._moved_at = time.monotonic()
+        # What was copied and is not said yet, and since when there is some.
+        self._copied: list[SetFile | Record] = []
+        self._copied_at = 0.0
         # Once the run ends: until when copies may go on.
         self._ends_at: float | None = None
         # What was copied since, with the number of its job: earlier ones may follow.
@@ -172,6 +187,15 @@ class Files:
     def _is_late(self) -> bool:
         return self._ends_at is not None and time.monotonic() > self._ends_at
 
+    def _is_hurried(self) -> bool:
+        """Whether others will be lost for certain while the power only might fail."""
+        if self._ends_at is not None:
+            return True
+        if self._doing is not None and self._doing.is_awaited:
+            return False
+        is_much = self._held_bytes > CAPACITY_BYTES // 2
+        return len(self._jobs) > _MOST_OPEN // 2 or (is_much and bool(self._jobs))
+
     def _next(self) -> Job:
         """Take the oldest job; at the end, the oldest of what is in memory alone."""
         if self._ends_at is not None:
@@ -209,6 +233,9 @@ class Files:
     def _note_progress(self) -> None:
         """Called by the thread, again and again, while it does a job."""
         self._moved_at = time.monotonic()
+        is_due = self._copied and self._moved_at > self._copied_at + _SAID_SECONDS
+        if is_due and self._doing is not None:
+            self._say_copied(self._doing)
         if self._doing is not None and _is_in_memory(self._doing):
             # It is nowhere else, and done to its end.
             return
@@ -230,16 +257,29 @@ class Files:
 
     def _do(self, job: Job) -> None:
         self._note_progress()
-        if job.content is not None:
-            self._keep(job.path, job.content, job)
-        else:
-            if job.found is None:
-                job.found = self._found(job)
-            self._keep_found(job, job.found)
-        if not self._write() and not job.problem:
+        try:
+            if job.content is not None:
+                self._keep(job.path, job.content, job)
+            else:
+                if job.found is None:
+                    job.found = self._found(job)
+                self._keep_found(job, job.found)
+        finally:
+            self._say_copied(job)
+        self._make_safe(job)
+
+    def _make_safe(self, job: Job) -> None:
+        """Have what is said of a job written, and of one that is awaited on the disk."""
+        try:
+            is_written = self._write()
+            if job.is_awaited:
+                self._sync()
+        except OSError:
+            # What cannot be written is told by the writer.
+            is_written = False
+        if not is_written and not job.problem:
             job.problem = (
-                f"{shown(job.path)} is copied, but not known to survive this process:"
-                " the spool cannot be written"
+                f"{shown(job.path)} is copied, but its spool cannot be written"
             )
 
     def _keep_found(self, job: Job, found: deque[tuple[str, Path]]) -> None:
@@ -280,12 +320,7 @@ class Files:
             )
             return
         except OSError as error:
-            self._lose(
-                job,
-                f"files {error.errno}",
-                f"{shown(path)} is not stored, as others may be: it cannot be copied"
-                f" into {self._blobs.folder} ({error})",
-            )
+            self._lose_copy(job, path, error)
             return
         except Exception as error:  # noqa: BLE001 - foreign code: an image's encoder
             self._lose(
@@ -299,8 +334,7 @@ class Files:
         if job.place is not None:
             self._put_record(job, blob, media_type, *job.place)
             return
-        # Past the recorder, which takes nothing more once the run ends.
-        self._buffer.put(
+        self._note_copied(
             SetFile(path, blob.digest, blob.size, media_type, content.name)
         )
         if self._ends_at is not None:
@@ -316,8 +350,41 @@ class Files:
             )
             return
         value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)
-        self._buffer.put_record(
+        self._note_copied(
             Record(IMAGE, path, step, moment, value + media_type.encode())
+        )
+
+    def _note_copied(self, change: SetFile | Record) -> None:
+        if not self._copied:
+            self._copied_at = time.monotonic()
+        self._copied.append(change)
+
+    def _say_copied(self, job: Job) -> None:
+        """Say what the run holds by now, once a power cut cannot take its contents."""
+        copied, self._copied = self._copied, []
+        if not copied:
+            return
+        try:
+            # Once for a job, or a second of it: for each of 10,000 small files it would
+            # take as long again as the sync of its content.
+            self._blobs.sync()
+        except OSError as error:
+            for change in copied:
+                self._lose_copy(job, change.path, error)
+            return
+        # Past the recorder, which takes nothing more once the run ends.
+        for change in copied:
+            if isinstance(change, Record):
+                self._buffer.put_record(change)
+            else:
+                self._buffer.put(change)
+
+    def _lose_copy(self, job: Job, path: str, error: OSError) -> None:
+        self._lose(
+            job,
+            f"files {error.errno}",
+            f"{shown(path)} is not stored, as others may be: it cannot be copied"
+            f" into {self._blobs.folder} ({error})",
         )
 
     def _found(self, job: Job) -> deque[tuple[str, Path]]:

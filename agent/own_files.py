@@ -88,6 +88,25 @@ def append_to_file(folder: Path, name: str, content: bytes) -> None:
         os.close(file)
 
 
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, survive the machine; OSError if not."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        sync_open(file)
+    finally:
+        os.close(file)
+
+
+def sync_open(file: int) -> None:
+    """Wait for it likewise, of an open file."""
+    try:
+        os.fsync(file)
+    except OSError as error:
+        # Some file systems have nothing to do for it, such as for folders.
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
+
+
 def _opened(path: Path, flags: int) -> int:
     file = os.open(path, flags | _CAREFULLY, 0o600)
     found = os.fstat(file)

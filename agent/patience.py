@@ -22,8 +22,8 @@ def within(
     thread = threading.Thread(target=making.run, name="seamark-opener", daemon=True)
     try:
         thread.start()
-    except RuntimeError:
-        # The interpreter is ending and accepts no more threads.
+    except (RuntimeError, MemoryError):
+        # The interpreter is ending and accepts no more threads, or there is no room.
         making.run()
     return making.result(seconds)
 

@@ -88,7 +88,7 @@ class Ring:
         self._memory = memory
         self._descriptor = descriptor
         self.row_bytes = row_bytes_of(len(memory))
-        # Called once when half of it waits to be read.
+        # Called once when half of it waits to be read, or at the next row.
         self.call_writer: Callable[[], None] = lambda: None
         self._call_at = self.row_bytes // 2
         self._has_called = False
@@ -170,6 +170,15 @@ class Ring:
         """Give the room of rows back that are in the spool."""
         self._read = high
         self._has_called = False
+
+    def call_at_next_row(self) -> None:
+        """Have the next row call, however little waits."""
+        self._call_at = -1
+        self._has_called = False
+
+    def call_when_half_full(self) -> None:
+        """Have rows call as usual."""
+        self._call_at = self.row_bytes // 2
 
     def go_on_with(self, folder: Path, moves: int) -> None:
         """Belong to the spool in another folder, in which it goes on now.

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent import hooks
+from agent.advice import command_line
 from agent.attribute import Attribute
 from agent.background import importing
 from agent.errors import AgentError, RunFinished
@@ -408,13 +409,14 @@ class Run:
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
         lost = "" if is_written else ", as far as it could be written,"
-        by_hand = f"`python -m agent sync --spool {folder.parent}`"
+        by_hand = f"`{command_line(f'sync --spool {folder.parent}')}`"
         if self.settings.mode is Mode.OFFLINE:
             line = (
                 f"seamark: run {self.name!a} lies{lost} in {folder} until {by_hand}\n"
             )
         else:
-            who = "the next agent.init() on this machine or by `python -m agent sync`"
+            sync = command_line("sync")
+            who = f"the next agent.init() on this machine or by `{sync}`"
             if folder.parent != self.settings.spool:
                 who = by_hand
             line = (

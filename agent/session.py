@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from agent.advice import command_line
 from agent.background import Background
 from agent.capture.capture import Capture
 from agent.ending import Ending
 from agent.files import Files
 from agent.machine import host_name
 from agent.messages import Origin
-from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
+from agent.mounts import Mount, mount_below
 from agent.notices import Notices
 from agent.patience import within
 from agent.places import Place, places
@@ -92,6 +92,7 @@ class Session:
             spool.folder,
             notices,
             write=self._writer.flush,
+            sync=spool.sync,
             most_bytes=settings.spool_files_bytes,
         )
         # A thread of its own: a disk may take its time, and nothing else must wait.
@@ -144,7 +145,7 @@ class Session:
 
     def start(self) -> None:
         """Start the threads."""
-        self._writer.background.ensure()
+        self._writer.start()
         self._keep_alive()
         self._capture.start()
 
@@ -280,7 +281,7 @@ class Session:
             f"moved {before}",
             f"the spool {before} is left, as its disk fails ({reason}){given_up}; what"
             f" is logged goes to {root}; should delivery not be finished in time, run "
-            f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+            f"`{command_line(f'sync --spool {root}')}`",
         )
         return True
 
@@ -307,6 +308,8 @@ class Session:
         for part in (self._sender, self._sampler):
             if part is not None:
                 part.background.ensure()
+        if not self.files.is_done:
+            self.files.background.ensure()
 
     def cpu_seconds(self) -> float:
         """CPU time of the agent's own threads."""
@@ -322,7 +325,7 @@ class _Opened(NamedTuple):
 
     spool: Spool
     ring: Ring | None
-    file_system: str
+    mount: Mount | None
     knows_server: bool
 
 
@@ -350,11 +353,11 @@ def open_session(
         )
     if not settings.is_named:
         _tell_of_name(settings, notices)
-    if opened.file_system in NETWORK_FILE_SYSTEMS:
+    if opened.mount is not None and opened.mount.is_network:
         notices.warn(
             "network file system",
             f"the spool folder {spool.folder.parent} lies on a network file system"
-            f" ({opened.file_system}), which may hang and whose locks may not hold; set"
+            f" ({opened.mount.kind}), which may hang and whose locks may not hold; set"
             " SEAMARK_SPOOL to a folder on a local disk",
         )
     return Session(
@@ -448,7 +451,7 @@ def _opened_at(
     return _Opened(
         spool,
         create_ring(spool.folder),
-        file_system_of(spool.folder),
+        mount_below(spool.folder),
         knows_server=server is not None,
     )
 
@@ -467,5 +470,5 @@ def _tell_of_other_place(
         "spool",
         f"the spool folder {chosen} cannot be written ({reason}); "
         f"using {root}; should delivery not be finished in time, run "
-        f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+        f"`{command_line(f'sync --spool {root}')}`",
     )

@@ -58,7 +58,7 @@ class Mode(str, Enum):
     """Where what is logged goes."""
 
     ONLINE = "online"  # to the server, over the spool
-    OFFLINE = "offline"  # into the spool only, until `python -m agent sync`
+    OFFLINE = "offline"  # into the spool only, until `seamark sync`
     DISABLED = "disabled"  # nowhere
 
 

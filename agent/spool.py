@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import shutil
+import threading
 import uuid
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +21,7 @@ from typing import NamedTuple
 from agent import locks, messages
 from agent.descriptors import Descriptor, descriptor
 from agent.frames import Frame
-from agent.own_files import read_file, read_if_there, write_file
+from agent.own_files import read_file, read_if_there, sync, write_file
 from agent.patience import within
 from agent.places import Place
 from agent.recent_frames import RecentFrames
@@ -92,6 +93,8 @@ class Spool:
         self._path: Path | None = None  # of the segment
         # Of what the kernel has, and the disk perhaps not yet.
         self._unsynced: set[Path] = set()
+        self._synced_folder: Path | None = None  # whose own name the disk has, too
+        self._syncing = threading.Lock()
         self.written = 0  # the number of the last frame in the file
         self.delivered = 0  # that of the last one that the tracker has
         self.recent = RecentFrames()
@@ -157,7 +160,7 @@ class Spool:
         it, and nothing is stored twice.
         """
         self._close_segment()
-        self._unsynced.clear()
+        self._unsynced = {refuge.folder / _segment_name(refuge.first)}
         behind = range(self.delivered + 1, refuge.first)
         lost = 0
         if not refuge.can_be_read:
@@ -177,13 +180,24 @@ class Spool:
 
     def sync(self) -> None:
         """Wait until all that was written survives the machine; OSError if it does not."""
-        for path in [*self._unsynced]:
-            # Before it is read from, so that what is written meanwhile counts anew.
-            self._unsynced.discard(path)
-            # Delivered and deleted, by now, it is safe elsewhere.
-            with contextlib.suppress(FileNotFoundError):
-                _sync(path)
-                _sync(path.parent)
+        # Who comes second waits for what the first is about to sync.
+        with self._syncing:
+            for path in [*self._unsynced]:
+                # Before it is read from, so that what is written meanwhile counts anew.
+                self._unsynced.discard(path)
+                # Delivered and deleted, by now, it is safe elsewhere.
+                with contextlib.suppress(FileNotFoundError):
+                    sync(path)
+                    sync(path.parent)
+                    self._sync_name(path.parent)
+
+    def _sync_name(self, folder: Path) -> None:
+        """Have the folder itself survive the machine, and what says whose it is."""
+        # Once: it never gets another name. Not when it is made, as init() waits for that.
+        if folder != self._synced_folder:
+            sync(folder / DESCRIPTION_FILE)
+            sync(folder.parent)
+            self._synced_folder = folder
 
     def show_life(self) -> None:
         """Say to other machines, which may not see the lock, that the process lives."""
@@ -376,14 +390,6 @@ def _can_be_read(folder: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _lock(folder: Path) -> locks.Lock:

@@ -77,7 +77,13 @@ class Writer:
         self._is_ended = False
         self.background = Background("seamark-writer", self.turn)
         if ring is not None:
-            ring.call_writer = self.background.wake
+            ring.call_writer = self._call
+
+    def start(self) -> None:
+        """Start the thread; where there can be none now, as soon as there can."""
+        self.background.ensure()
+        if not self.background.is_alive:
+            self._be_called_by_next()
 
     def turn(self) -> float:
         """Write what is there, and return when to look again."""
@@ -215,6 +221,25 @@ class Writer:
             return _INTERVAL_SECONDS
         until_due = self._moved_at + _RING_SECONDS - time.monotonic()
         return min(_SLEEP_SECONDS, max(_INTERVAL_SECONDS, until_due))
+
+    def _call(self) -> None:
+        """Have the thread write; called by what is logged, in the training thread."""
+        self.background.ensure()
+        self.background.wake()
+        if self.background.is_alive:
+            if self._ring is not None:
+                self._ring.call_when_half_full()
+        else:
+            self._be_called_by_next()
+
+    def _be_called_by_next(self) -> None:
+        """Have what is logged next ask for the thread again: there may be no other.
+
+        It is started once a second at most, and looks after the others then.
+        """
+        if self._ring is not None:
+            self._ring.call_at_next_row()
+        self._buffer.call = self._call
 
     def _move_some(self, now: float) -> bool:
         """Write some, unless the end has been written; return whether more was left."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 from agent.commands.checks import Finding, State
+from agent.commands.import_checks import look_at_import
 from agent.commands.machine_checks import look_at_machine
 from agent.commands.output import (
     broken,
@@ -33,6 +34,7 @@ _CHECKS: tuple[Callable[[Environment], Iterator[Finding]], ...] = (
     look_at_server,
     look_at_spools,
     look_at_machine,
+    look_at_import,
 )
 _MARKS = {
     State.FINE: ("ok", "green"),

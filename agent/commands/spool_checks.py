@@ -11,7 +11,7 @@ from agent.commands.checks import Finding, fine, note, problem
 from agent.commands.output import counted
 from agent.commands.status import Waiting, find_waiting
 from agent.leftovers import is_meant_for, may_live_elsewhere
-from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
+from agent.mounts import mount_below
 from agent.ring import SHARED_MEMORY, shared_memory_problem
 from agent.servers import Environment, find_server, spool_root
 from agent.spool_reader import find_spools
@@ -27,16 +27,16 @@ def look_at_spools(environment: Environment) -> Iterator[Finding]:
     root = spool_root(environment)
     place = _existing(root)
     yield _writable(root, place)
-    kind = file_system_of(place)
-    if kind in NETWORK_FILE_SYSTEMS:
+    mount = mount_below(place)
+    if mount is not None and mount.is_network:
         yield note(
             "spool_file_system",
-            f"the spool folder lies on a network file system ({kind})",
+            f"the spool folder lies on a network file system ({mount.kind})",
             "its locks may not hold, and it may hang: set SEAMARK_SPOOL to a folder on "
             "a local disk",
         )
-    elif kind:
-        yield fine("spool_file_system", f"it lies on {kind}")
+    elif mount is not None:
+        yield fine("spool_file_system", f"it lies on {mount.kind}")
     yield from _space(place)
     yield _memory()
     yield from _waiting(environment, root)

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from agent.probes.mounts import mounts_in
+from agent.mounts import mounts_in
 
 try:
     import ctypes
@@ -115,10 +115,10 @@ def read_at(file: int, place: int) -> bytes:
     return found
 
 
-def devices_of(text: str, kinds: tuple[str, ...]) -> set[int]:
+def devices_of(mounts: bytes, kinds: tuple[str, ...]) -> set[int]:
     """Return the devices of mounts of these kinds, of lines of mountinfo (pure)."""
     found = set()
-    for mount in mounts_in(text):
+    for mount in mounts_in(mounts):
         major, _, minor = mount.device.partition(":")
         if mount.kind in kinds and major.isdigit() and minor.isdigit():
             found.add(os.makedev(int(major), int(minor)))
@@ -169,7 +169,7 @@ def _library() -> Any:
 @lru_cache(maxsize=1)
 def _devices_of_the_kernels_own() -> frozenset[int]:
     try:
-        text = Path("/proc/self/mountinfo").read_text("utf-8", "replace")
+        mounts = Path("/proc/self/mountinfo").read_bytes()
     except OSError:
         return frozenset()
-    return frozenset(devices_of(text, _KERNELS_OWN))
+    return frozenset(devices_of(mounts, _KERNELS_OWN))

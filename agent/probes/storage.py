@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import read_text
-from agent.probes.mounts import mount_of
+from agent.mounts import mount_of
 from agent.probes.probe import ANY_JOB, Facts, Job, Probe, Sample
 from agent.probes.reading import SAMPLED, Fact, Reading, Scope
 from agent.values import Value
@@ -47,7 +46,11 @@ class StorageProbe(Probe):
         for name, meaning in _FOLDERS.items()
         for path, kind, text in (
             ("file_system", "string", "its type, as the kernel names it"),
-            ("is_network", "bool", "whether that type goes over a network"),
+            (
+                "is_network",
+                "bool",
+                "whether that type goes over a network; absent where that cannot be told",
+            ),
             ("total_bytes", "int", "its size"),
         )
     )
@@ -109,11 +112,13 @@ class StorageProbe(Probe):
         # The data may lie behind a link, on another file system than it; and some are
         # mounted when they are first asked for something, as they have been above.
         real = {n: Path(os.path.realpath(folder)) for n, folder in folders.items()}
-        mounts = read_text(self._processes / "mountinfo")
+        mounts = _read(self._processes / "mountinfo")
         for name, folder in real.items():
             mount = mount_of(folder, mounts)
-            if mount is not None:
-                facts[f"facts/storage/{name}/file_system"] = mount.kind
+            if mount is None:
+                continue
+            facts[f"facts/storage/{name}/file_system"] = mount.kind
+            if mount.is_network is not None:
                 facts[f"facts/storage/{name}/is_network"] = mount.is_network
         return facts
 
@@ -123,6 +128,13 @@ def _working_folder(process: Path) -> Path:
         return (process / "cwd").readlink()
     except OSError:
         return Path.cwd()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _sizes(folder: Path) -> tuple[int, int] | None:

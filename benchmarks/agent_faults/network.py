@@ -8,6 +8,7 @@ import subprocess
 import time
 from contextlib import ExitStack
 
+from agent.advice import command_line
 from agent.delivery import Delivery
 from agent.messages import Origin, payload, points
 from agent.notices import Notices
@@ -196,7 +197,7 @@ def ends(size: Size) -> list[Found]:
                 code, seconds, words = _end(place, kind)
                 slowest[kind] = max(slowest[kind], seconds)
                 codes.add((kind, code))
-                silent += "agent sync" not in words
+                silent += command_line("sync") not in words
                 proxy.way = HEALTHY
                 proxy.break_all()
                 place.sync()

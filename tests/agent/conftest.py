@@ -68,6 +68,18 @@ def absent_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 @pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of what is asked to be on the disk, in order."""
+    names: list[str] = []
+
+    def note(file: int) -> None:
+        names.append(str(Path(f"/proc/self/fd/{file}").readlink()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    return names
+
+
+@pytest.fixture
 def run_script(
     tmp_path: Path,
 ) -> Callable[..., subprocess.CompletedProcess[str]]:

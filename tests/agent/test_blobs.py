@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,3 +134,68 @@ def test_a_file_of_the_kernel_that_says_it_is_empty_is_kept(tmp_path):
     said = Path("/proc/version").read_bytes()
     assert blob.size == len(said) > 0
     assert blobs.read(blob, 0, 10_000) == said
+
+
+def test_a_content_is_on_the_disk_before_it_has_its_name(tmp_path, synced):
+    blobs = Blobs(tmp_path)
+    blob = blobs.keep(b"weights")
+    assert [Path(name).suffix for name in synced] == [".new"]
+
+    with (blobs.folder / blob.digest).open("rb") as file:
+        blobs.keep_file(file.fileno())
+    assert [Path(name).suffix for name in synced] == [".new", ".new"]
+
+
+def test_the_names_of_many_contents_are_synced_at_once(tmp_path, synced):
+    blobs = Blobs(tmp_path)
+    for number in range(100):
+        blobs.keep(b"%d" % number)
+    synced.clear()
+
+    blobs.sync()
+    assert synced == [str(blobs.folder), str(tmp_path)]
+
+    blobs.sync()
+    blobs.keep(b"another")
+    blobs.sync()
+    assert synced[2:][1:] == [str(blobs.folder)]
+
+
+def test_a_large_content_is_synced_in_parts(tmp_path, synced, monkeypatch):
+    monkeypatch.setattr(module, "_clone", lambda *_: False)
+    monkeypatch.setattr(module, "_READ_BYTES", 1000)
+    monkeypatch.setattr(module, "_SYNC_BYTES", 4000)
+    path = tmp_path / "checkpoint"
+    path.write_bytes(bytes(10_500))
+
+    with path.open("rb") as file:
+        Blobs(tmp_path).keep_file(file.fileno())
+    assert len(synced) == 3
+
+    Blobs(tmp_path).keep(bytes(10_500))
+    assert len(synced) == 6
+
+
+def test_one_that_is_in_a_hurry_syncs_nothing(tmp_path, synced):
+    is_hurried = True
+    blobs = Blobs(tmp_path, is_hurried=lambda: is_hurried)
+    blobs.keep(b"weights")
+    blobs.sync()
+    assert synced == []
+
+    is_hurried = False
+    blobs.sync()
+    assert synced == [str(blobs.folder), str(tmp_path)]
+
+
+def test_what_cannot_be_synced_is_refused_and_not_kept(tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    blobs = Blobs(tmp_path)
+
+    with pytest.raises(OSError, match="Input/output"):
+        blobs.keep(b"weights")
+
+    assert not [*blobs.folder.iterdir()]

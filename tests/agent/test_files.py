@@ -18,7 +18,7 @@ import agent
 from agent import blobs, session
 from agent import files as files_module
 from agent.commands import main
-from agent.contents import Job, to_content
+from agent.contents import Content, Job, to_content
 from agent.file_jobs import FileJobs
 from agent.matching import matching
 from agent.notices import Notices
@@ -102,6 +102,143 @@ def test_who_waits_may_write_to_the_file_again(tracker, large):
             file.write(b"overwritten")
 
     assert stored(tracker, "model/best") == LARGE
+
+
+def kinds_of(synced):
+    """Say what was synced: a content, a folder, or frames."""
+    return [Path(name).suffix or Path(name).name for name in synced]
+
+
+def test_a_content_and_its_folder_are_on_the_disk_before_the_frame_that_names_it(
+    large, spool_root, monkeypatch
+):
+    run = init(mode="offline")
+    spool = run._session.folder
+    seen = []
+
+    def note(file):
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        frames = b"".join(each.read_bytes() for each in spool.glob("*.frames"))
+        seen.append((path, digest(LARGE).encode() in frames))
+
+    monkeypatch.setattr(os, "fsync", note)
+    run["model/best"].upload(large, wait=True)
+    seen = [(kinds_of([path])[0], is_named) for path, is_named in seen]
+
+    content, folder = seen.index((".new", False)), seen.index(("blobs", False))
+    frame = seen.index((".frames", True))
+    assert content < folder < frame
+    assert (".new", True) not in seen
+
+
+def test_who_waits_for_no_file_has_none_of_the_frames_synced_for_it(
+    tmp_path, synced, monkeypatch
+):
+    monkeypatch.setattr(session, "_SYNC_SECONDS", 3600.0)
+    run = init(mode="offline")
+    wait_until(lambda: str(run._session.folder.parent) in synced)
+    synced.clear()
+    run["a"].upload(b"a")
+    wait_until(lambda: run._session.files.is_done)
+    assert ".frames" not in kinds_of(synced)
+
+    run["b"].upload(b"b", wait=True)
+    assert ".frames" in kinds_of(synced)
+
+
+def test_the_folder_is_synced_once_for_a_set_of_files(tmp_path, synced, monkeypatch):
+    # However long a busy machine takes for them.
+    monkeypatch.setattr(files_module, "_SAID_SECONDS", 3600.0)
+    for number in range(50):
+        (tmp_path / f"{number}.pt").write_bytes(b"%d" % number)
+    run = init(mode="offline")
+
+    run["model"].upload_files(str(tmp_path / "*.pt"), wait=True)
+
+    assert kinds_of(synced).count(".new") == 50
+    assert kinds_of(synced).count("blobs") == 1
+
+
+def test_what_is_copied_of_a_set_is_said_while_others_are_copied(tmp_path, monkeypatch):
+    monkeypatch.setattr(files_module, "_SAID_SECONDS", 0.0)
+    may_go_on = threading.Event()
+    to_content = files_module.to_content
+
+    def one_after_the_other(file, **more):
+        if file.name == "b.pt":
+            assert may_go_on.wait(60)
+        return to_content(file, **more)
+
+    monkeypatch.setattr(files_module, "to_content", one_after_the_other)
+    for name in ("a.pt", "b.pt"):
+        (tmp_path / name).write_bytes(name.encode())
+    run = init(mode="offline")
+    run["model"].upload_files(str(tmp_path / "*.pt"))
+
+    wait_until(lambda: digest(b"a.pt").encode() in frames_of(run))
+    assert digest(b"b.pt").encode() not in frames_of(run)
+    may_go_on.set()
+    run.finish()
+    assert digest(b"b.pt").encode() in frames_of(run)
+
+
+def frames_of(run):
+    folder = run.settings.spool
+    return b"".join(each.read_bytes() for each in folder.rglob("*.frames"))
+
+
+def test_the_disk_is_not_waited_for_while_files_would_be_lost_for_it(
+    tracker, synced, monkeypatch
+):
+    monkeypatch.setattr(files_module, "_MOST_OPEN", 4)
+    may_go_on = threading.Event()
+    run = init()
+    taken = run._session.files
+    contents = [
+        Content(str(number), "", make=str(number).encode) for number in range(9)
+    ]
+    contents[0] = contents[0]._replace(make=lambda: may_go_on.wait(60) and b"first")
+    for content in contents:
+        taken.put(Job(content.name, content))
+    may_go_on.set()
+
+    wait_until(lambda: taken.is_done)
+    assert kinds_of(synced).count(".new") == 3
+    run.finish()
+    assert len(files(tracker)) == 9
+
+
+def test_the_end_waits_for_no_disk(tracker, synced):
+    may_go_on = threading.Event()
+    run = init()
+    taken = run._session.files
+    content = Content("late", "", make=lambda: may_go_on.wait(60) and b"late")
+    taken.put(Job("late", content))
+    ending = threading.Thread(target=run.finish)
+    ending.start()
+    wait_until(lambda: taken._ends_at is not None)
+    may_go_on.set()
+    ending.join(60)
+
+    assert ".new" not in kinds_of(synced)
+    assert list(files(tracker)) == ["late"]
+
+
+def test_a_file_whose_name_cannot_be_synced_is_said_to_be_not_stored(
+    tracker, monkeypatch, caplog
+):
+    def fail(file):
+        if Path(f"/proc/self/fd/{file}").readlink().name == "blobs":
+            raise OSError(errno.EIO, "Input/output error")
+
+    run = init()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        run["a"].upload(b"a", wait=True)
+    run.finish()
+
+    assert "'a' is not stored" in caplog.text
+    assert files(tracker) == {}
 
 
 def test_a_folder_and_a_pattern_are_stored_file_by_file(tracker, tmp_path):

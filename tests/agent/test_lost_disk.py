@@ -23,6 +23,7 @@ from agent import (
     spool,
     writer,
 )
+from agent.advice import command_line
 from agent.commands import main
 from agent.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
@@ -209,7 +210,7 @@ def test_what_is_not_delivered_is_named_with_its_folder(
     run.finish(timeout=5)
 
     [root] = other.iterdir()
-    assert f"python -m agent sync --spool {root}" in capfd.readouterr().err
+    assert command_line(f"sync --spool {root}") in capfd.readouterr().err
     disk.is_broken = False
     tracker = TrackerDouble()
     monkeypatch.setenv("SEAMARK_URL", tracker.url)

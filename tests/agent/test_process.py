@@ -13,6 +13,7 @@ import time
 import pytest
 
 import agent
+from agent.advice import command_line
 from agent.commands import main
 from tests.agent.conftest import REPOSITORY, wait_until
 from tests.agent.tracker_double import TOKEN, TrackerDouble
@@ -314,7 +315,7 @@ def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
 
     assert ended.returncode == 7
     assert seconds < 60  # 5 s of waiting, and Python itself on a busy machine
-    assert "python -m agent sync" in ended.stderr
+    assert f"`{command_line('sync')}`" in ended.stderr
     monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 0.1)
     assert main(["sync"]) == 1
 
@@ -416,7 +417,7 @@ def test_ctrl_c_twice_leaves_at_once(run_script, absent_server, tmp_path):
     process.send_signal(signal.SIGINT)
 
     process.wait(20)  # of the thirty seconds that it would wait
-    assert "python -m agent sync" in process.stderr.read()
+    assert f"`{command_line('sync')}`" in process.stderr.read()
     process.stdout.close()
     process.stderr.close()
 
@@ -587,7 +588,8 @@ def test_a_run_without_a_network_says_where_it_lies(run_script, tmp_path):
     ended = run_script(script, SEAMARK_MODE="offline", SEAMARK_SPOOL=str(spools))
 
     assert f"seamark: run 'away' lies in {spools}/" in ended.stderr
-    assert ended.stderr.endswith(f"until `python -m agent sync --spool {spools}`\n")
+    by_hand = command_line(f"sync --spool {spools}")
+    assert ended.stderr.endswith(f"until `{by_hand}`\n")
 
 
 def test_a_script_that_is_told_to_end_within_its_run_was_preempted(tracker, run_script):

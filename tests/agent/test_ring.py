@@ -13,7 +13,6 @@ import pytest
 
 from agent import ring as ring_module
 from agent.layouts import Layout
-from agent.mounts import file_system_of
 from agent.ring import (
     LEAST_ROW_BYTES,
     MOST_ROW_BYTES,
@@ -386,8 +385,3 @@ def test_a_folder_that_cannot_be_looked_at_now_is_not_taken_for_gone(
 def test_a_ring_in_use_can_be_closed(ring: Ring):
     with memoryview(ring._memory):
         ring.close()
-
-
-def test_the_file_system_of_a_real_folder_is_known():
-    assert file_system_of(Path("/proc")) == "proc"
-    assert file_system_of(Path("/nowhere/at/all")) == ""

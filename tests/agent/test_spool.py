@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import shutil
+import threading
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 import agent
 from agent import locks, messages, own_files, spool, spool_reader
+from agent.mounts import Mount
+from agent.places import Place
 from agent.recovery import points_left
 from agent.segments import Segments
 from agent.spool import create_spool
@@ -561,22 +564,60 @@ def test_a_file_that_is_delivered_and_deleted_meanwhile_has_no_bytes(written):
     assert spool.stored_bytes(written.folder) == size
 
 
-def test_what_was_written_is_synced_once(written, monkeypatch):
-    synced = []
-
-    def note(file):
-        synced.append(str(Path(f"/proc/self/fd/{file}").readlink()))
-
-    monkeypatch.setattr(os, "fsync", note)
-
+def test_what_was_written_is_synced_once(written, synced):
     written.sync()
     written.sync()
     (segment,) = written.folder.glob("*.frames")
-    assert synced == [str(segment), str(written.folder)]
+    once = [written.folder / "spool.json", written.folder.parent]
+    assert synced == [str(path) for path in (segment, written.folder, *once)]
 
     written.write(b"\x90")
     written.sync()
-    assert len(synced) == 4
+    assert synced[4:] == [str(segment), str(written.folder)]
+
+
+def test_the_folder_that_a_spool_goes_on_in_is_synced_with_what_it_took_along(
+    written, synced, tmp_path
+):
+    written.sync()
+    synced.clear()
+    written.go_on_in(written.make_refuge(Place(lambda: tmp_path / "other")))
+
+    written.sync()
+
+    (segment,) = written.folder.glob("*.frames")
+    once = [written.folder / "spool.json", tmp_path / "other"]
+    assert synced == [str(path) for path in (segment, written.folder, *once)]
+
+
+def test_who_comes_second_waits_for_what_is_just_being_synced(written, monkeypatch):
+    is_asked, may_go_on = threading.Event(), threading.Event()
+
+    def wait(_):
+        is_asked.set()
+        assert may_go_on.wait(60)
+
+    monkeypatch.setattr(os, "fsync", wait)
+    first, second = (threading.Thread(target=written.sync) for _ in range(2))
+    first.start()
+    assert is_asked.wait(60)
+    second.start()
+    second.join(0.2)
+    assert second.is_alive()
+
+    may_go_on.set()
+    first.join(60)
+    second.join(60)
+    assert not second.is_alive()
+
+
+def test_a_folder_that_cannot_be_synced_is_in_order(written, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+
+    written.sync()
 
 
 def test_a_segment_that_was_delivered_meanwhile_needs_no_sync(written):
@@ -638,7 +679,8 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
         run["a"].append(1.0)
     assert "network file system" not in caplog.text
 
-    monkeypatch.setattr("agent.session.file_system_of", lambda _: "nfs4")
+    on_network = Mount("/home", "nfs4", "0:40", "server:/home")
+    monkeypatch.setattr("agent.session.mount_below", lambda _: on_network)
     with agent.init("r", monitor=False, mode="offline") as run:
         run["a"].append(1.0)
 

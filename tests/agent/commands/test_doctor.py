@@ -10,10 +10,12 @@ from email.utils import formatdate
 
 import pytest
 
-from agent import mounts, ring
+from agent import ring
 from agent.commands.doctor import perform as look
+from agent.mounts import Mount
 from agent.spool import create_spool
 from tests.agent.commands.site import ME, TOKEN, as_json
+from tests.agent.conftest import REPOSITORY
 from tests.agent.test_leftovers import say_of
 from tests.agent.test_spool import ORIGIN
 
@@ -165,7 +167,8 @@ def test_a_spool_folder_that_cannot_be_written_is_a_problem(
 
 
 def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkeypatch):
-    monkeypatch.setattr("agent.commands.spool_checks.file_system_of", lambda _: "nfs4")
+    on_network = Mount("/home", "nfs4", "0:40", "server:/home")
+    monkeypatch.setattr("agent.commands.spool_checks.mount_below", lambda _: on_network)
     monkeypatch.setattr(ring, "_SMALLEST_PART", 10**9)
 
     code, found = doctor()
@@ -173,7 +176,6 @@ def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkey
     assert code == 0
     assert "nfs4" in found["spool_file_system"]["text"]
     assert "are free" in found["shared_memory"]["text"]
-    assert "nfs4" in mounts.NETWORK_FILE_SYSTEMS
 
 
 def test_what_another_machine_wrote_just_now_is_no_problem(doctor, known, spool_root):
@@ -239,3 +241,27 @@ def test_a_spool_folder_that_may_not_be_looked_at_is_a_problem(
     _, found = doctor()
 
     assert "spool" in found
+
+
+def test_a_module_of_the_folder_that_hides_the_library_is_noted(
+    doctor, known, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent").mkdir()
+    # A folder that is no package hides nothing.
+    assert doctor()[1]["module"]["state"] == "ok"
+
+    (tmp_path / "agent.py").write_text("raise RuntimeError('it must not be run')")
+
+    code, found = doctor()
+
+    assert code == 0
+    assert found["module"]["state"] == "note"
+    assert str(tmp_path / "agent.py") in found["module"]["text"]
+    assert "rename it" in found["module"]["advice"]
+
+
+def test_the_library_itself_hides_nothing(doctor, known, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+
+    assert doctor()[1]["module"]["state"] == "ok"

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
     not held_reads.is_proc_kernels_own(), reason="no /proc of the kernel's own"
 )
 
-MOUNTS = """\
+MOUNTS = b"""\
 22 61 0:21 / /proc rw,nosuid - proc proc rw
 30 22 0:45 /proc/meminfo /proc/meminfo rw - fuse.lxcfs lxcfs rw
 31 61 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw

@@ -1,41 +1,10 @@
 import os
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import pytest
 
-from agent.probes.mounts import mount_of
 from agent.probes.storage import StorageProbe
-
-MOUNTS = r"""22 27 0:21 / /proc rw - proc proc rw
-27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
-30 27 0:40 / /data rw shared:1 master:2 - nfs4 server:/export rw
-31 30 0:41 / /data/local rw - xfs /dev/sdb rw
-32 27 0:42 / /mnt/my\040bucket rw - fuse.s3fs s3fs rw
-33 27 0:43 / /over rw - overlay overlay rw
-34 30 0:44 / /data rw - lustre mgs:/fs rw
-"""
-
-
-@pytest.mark.parametrize(
-    ("folder", "kind", "is_network"),
-    [
-        ("/home/me", "ext4", False),
-        ("/data/train", "lustre", True),
-        ("/data/local/cache", "xfs", False),
-        ("/mnt/my bucket/x", "fuse.s3fs", True),
-        ("/over", "overlay", False),
-        ("/database", "ext4", False),
-    ],
-)
-def test_the_innermost_mount_holds_a_folder(folder, kind, is_network):
-    found = mount_of(PurePath(folder), MOUNTS)
-
-    assert found is not None
-    assert (found.kind, found.is_network) == (kind, is_network)
-
-
-def test_lines_that_are_no_mounts_are_passed_over():
-    assert mount_of(PurePath("/x"), "nonsense\n1 2 3 / / - \n") is None
+from tests.agent.test_mounts import MOUNTS
 
 
 def test_folders_say_how_full_their_file_system_is(tmp_path):
@@ -76,8 +45,8 @@ def mounted(tmp_path):
     folder, processes = tmp_path / "mnt", tmp_path / "proc"
     for each in (folder / "train", processes / "self"):
         each.mkdir(parents=True)
-    lines = f"{MOUNTS}40 27 0:50 / {folder} rw - nfs4 server:/export rw\n"
-    (processes / "self" / "mountinfo").write_text(lines)
+    line = b"40 27 0:50 / %b rw - nfs4 server:/export rw\n" % os.fsencode(folder)
+    (processes / "self" / "mountinfo").write_bytes(MOUNTS + line)
     return folder, processes
 
 
@@ -94,15 +63,41 @@ def test_the_file_system_is_that_of_the_data_not_of_a_link_to_them(tmp_path, mou
         assert facts["facts/storage/data/is_network"] is True
 
 
+def test_a_mount_whose_name_is_not_ascii_is_found(tmp_path):
+    folder, process = tmp_path / "Müller", tmp_path / "proc" / "self"
+    for each in (folder, process):
+        each.mkdir(parents=True)
+    line = b"40 27 0:50 / %b rw - nfs4 server:/export rw\n" % os.fsencode(folder)
+    (process / "mountinfo").write_bytes(MOUNTS + line)
+
+    facts = StorageProbe(data=folder, processes=process.parent).facts()
+
+    assert facts["facts/storage/data/file_system"] == "nfs4"
+    assert facts["facts/storage/data/is_network"] is True
+
+
+def test_whether_it_is_a_network_is_absent_where_nobody_says(tmp_path):
+    folder, process = tmp_path / "data", tmp_path / "proc" / "self"
+    for each in (folder, process):
+        each.mkdir(parents=True)
+    line = b"40 27 0:50 / %b rw - fuse /dev/fuse rw\n" % os.fsencode(folder)
+    (process / "mountinfo").write_bytes(MOUNTS + line)
+
+    facts = StorageProbe(data=folder, processes=process.parent).facts()
+
+    assert facts["facts/storage/data/file_system"] == "fuse"
+    assert "facts/storage/data/is_network" not in facts
+
+
 def test_what_is_mounted_when_it_is_first_asked_is_told(mounted, monkeypatch):
     folder, processes = mounted
     mounts = processes / "self" / "mountinfo"
-    later = mounts.read_text()
-    mounts.write_text(MOUNTS)
+    later = mounts.read_bytes()
+    mounts.write_bytes(MOUNTS)
     statvfs = os.statvfs
 
     def mount_and_ask(path):
-        mounts.write_text(later)
+        mounts.write_bytes(later)
         return statvfs(path)
 
     monkeypatch.setattr(os, "statvfs", mount_and_ask)
