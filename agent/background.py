@@ -178,7 +178,7 @@ class Background:
 
 def _is_ending(error: BaseException) -> bool:
     """Whether it is the end of the interpreter that keeps a thread from starting."""
-    # From Python 3.12 on none starts either while functions of atexit are called.
+    # Python 3.12 starts none either while functions of atexit are called.
     return sys.is_finalizing() or "shutdown" in str(error)
 
 
