@@ -32,7 +32,7 @@ NETWORK_FILE_SYSTEMS = frozenset(
         ),
         *("fuse.glusterfs", "fuse.juicefs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
         *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs"),
-        *("smb2", "smb3", "smbfs", "vboxsf", "wekafs"),
+        *("panfs", "pvfs2", "smb2", "smb3", "smbfs", "vboxsf", "wekafs"),
     }
 )
 
