@@ -244,7 +244,7 @@ def _described(value: object) -> str:
 
 def _is_content(value: object) -> bool:
     """Whether its text would say nothing of what it holds: bytes, an open file."""
-    if isinstance(value, bytes):
+    if isinstance(value, (bytes, bytearray)):
         return b"\0" in value or "\ufffd" in value.decode("utf-8", "replace")
     is_open = not isinstance(value, type) and can(value, "read", "close")
     return is_open or isinstance(value, memoryview)

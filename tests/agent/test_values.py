@@ -95,7 +95,14 @@ def test_where_something_lies_in_memory_is_not_stored(value):
 
 @pytest.mark.parametrize(
     "value",
-    [b"\x89PNG", b"a\0", memoryview(b"x"), io.BytesIO(b"x"), io.StringIO("x")],
+    [
+        b"\x89PNG",
+        b"a\0",
+        bytearray(b"\x89"),
+        memoryview(b"x"),
+        io.BytesIO(b"x"),
+        io.StringIO("x"),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_only_a_file_can_hold_is_refused_with_what_to_do(value):
