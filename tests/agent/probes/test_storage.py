@@ -63,27 +63,25 @@ def test_the_file_system_is_that_of_the_data_not_of_a_link_to_them(tmp_path, mou
         assert facts["facts/storage/data/is_network"] is True
 
 
-def test_a_mount_whose_name_is_not_ascii_is_found(tmp_path):
-    folder, process = tmp_path / "Müller", tmp_path / "proc" / "self"
+def facts_of_data(tmp_path, name, mounted):
+    """What is said of a folder of this name, on which this kind and source are mounted."""
+    folder, process = tmp_path / name, tmp_path / "proc" / "self"
     for each in (folder, process):
         each.mkdir(parents=True)
-    line = b"40 27 0:50 / %b rw - nfs4 server:/export rw\n" % os.fsencode(folder)
+    line = b"40 27 0:50 / %b rw - %b rw\n" % (os.fsencode(folder), mounted)
     (process / "mountinfo").write_bytes(MOUNTS + line)
+    return StorageProbe(data=folder, processes=process.parent).facts()
 
-    facts = StorageProbe(data=folder, processes=process.parent).facts()
+
+def test_a_mount_whose_name_is_not_ascii_is_found(tmp_path):
+    facts = facts_of_data(tmp_path, "Müller", b"nfs4 server:/export")
 
     assert facts["facts/storage/data/file_system"] == "nfs4"
     assert facts["facts/storage/data/is_network"] is True
 
 
 def test_whether_it_is_a_network_is_absent_where_nobody_says(tmp_path):
-    folder, process = tmp_path / "data", tmp_path / "proc" / "self"
-    for each in (folder, process):
-        each.mkdir(parents=True)
-    line = b"40 27 0:50 / %b rw - fuse /dev/fuse rw\n" % os.fsencode(folder)
-    (process / "mountinfo").write_bytes(MOUNTS + line)
-
-    facts = StorageProbe(data=folder, processes=process.parent).facts()
+    facts = facts_of_data(tmp_path, "data", b"fuse /dev/fuse")
 
     assert facts["facts/storage/data/file_system"] == "fuse"
     assert "facts/storage/data/is_network" not in facts
