@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import math
+import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -70,6 +72,17 @@ def test_a_list_that_contains_itself_has_a_text():
     endless.append(endless)
 
     assert "[...]" in to_value(endless)
+
+
+def test_a_list_that_contains_itself_many_times_takes_no_time():
+    endless = []
+    endless.extend([endless] * 100)
+    began = time.monotonic()
+
+    # As many as its elements' elements' elements … would take for ever.
+    with contextlib.suppress(UnsupportedValue):
+        to_value(endless)
+    assert time.monotonic() < began + 10
 
 
 def test_of_a_list_that_is_too_long_no_text_is_made():
