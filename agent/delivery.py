@@ -6,9 +6,10 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from agent import messages
-from agent.answers import Answer, Meaning, judge
+from agent.answers import Answer, Meaning, Reply, judge
 from agent.errors import NoAnswer
 from agent.frames import Frame
 from agent.notices import Notices
@@ -64,7 +65,8 @@ class Delivery:
         # Frames the tracker cannot read, and what is sent in their place.
         self._replacements: dict[int, Frame] = {}
         self._failures = 0
-        self._end: Frame | None = None
+        # Behind which frame the tracker was told that the process is gone.
+        self._gone_after = 0
 
     def send_some(self) -> Outcome:
         """Send one batch, if there is anything to send."""
@@ -72,16 +74,27 @@ class Delivery:
         if not frames:
             return Outcome(is_done=True)
         body = b"".join(frame.to_bytes() for frame in frames)
-        return self._exchange(body, frames)
-
-    def send_end(self, frame: Frame) -> Outcome:
-        """Send the frame that ends the spool of a process that is gone."""
-        self._end = frame
-        return self._exchange(frame.to_bytes(), [frame])
+        return self._send(body, frames)
 
     def say_alive(self) -> Outcome:
         """Send an empty batch, so that the process does not count as crashed."""
-        return self._exchange(b"", [])
+        return self._send(b"", [])
+
+    def say_gone(self) -> Outcome:
+        """Say of a delivered spool that its process is gone, if it did not say so.
+
+        Not in a frame: from a copy of the folder the process is not seen, and where it
+        lives on, its next frame has the next number.
+        """
+        last = self.spool.acknowledged
+        time = None if self._gone_after == last else self.spool.unsaid_end()
+        if time is None:
+            return Outcome(is_done=True)
+        asked = partial(self.transport.say_gone, self.spool.sent_as, last, time)
+        outcome = self._exchange(asked, b"", [])
+        if outcome == Outcome():
+            self._gone_after = last
+        return outcome
 
     def forget_refusals(self) -> None:
         """Send all frames as they are: not every tracker refuses the same."""
@@ -101,9 +114,15 @@ class Delivery:
             tell_of_obstacle(self._notices, self.spool, self.spool.obstacle)
         return [self._replacements.get(frame.number, frame) for frame in frames]
 
-    def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
+    def _send(self, body: bytes, frames: list[Frame]) -> Outcome:
+        asked = partial(self.transport.send, self.spool.sent_as, body)
+        return self._exchange(asked, body, frames)
+
+    def _exchange(
+        self, asked: Callable[[], Reply], body: bytes, frames: list[Frame]
+    ) -> Outcome:
         try:
-            reply = self.transport.send(self.spool.sent_as, body)
+            reply = asked()
         except NoAnswer as error:
             self._send_less(body)
             wait = self._longer_wait()
@@ -129,7 +148,7 @@ class Delivery:
         if answer.meaning is Meaning.OUT_OF_ORDER:
             return self._rewind(answer, frames)
         if answer.meaning is Meaning.DIFFERS:
-            return self._go_on(answer, frames)
+            return self._renew(answer, answer.number)
         if answer.meaning is Meaning.HOLD:
             return self._hold(answer)
         if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR, Meaning.TOO_SLOW):
@@ -217,13 +236,6 @@ class Delivery:
         if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
             return self.spool.acknowledged + len(frames) + 1
         return frames[0].number
-
-    def _go_on(self, answer: Answer, frames: list[Frame]) -> Outcome:
-        if frames == [self._end]:
-            # In another copy the process lived on, which says itself how it ends.
-            self.spool.acknowledge(frames[0].number)
-            return Outcome()
-        return self._renew(answer, answer.number)
 
     def _renew(self, answer: Answer, first: int) -> Outcome:
         """Go on in a new spool of the same run, with what the tracker does not have."""

@@ -65,11 +65,9 @@ class Leftovers:
 
     def _sent_some(self, current: Delivery, transport: Transport) -> Outcome:
         outcome = current.send_some()
-        is_read = outcome.is_done and not current.spool.obstacle
-        end = current.spool.unsaid_end() if is_read else None
-        if end is not None:
+        if outcome.is_done and not current.spool.obstacle:
             # Or it would seem to live, because something of it arrived just now.
-            outcome = current.send_end(end)
+            outcome = current.say_gone()
         if outcome.is_done and self._uploads is not None:
             outcome = self._uploads.send_some(transport)
         if outcome.is_done:

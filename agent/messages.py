@@ -158,11 +158,6 @@ def close(*, failure: str | None, time: int, is_preempted: bool = False) -> byte
     return _encode({**said, "preempted": True} if is_preempted else said)
 
 
-def close_for_another(*, time: int) -> bytes:
-    """The last message of a spool whose process is gone and did not say how it ended."""
-    return _encode({"t": "close", "state": "crashed", "failure": "", "time": time})
-
-
 def payload(messages: Sequence[bytes]) -> bytes:
     """The payload of one frame: an array of messages encoded before."""
     return _encode([msgspec.Raw(message) for message in messages])

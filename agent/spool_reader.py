@@ -10,6 +10,7 @@ import contextlib
 import json
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
@@ -233,11 +234,11 @@ class SpoolReader:
         self.acknowledge(0)
         return True
 
-    def unsaid_end(self) -> Frame | None:
-        """Return the frame that ends a delivered spool whose process could not.
+    def unsaid_end(self) -> int | None:
+        """Return when a delivered spool was last written whose process told of no end.
 
-        None where the process said how it ended, or this was said for it before; or
-        where that is not known now, as `obstacle` says.
+        In microseconds since 1970. None where it did, and where that is not known: not
+        now, as `obstacle` says, or not any more.
         """
         number = self.acknowledged
         last = self.frames_from(number, most_bytes=0) if number else []
@@ -253,10 +254,9 @@ class SpoolReader:
         except OSError as error:
             self.obstacle = str(error)
             return None
-        if not written:
-            return None
-        close = messages.close_for_another(time=max(written) // 1000)
-        return Frame(number + 1, messages.payload([close]))
+        # As file systems have them, times may be of any century.
+        now = time.time_ns()
+        return max(0, min(max(written), now)) // 1000 if written else None
 
     def set_aside(self, frame: Frame) -> Path:
         """Keep a frame that the tracker cannot read where people can find it."""

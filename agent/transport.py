@@ -38,6 +38,12 @@ class Transport(Protocol):
     def send(self, spool_id: str, body: bytes) -> Reply:
         """Return what the tracker said, or raise NoAnswer."""
 
+    def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
+        """Say that a process is gone, and when it last wrote; likewise.
+
+        `after` is the last frame known of it, `time` in microseconds since 1970.
+        """
+
     def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
         """Send a part of a file's content, or ask with an empty one; likewise."""
 
@@ -56,25 +62,28 @@ class HttpTransport:
 
     def send(self, spool_id: str, body: bytes) -> Reply:
         """Return what the tracker said, or raise NoAnswer."""
-        headers = {
-            "Authorization": f"Bearer {self.server.token}",
-            "Content-Type": CONTENT_TYPE,
-            "User-Agent": f"seamark-agent/{VERSION}",
-        }
+        headers = self._headers(CONTENT_TYPE)
         if len(body) > _SMALLEST_COMPRESSED_BYTES:
             body = self._compress(body)
             headers["Content-Encoding"] = "zstd"
         return self._send(f"/api/v1/ingest/{spool_id}", body, headers)
 
+    def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
+        """Say that the process of a spool is gone; in a request without a body."""
+        place = f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}"
+        return self._send(place, b"", self._headers(CONTENT_TYPE))
+
     def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
         """Send a part of a file's content as it is; checkpoints do not compress."""
-        headers = {
+        place = f"/api/v1/blobs/{digest}?size={size}&offset={offset}"
+        return self._send(place, part, self._headers(FILE_CONTENT_TYPE))
+
+    def _headers(self, content_type: str) -> dict[str, str]:
+        return {
             "Authorization": f"Bearer {self.server.token}",
-            "Content-Type": FILE_CONTENT_TYPE,
+            "Content-Type": content_type,
             "User-Agent": f"seamark-agent/{VERSION}",
         }
-        place = f"/api/v1/blobs/{digest}?size={size}&offset={offset}"
-        return self._send(place, part, headers)
 
     def _send(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
         was_kept = self._connection is not None

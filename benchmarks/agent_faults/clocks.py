@@ -198,7 +198,7 @@ def jump(words: str, size: Size) -> Found:
         lost, doubled = lost + found[0], doubled + found[1]
         steps = tracker.steps("a")
         disordered += steps != sorted(steps)
-        left += [m["state"] for m in tracker.of_kind("close")] != ["finished"]
+        left += tracker.states() != ["finished"]
         tracker.stop()
     return Found(
         done,

@@ -58,7 +58,7 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
     before = _another_host(size)
     if not _can_be_another_host(before):
         return not_shown(WORDS, "it takes an administrator of a Linux machine")
-    lost = doubled = runs = left = 0
+    lost = doubled = runs = left = unfinished = 0
     for number in range(size.amount):
         name = unused("elsewhere")
         place = _place(installation, size, name, number)
@@ -82,7 +82,9 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
         steps = read(installation, name, "a")
         doubled += len(steps) - len(set(steps))
         lost += len(set(range(STEPS)) - set(steps))
-        runs += len(run_ids(installation, name)) != 1
+        made = run_ids(installation, name)
+        runs += len(made) != 1
+        unfinished += ask(installation, f"/runs/{made[0]}")["state"] != "finished"
     return Found(
         f"{WORDS}, three times by two at once, and where it lives; {size.amount} runs",
         [],
@@ -91,6 +93,7 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
             none_of("doubled", doubled),
             none_of("left behind", left),
             none_of("other than one run", runs),
+            none_of("said not to have finished", unfinished),
         ],
     )
 

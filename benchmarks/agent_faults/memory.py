@@ -45,7 +45,7 @@ def killed_for_memory(size: Size) -> list[Found]:
             done = place.perform(GREEDY, str(group / "cgroup.procs"))
         others += done.returncode != -signal.SIGKILL
         place.sync()
-        unsaid += [m["state"] for m in tracker.of_kind("close")] != ["crashed"]
+        unsaid += tracker.states() != ["crashed"]
         of_this = lost_and_doubled(tracker, {"a": 1_000})
         lost, doubled = lost + of_this[0], doubled + of_this[1]
         tracker.stop()

@@ -131,7 +131,7 @@ def endings(size: Size) -> list[Found]:
             done = place.perform(ENDING.replace("ENDING", code))
             place.sync()
             codes += done.returncode != expected
-            states += [m["state"] for m in tracker.of_kind("close")] != [state]
+            states += tracker.states() != [state]
             of_this = lost_and_doubled(tracker, {"a": 1_000})
             lost, doubled = lost + of_this[0], doubled + of_this[1]
             tracker.stop()

@@ -48,7 +48,7 @@ second["b"].append(1.0)
     run_script(script)
 
     assert (tracker.values("a"), tracker.values("b")) == ([1.0], [1.0])
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"] * 3
+    assert tracker.states() == ["finished"] * 3
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,6 @@ def deliver(root, server):
     return run
 
 
-def states(tracker):
-    return [message["state"] for message in tracker.of_kind("close")]
-
-
 def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tracker):
     (segment,) = abandoned.glob("*.frames")
     written = segment.stat().st_mtime_ns // 1000
@@ -77,8 +73,8 @@ def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tra
     deliver()
 
     assert tracker.values("a") == [1.0]
-    assert states(tracker) == ["crashed"]
-    assert tracker.of_kind("close")[0]["time"] == written
+    assert tracker.states() == ["crashed"]
+    assert tracker.gone == {abandoned.name: written}
     assert not abandoned.exists()
 
 
@@ -110,12 +106,12 @@ def test_what_a_disk_does_not_give_back_now_is_neither_passed_over_nor_deleted(
     disk = break_disk(of_four_files / f"{broken:020}.frames", error)
     deliver()
     assert tracker.values("a") == [0.0, 1.0][: broken - 2]
-    assert not states(tracker)
+    assert not tracker.states()
 
     disk.is_broken = False
     deliver()
     assert tracker.values("a") == [0.0, 1.0, 2.0]
-    assert states(tracker) == ["crashed"]
+    assert tracker.states() == ["crashed"]
     assert not of_four_files.exists()
 
 
@@ -160,12 +156,12 @@ def test_a_folder_that_cannot_be_listed_now_is_not_taken_for_an_empty_one(
     monkeypatch.setattr(segments, "os", disk)
     deliver()
     assert of_four_files.exists()
-    assert not states(tracker)
+    assert not tracker.states()
 
     disk.is_broken = False
     deliver()
     assert tracker.values("a") == [0.0, 1.0, 2.0]
-    assert states(tracker) == ["crashed"]
+    assert tracker.states() == ["crashed"]
 
 
 def test_files_that_cannot_be_listed_now_are_not_deleted_with_their_spool(
@@ -176,7 +172,7 @@ def test_files_that_cannot_be_listed_now_are_not_deleted_with_their_spool(
     disk.is_broken = True
     monkeypatch.setattr(blobs, "os", disk)
     deliver()
-    assert states(tracker) == ["crashed"]
+    assert tracker.states() == ["crashed"]
     assert abandoned.exists()
 
     disk.is_broken = False
@@ -239,7 +235,7 @@ def test_a_process_that_said_how_it_ended_is_believed(root, deliver, tracker):
 
     deliver()
 
-    assert states(tracker) == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 def test_the_end_is_said_once_however_often_it_is_delivered(
@@ -265,7 +261,7 @@ def test_a_lost_answer_repeats_the_end(abandoned, deliver, tracker):
 
     deliver()
 
-    assert states(tracker) == ["crashed"]
+    assert tracker.states() == ["crashed"]
     assert not abandoned.exists()
 
 

@@ -93,7 +93,7 @@ def test_nothing_is_lost_while_the_server_is_there(
 
     assert tracker.values("a") == [float(number) for number in range(300)]
     assert dropped(tracker) == 0
-    assert [message["state"] for message in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
     assert list(tracker.stored.values()) == [b"its weights"]
     # The tracker knows of one process, whose frames follow each other.
     assert len(tracker.frames) == 1
@@ -193,7 +193,7 @@ def test_the_end_does_not_wait_for_a_disk_that_fails(tracker, disk_of):
     run.finish(timeout=30)
 
     assert tracker.values("a") == [float(number) for number in range(200)]
-    assert [message["state"] for message in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 def test_what_is_not_delivered_is_named_with_its_folder(

@@ -65,7 +65,7 @@ for step in range(1000):
 
     assert tracker.values("a") == [1.0, 1.0, 2.0]
     assert len(tracker.of_kind("open")) == 1
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 def test_autoreload_and_a_restart_leave_a_kernel_that_works(kernel, tracker):

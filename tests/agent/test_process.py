@@ -51,7 +51,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_own_files(
     assert ended.returncode == 0
     assert {path.read_bytes() for path in tmp_path.glob("file-*")} == {b"theirs!"}
     assert tracker.values("a") == [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_exit_code_is_kept_and_the_state_is_right(
 
     assert ended.returncode == code
     assert tracker.values("a") == [1.0, 2.0, 3.0]
-    assert [m["state"] for m in tracker.of_kind("close")] == [state]
+    assert tracker.states() == [state]
 
 
 SAID = "The program ended with exit code"
@@ -169,7 +169,7 @@ sys.exit(3)
     ended = run_script(script)
 
     assert ended.returncode == 3, ended.stderr
-    states = [message["state"] for message in tracker.of_kind("close")]
+    states = tracker.states()
     assert sorted(states) == ["failed", "finished", "finished", "finished"]
 
 
@@ -177,7 +177,7 @@ def test_a_script_without_site_runs_as_ever(tracker, run_script):
     script = f"import builtins, sys\ndel builtins.exit, builtins.quit\n{LOG_THREE}\nsys.exit(3)"
 
     assert run_script(script).returncode == 3
-    assert [m["state"] for m in tracker.of_kind("close")] == ["failed"]
+    assert tracker.states() == ["failed"]
 
 
 def test_what_exits_may_travel_to_another_process(tracker, run_script):
@@ -193,7 +193,7 @@ except SystemExit as error:
     ended = run_script(script)
 
     assert ended.returncode == 0, ended.stderr
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 HANDLED = """
@@ -270,7 +270,7 @@ def test_an_error_at_pythons_prompt_fails_no_run(tracker):
     assert "ZeroDivisionError" in said
     assert "SyntaxError" in said
     assert tracker.values("b") == [4.0], said
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 def test_a_script_that_fails_and_leaves_a_prompt_has_not_ended(tracker, tmp_path):
@@ -280,7 +280,7 @@ def test_a_script_that_fails_and_leaves_a_prompt_has_not_ended(tracker, tmp_path
 
     assert "ZeroDivisionError" in said
     assert tracker.values("b") == [4.0], said
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_an_error_in_a_console_of_the_scripts_is_not_its_end(
     )
 
     assert (ended.returncode, "ZeroDivisionError" in ended.stderr) == (code, True)
-    assert [m["state"] for m in tracker.of_kind("close")] == [state]
+    assert tracker.states() == [state]
 
 
 def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
@@ -391,9 +391,9 @@ def test_a_killed_process_loses_nothing_it_has_logged(
     # It may have been killed between a call and what it says of it.
     assert len(values) - said in (0, 1)
     # It could not say that it ended; whoever delivers the rest says when it last wrote.
-    (close,) = tracker.of_kind("close")
-    assert close["state"] == "crashed"
-    assert close["time"] / 1e6 == pytest.approx(wrote_at, abs=2)
+    assert tracker.states() == ["crashed"]
+    (written,) = tracker.gone.values()
+    assert written / 1e6 == pytest.approx(wrote_at, abs=2)
 
 
 def test_ctrl_c_twice_leaves_at_once(run_script, absent_server, tmp_path):
@@ -621,7 +621,7 @@ def test_a_generator_that_is_left_early_fails_no_run(tracker):
     next(generator)
     generator.close()
 
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 @pytest.mark.parametrize(
@@ -647,7 +647,7 @@ def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):
     wait_until(lambda: agents_threads() <= before)
     main(["sync"])
     assert tracker.values("a") == [1.0]
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+    assert tracker.states() == ["finished"]
 
 
 def agents_threads():

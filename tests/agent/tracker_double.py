@@ -9,6 +9,7 @@ import threading
 import zlib
 from collections import deque
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -45,6 +46,8 @@ class TrackerDouble:
         self.token = TOKEN
         self.script: deque[Scripted] = deque()
         self.frames: dict[str, dict[int, bytes]] = {}
+        # Of which spools it was said that their process is gone: when they were written.
+        self.gone: dict[str, int] = {}
         # Contents of files on their way and stored, by digest; answers of their own.
         self.arriving: dict[str, bytearray] = {}
         self.stored: dict[str, bytes] = {}
@@ -80,6 +83,9 @@ class TrackerDouble:
             return
         if handler.headers.get("Content-Encoding") == "zstd":
             body = zstandard.ZstdDecompressor().decompress(body)
+        if handler.path.partition("?")[0].endswith("/gone"):
+            self._answer_gone(handler)
+            return
         spool_id = handler.path.rsplit("/", 1)[1]
         with self.changed:
             self.requests.append((handler.path, dict(handler.headers), body))
@@ -90,6 +96,21 @@ class TrackerDouble:
                 status, content = scripted.status, scripted.body
             self.changed.notify_all()
         _send(handler, scripted, status, content)
+
+    def _answer_gone(self, handler: BaseHTTPRequestHandler) -> None:
+        address, _, query = handler.path.partition("?")
+        spool_id = address.split("/")[-2]
+        said = dict(pair.split("=") for pair in query.split("&"))
+        with self.changed:
+            self.requests.append((handler.path, dict(handler.headers), b""))
+            status, content = self._store(spool_id, handler, b"")
+            last = max(self.frames.get(spool_id, {}), default=0)
+            if status == HTTPStatus.OK and last < int(said["after"]):
+                status, content = HTTPStatus.CONFLICT, _out_of_order(last + 1)
+            if status == HTTPStatus.OK and last == int(said["after"]):
+                self.gone[spool_id] = int(said["time"])
+            self.changed.notify_all()
+        _send(handler, None, status, content)
 
     def _answer_part(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         address, _, query = handler.path.partition("?")
@@ -110,8 +131,7 @@ class TrackerDouble:
     ) -> tuple[int, bytes]:
         arriving = self.arriving.setdefault(digest, bytearray())
         if digest not in self.stored and body and offset != len(arriving):
-            error = {"code": "out_of_order", "expected": len(arriving)}
-            return 409, json.dumps({"error": error}).encode()
+            return HTTPStatus.CONFLICT, _out_of_order(len(arriving))
         if digest not in self.stored:
             arriving += body
             if len(arriving) == size:
@@ -135,8 +155,7 @@ class TrackerDouble:
         last = max(stored, default=0)
         numbered = split(body)
         if numbered and numbered[0][0] > last + 1:
-            error = {"code": "out_of_order", "message": "", "expected": last + 1}
-            return 409, json.dumps({"error": error}).encode()
+            return HTTPStatus.CONFLICT, _out_of_order(last + 1)
         for number, payload in numbered:
             stored.setdefault(number, payload)
         if stored:
@@ -155,6 +174,12 @@ class TrackerDouble:
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         return [m for m in self.messages() if m["t"] == kind]
+
+    def states(self) -> list[str]:
+        """How processes ended: as they said, then those of which others said it."""
+        return [m["state"] for m in self.of_kind("close")] + ["crashed"] * len(
+            self.gone
+        )
 
     def values(self, path: str) -> list[float]:
         found: list[float] = []
@@ -209,6 +234,11 @@ def _send(
     handler.send_header("Content-Length", str(len(content)))
     handler.end_headers()
     handler.wfile.write(content)
+
+
+def _out_of_order(expected: int) -> bytes:
+    error = {"code": "out_of_order", "message": "", "expected": expected}
+    return json.dumps({"error": error}).encode()
 
 
 def split(body: bytes) -> list[tuple[int, bytes]]:

@@ -47,6 +47,11 @@ class ServerTransport:
         )
         return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
 
+    def say_gone(self, spool_id, after, time):
+        said = f"after={after}&time={time}"
+        answer = self.client.post(f"/api/v1/ingest/{spool_id}/gone?{said}")
+        return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
+
 
 class Machine:
     """A process on a machine, with the folder of its spool."""
@@ -266,6 +271,49 @@ def test_the_end_of_a_spool_is_not_said_again_in_another(machine, copy, transpor
     assert StoredSpool.objects.get().state == State.FINISHED
     assert Run.objects.get().state == State.FINISHED
     assert not earlier.folder.exists()
+
+
+def test_who_delivers_a_copy_does_not_disturb_a_process_that_lives_on(
+    machine, copy, transport
+):
+    for number in range(4, 7):
+        machine.log(number)
+        # As of a folder that is taken to another host, and delivered there.
+        others = [copy() for _ in range(2)]
+        for other in others:
+            other.spool.close()
+            deliver_leftovers(other, transport)
+        machine.deliver()
+        assert Run.objects.get().state == State.CRASHED
+    machine.log(7)
+    machine.deliver()
+    assert Run.objects.get().state == State.RUNNING
+
+    earlier = copy()
+    earlier.spool.close()
+    machine.log(8)
+    machine.close()
+    machine.deliver()
+    deliver_leftovers(earlier, transport)
+
+    assert stored() == [*range(1, 9)]
+    assert StoredSpool.objects.get().state == State.FINISHED
+    assert Run.objects.get().state == State.FINISHED
+
+
+def test_what_the_tracker_lost_is_sent_again_before_a_process_is_said_to_be_gone(
+    machine, transport
+):
+    machine.log(4)
+    machine.deliver()
+    Run.objects.all().delete()
+    machine.spool.close()
+
+    deliver_leftovers(machine, transport)
+
+    assert stored() == [1, 2, 3, 4]
+    assert Run.objects.get().state == State.CRASHED
+    assert not machine.folder.exists()
 
 
 def test_the_spool_that_was_left_does_not_decide_about_the_run(machine, copy):

@@ -94,7 +94,7 @@ def test_a_trial_may_have_a_run_of_its_own(tracker):
     study.optimize(train, n_trials=3)
 
     opened = [message["run"] for message in tracker.of_kind("open")]
-    states = [message["state"] for message in tracker.of_kind("close")]
+    states = tracker.states()
     name = opened[0].removesuffix("-0")
     assert name.startswith("s-")
     assert opened == [f"{name}-0", f"{name}-1", f"{name}-2"]

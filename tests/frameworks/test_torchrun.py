@@ -45,4 +45,4 @@ def test_each_rank_of_torchrun_is_a_rank_of_the_run(tracker, run_script, tmp_pat
     for rank in range(RANKS):
         # What all ranks added up.
         assert tracker.values(f"loss/{rank}") == [3.0] * 5
-    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"] * RANKS
+    assert tracker.states() == ["finished"] * RANKS

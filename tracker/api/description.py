@@ -84,7 +84,10 @@ OF_BLOBS: Refusals = (
     OutOfOrder,
     UnsupportedMedia,
 )
-OF_OPERATIONS: dict[str, Refusals] = {"trash_trash_run": (Pinned,)}
+OF_OPERATIONS: dict[str, Refusals] = {
+    "gone_receive_gone": (OutOfOrder,),
+    "trash_trash_run": (Pinned,),
+}
 
 RUN_ID = {"run_id": "$response.body#/runs/0/id"}
 PROJECT = {

@@ -13,6 +13,7 @@ from tracker.api.v1 import (
     blobs,
     diagnoses,
     files,
+    gone,
     ingest,
     ladders,
     ledgers,
@@ -55,6 +56,7 @@ for router in (
     ledgers.router,
     trash.router,
     limits.router,
+    gone.router,
 ):
     v1.add_router("", router)
 

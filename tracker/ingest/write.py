@@ -140,7 +140,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     if is_ripe:
         request_work(spool.run_id, WorkKind.COMPACT)
     if has_changed or is_new:
-        _request_what_follows(spool)
+        request_what_follows(spool.id, spool.run_id)
     if sources := _gathered_from(batch, is_new=is_new):
         gather([spool.run_id], *sources)
     return _Stored(
@@ -284,11 +284,12 @@ def _storable(failure: str) -> str:
     return failure.replace("\0", "\N{REPLACEMENT CHARACTER}")[:FAILURE_CHARACTERS]
 
 
-def _request_what_follows(spool: LockedSpool) -> None:
+def request_what_follows(spool_id: UUID, run_id: UUID) -> None:
+    """Have everything follow from the new state of a process."""
     # In the same transaction: once the batch is acknowledged, the work is asked for.
     # No message is sent from here; the timetable finds the rows, broker or not. Nor
     # is compaction asked for while a process lives: the journal itself asks for it.
-    settle_states(spool.run_id)
-    if Spool.objects.filter(id=spool.id).exclude(state=State.RUNNING).exists():
-        request_work(spool.run_id, WorkKind.COMPACT)
-        request_work(spool.run_id, WorkKind.DIAGNOSE)
+    settle_states(run_id)
+    if Spool.objects.filter(id=spool_id).exclude(state=State.RUNNING).exists():
+        request_work(run_id, WorkKind.COMPACT)
+        request_work(run_id, WorkKind.DIAGNOSE)

@@ -64,6 +64,7 @@ KNOWN = {
 VALUES = [0.1, -0.0, float("nan"), 2**60, True, "text", ["a", "b"]]
 
 INGEST = "/api/v1/ingest/{spool_id}"
+GONE = "/api/v1/ingest/{spool_id}/gone"
 BLOBS = "/api/v1/blobs/{digest}"
 # No schema says which bytes are a batch, nor that a run is pinned.
 BEYOND_SCHEMAS = {INGEST, BLOBS, "/api/v1/runs/{run_id}/trash"}
@@ -75,7 +76,7 @@ ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
 # None: every address.
 ROLES = {
     "nobody": (None, None, PUBLIC),
-    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST, BLOBS}),
+    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST, GONE, BLOBS}),
     "reader": ("ada", Scope.READ, None),
     "editor": ("eddie", Scope.FULL, None),
     "viewer": ("vera", Scope.FULL, None),

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from tests.builders import START
+from tracker.ingest.opening import from_microseconds
+from tracker.models import State
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def say_gone(client, spool_id, after=1, time=START):
+    return client.post(f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}")
+
+
+def test_notes_when_a_process_was_last_heard_of(writer, run):
+    response = say_gone(writer, run.spools.get().id)
+
+    assert response.status_code == 200
+    assert response.json() == {"stored": 1, "refused": [], "refused_count": 0}
+    run.refresh_from_db()
+    assert (run.state, run.ended_at) == (State.CRASHED, from_microseconds(START))
+
+
+def test_missing_frames_are_answered_with_the_number_expected(writer, run):
+    known = say_gone(writer, run.spools.get().id, after=7)
+    unknown = say_gone(writer, uuid4(), after=7)
+
+    assert (known.status_code, unknown.status_code) == (409, 409)
+    assert known.json()["error"]["code"] == "out_of_order"
+    assert known.json()["error"]["expected"] == 2
+    assert unknown.json()["error"]["expected"] == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "time"),
+    [("", 0), (0, 0), (-1, 0), ("many", 0), (2**63, 0), (1, ""), (1, -1), (1, 10**18)],
+)
+def test_what_cannot_be_is_refused(writer, run, after, time):
+    response = say_gone(writer, run.spools.get().id, after, time)
+
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "invalid_input"
+
+
+def test_only_a_token_that_may_write_says_so(api, reader, client_with, stranger, run):
+    spool_id = run.spools.get().id
+
+    assert say_gone(api("smk_nobody"), spool_id).status_code == 401
+    assert say_gone(reader, spool_id).status_code == 403
+    assert say_gone(client_with(stranger, "ingest"), spool_id).status_code == 409
+
+    run.refresh_from_db()
+    assert run.state == State.RUNNING

@@ -1,0 +1,155 @@
+"""What is stored of a process that others say is gone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import (
+    START,
+    Process,
+    actor_of,
+    close_message,
+    make_member,
+    make_project,
+    points_message,
+)
+from tracker.actions.states import mark_silent
+from tracker.actions.trash import move_to_trash
+from tracker.errors import NotAllowed, NotFound, OutOfOrder
+from tracker.ingest.gone import note_gone
+from tracker.ingest.opening import from_microseconds
+from tracker.ingest.write import store_batch
+from tracker.models import Role, Run, Spool, State, Work, WorkKind
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+END = START + 5_000_000
+
+
+@pytest.fixture
+def process(member):
+    """A process of which two frames are stored."""
+    process = Process(make_project(member), "baseline")
+    process.open()
+    process.send([points_message("a", [1.0])])
+    return process
+
+
+def gone(process, *, after=2, time=END):
+    return note_gone(process.actor, process.spool_id, after=after, time=time)
+
+
+def test_it_crashed_when_it_last_wrote(process):
+    assert gone(process).stored == 2
+
+    assert (process.spool.state, process.run.state) == (State.CRASHED, State.CRASHED)
+    assert process.spool.ended_at == process.run.ended_at == from_microseconds(END)
+    work = Work.objects.filter(run=process.run, due_at__lte=timezone.now())
+    assert {each.kind for each in work} == {WorkKind.COMPACT, WorkKind.DIAGNOSE}
+
+
+def test_that_it_fell_silent_is_put_right(process):
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
+    mark_silent()
+
+    gone(process)
+
+    assert process.run.ended_at == from_microseconds(END)
+
+
+def test_who_knows_less_than_it_said_says_nothing_new(process):
+    assert gone(process, after=1).stored == 2
+
+    assert process.run.state == State.RUNNING
+
+
+@pytest.mark.parametrize(
+    "state", [State.FINISHED, State.FAILED, State.PREEMPTED], ids=str
+)
+def test_how_it_said_that_it_ended_stays(process, state):
+    process.send([close_message(state, failure="no data", time=START)])
+
+    gone(process, after=3)
+
+    assert process.spool.state == process.run.state == state
+    assert process.spool.ended_at == from_microseconds(START)
+
+
+@pytest.mark.parametrize("payloads", [[], [[points_message("a", [2.0])]]], ids=len)
+def test_it_runs_again_once_it_says_anything(process, payloads):
+    gone(process)
+
+    process.send(*payloads)
+
+    assert (process.spool.state, process.spool.ended_at) == (State.RUNNING, None)
+    assert (process.run.state, process.run.ended_at) == (State.RUNNING, None)
+    process.send([close_message(time=START)])
+    assert process.run.state == State.FINISHED
+
+
+def test_what_is_sent_again_brings_it_not_back(process):
+    gone(process)
+    process.next_number -= 1
+
+    process.send([points_message("a", [1.0])])
+
+    assert process.run.state == State.CRASHED
+
+
+def test_said_again_it_asks_for_no_more_work(process):
+    gone(process)
+    Work.objects.all().delete()
+
+    assert gone(process).stored == 2
+
+    assert not Work.objects.exists()
+    gone(process, time=END + 1)
+    assert process.run.ended_at == from_microseconds(END + 1)
+
+
+def test_frames_that_are_missing_are_asked_for(process):
+    with pytest.raises(OutOfOrder) as refusal:
+        gone(process, after=7)
+
+    assert refusal.value.expected == 3
+    assert process.run.state == State.RUNNING
+
+
+def test_of_a_spool_that_is_unknown_everything_is_asked_for(process):
+    with pytest.raises(OutOfOrder) as refusal:
+        note_gone(process.actor, uuid4(), after=2, time=END)
+
+    assert refusal.value.expected == 1
+
+
+def test_a_run_in_the_trash_stays_as_it_is(process):
+    move_to_trash(process.run)
+
+    with pytest.raises(NotFound):
+        gone(process)
+
+    assert Run.objects.get().state == State.RUNNING
+
+
+def test_nobody_says_so_who_may_not_write_to_its_run(process, member, stranger):
+    viewer = make_member("vera", Role.VIEWER, workspace=member.workspace)
+    for other in (stranger, viewer):
+        with pytest.raises((OutOfOrder, NotAllowed)):
+            note_gone(actor_of(other), process.spool_id, after=2, time=END)
+
+    assert process.run.state == State.RUNNING
+
+
+def test_the_next_batch_of_a_process_that_was_thought_gone_is_stored_once(process):
+    # Its place is remembered, so that plain batches need no look at the spool.
+    process.send([points_message("a", [2.0], steps=[1.0])])
+    gone(process, after=3)
+
+    process.send([points_message("a", [3.0], steps=[2.0])])
+
+    assert process.run.state == State.RUNNING
+    assert store_batch(process.actor, process.spool_id, b"").stored == 4

@@ -1,0 +1,39 @@
+"""Notes that a process is gone which could not say so, as who delivered the rest says."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tracker.actor import Actor
+from tracker.errors import NotFound, OutOfOrder
+from tracker.ingest.commits import committed
+from tracker.ingest.opening import from_microseconds
+from tracker.ingest.spools import lock_spool
+from tracker.ingest.write import Receipt, request_what_follows, writable_workspace
+from tracker.models import Spool, State
+
+
+def note_gone(actor: Actor, spool_id: UUID, *, after: int, time: int) -> Receipt:
+    """Mark the process as crashed at a time, unless it said more than frame `after`.
+
+    Who says so may have a copy of an earlier moment, and the process live elsewhere:
+    once that says anything, it runs again. Raise OutOfOrder where frames are missing.
+    """
+    return committed(lambda: _note(actor, spool_id, after, time))
+
+
+def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
+    spool = lock_spool(actor, spool_id)
+    if spool is None:
+        writable_workspace(actor)
+        raise OutOfOrder(1)
+    if spool.is_in_trash:
+        raise NotFound("run")
+    if after > spool.last_number:
+        raise OutOfOrder(spool.last_number + 1)
+    if after == spool.last_number and spool.state in (State.RUNNING, State.CRASHED):
+        noted = {"state": State.CRASHED, "ended_at": from_microseconds(time)}
+        # The same may be said again.
+        if Spool.objects.filter(id=spool.id).exclude(**noted).update(**noted):
+            request_what_follows(spool.id, spool.run_id)
+    return Receipt(spool.last_number)
