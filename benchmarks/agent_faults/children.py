@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -228,21 +229,42 @@ def without_agent(script: str) -> str:
 
 
 def forked(size: Size) -> list[Found]:
-    """CF-11: eight children of os.fork(), which log or do not."""
-    return [_forked(kind, order, size) for kind in FORKED for order in ORDERS]
+    """CF-11: eight children of os.fork(), which log or do not.
+
+    At its end Python takes apart all that a process has imported, and what it inherited.
+    So it is the agent's imports, too, that a child without others has to wait for.
+    """
+    bare = [_forked(kind, order, size) for kind in FORKED for order in ORDERS]
+    return [*bare, *(_forked_with_torch(kind, size) for kind in FORKED)]
 
 
-def _forked(kind: str, order: str, size: Size) -> Found:
-    ends: dict[str, list[float]] = {FORKING: [], without_agent(FORKING): []}
+def _forked_with_torch(kind: str, size: Size) -> Found:
+    python = python_with_torch()
+    if python is None:
+        return without_torch(f"8 children of who has imported PyTorch, {FORKED[kind]}")
+    order = ORDERS[0]
+    return _forked(kind, order, size, imported="import torch\n", python=python)
+
+
+def _forked(
+    kind: str,
+    order: str,
+    size: Size,
+    *,
+    imported: str = "",
+    python: str = sys.executable,
+) -> Found:
+    forking = imported + FORKING
+    ends: dict[str, list[float]] = {forking: [], without_agent(forking): []}
     processor: dict[str, list[float]] = {script: [] for script in ends}
     hangs = failed = lost = doubled = others = 0
     logging = range(8) if kind == LOGGING else range(0)
     for number in range(size.amount):
         tracker = TrackerDouble()
-        name = f"forked-{kind}-{order.replace(' ', '-')}-{number}"
+        name = f"forked-{kind}-{order.replace(' ', '-')}-{bool(imported)}-{number}"
         place = Place(size.folder / name, tracker.url)
         for script, seconds in ends.items():
-            done = place.perform(script, kind, order)
+            done = place.perform(script, kind, order, python=python)
             hangs += done.returncode == -signal.SIGKILL
             answer = answer_of(done)
             failed += answer["failed"] + (done.returncode not in (0, -signal.SIGKILL))
@@ -256,8 +278,9 @@ def _forked(kind: str, order: str, size: Size) -> Found:
         others += len(tracker.frames) != 1 + len(logging)
         tracker.stop()
     used = [1000 * statistics.median(of_one) for of_one in processor.values()]
+    of_what = "8 children of who has imported PyTorch" if imported else "8 children"
     return Found(
-        f"8 children of os.fork() {order}, {FORKED[kind]}; {size.amount} times",
+        f"{of_what}, of os.fork() {order}, {FORKED[kind]}; {size.amount} times",
         [
             f"from the child's end to its process's {_ends(*ends.values())}",
             f"{used[0]:.0f} ms of processor time each, {used[1]:.0f} without",
