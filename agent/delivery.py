@@ -6,10 +6,10 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from http import HTTPStatus
 
 from agent import messages
-from agent.answers import Answer, Meaning, Reply, judge
+from agent.answers import Answer, Meaning, judge
 from agent.errors import NoAnswer
 from agent.frames import Frame
 from agent.notices import Notices
@@ -74,11 +74,11 @@ class Delivery:
         if not frames:
             return Outcome(is_done=True)
         body = b"".join(frame.to_bytes() for frame in frames)
-        return self._send(body, frames)
+        return self._exchange(body, frames)
 
     def say_alive(self) -> Outcome:
         """Send an empty batch, so that the process does not count as crashed."""
-        return self._send(b"", [])
+        return self._exchange(b"", [])
 
     def say_gone(self) -> Outcome:
         """Say of a delivered spool that its process is gone, if it did not say so.
@@ -87,14 +87,24 @@ class Delivery:
         lives on, its next frame has the next number.
         """
         last = self.spool.acknowledged
-        time = None if self._gone_after == last else self.spool.unsaid_end()
-        if time is None:
+        is_said = self._gone_after == last
+        written_at = None if is_said else self.spool.unsaid_end()
+        if written_at is None:
             return Outcome(is_done=True)
-        asked = partial(self.transport.say_gone, self.spool.sent_as, last, time)
-        outcome = self._exchange(asked, b"", [])
-        if outcome == Outcome():
-            self._gone_after = last
-        return outcome
+        try:
+            reply = self.transport.say_gone(self.spool.sent_as, last, written_at)
+        except NoAnswer as error:
+            return self._unanswered(error)
+        answer = judge(reply, now=time.time())
+        # Where the run is in the trash, or such words are not known, all of the spool is
+        # there none the less; and for its silence the process will count as crashed.
+        if (
+            answer.meaning is not Meaning.STORED
+            and reply.status != HTTPStatus.NOT_FOUND
+        ):
+            return self._obey(answer, [])
+        self._gone_after, self._failures = last, 0
+        return Outcome()
 
     def forget_refusals(self) -> None:
         """Send all frames as they are: not every tracker refuses the same."""
@@ -114,22 +124,12 @@ class Delivery:
             tell_of_obstacle(self._notices, self.spool, self.spool.obstacle)
         return [self._replacements.get(frame.number, frame) for frame in frames]
 
-    def _send(self, body: bytes, frames: list[Frame]) -> Outcome:
-        asked = partial(self.transport.send, self.spool.sent_as, body)
-        return self._exchange(asked, body, frames)
-
-    def _exchange(
-        self, asked: Callable[[], Reply], body: bytes, frames: list[Frame]
-    ) -> Outcome:
+    def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
         try:
-            reply = asked()
+            reply = self.transport.send(self.spool.sent_as, body)
         except NoAnswer as error:
             self._send_less(body)
-            wait = self._longer_wait()
-            why = f"the server does not answer ({error})"
-            if wait > 1:
-                self._notices.warn("no answer", why)
-            return Outcome(wait_seconds=wait, is_answered=False, why=why)
+            return self._unanswered(error)
         answer = judge(reply, now=time.time())
         if answer.meaning is Meaning.TOO_SLOW:
             self._send_less(body)
@@ -137,6 +137,13 @@ class Delivery:
         if not outcome.is_held:
             self._notices.forget(self._held)
         return outcome
+
+    def _unanswered(self, error: NoAnswer) -> Outcome:
+        wait = self._longer_wait()
+        why = f"the server does not answer ({error})"
+        if wait > 1:
+            self._notices.warn("no answer", why)
+        return Outcome(wait_seconds=wait, is_answered=False, why=why)
 
     def _send_less(self, body: bytes) -> None:
         # A batch that is too long for the line would never get through.

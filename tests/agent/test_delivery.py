@@ -243,7 +243,7 @@ def test_what_came_too_slowly_is_sent_again_and_never_set_aside(delivery, tracke
 
 def test_a_frame_that_is_too_large_alone_is_set_aside(delivery, tracker):
     deliver_first = delivery.spool.frames_from(1, most_bytes=0)
-    delivery._send(deliver_first[0].to_bytes(), deliver_first)
+    delivery._exchange(deliver_first[0].to_bytes(), deliver_first)
     tracker.script.extend([Scripted(413, TOO_LARGE)] * 3)
 
     deliver(delivery)

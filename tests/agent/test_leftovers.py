@@ -78,6 +78,33 @@ def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tra
     assert not abandoned.exists()
 
 
+def test_that_a_process_is_gone_is_said_once_the_server_listens(
+    abandoned, server, tracker
+):
+    tracker.gone_script += [Scripted(503), Scripted(500)]
+    deliver_all = Leftovers(abandoned.parent, Notices())
+
+    waits = [deliver_all.send_some(*server).wait_seconds for _ in range(5)]
+
+    assert [wait > 0 for wait in waits] == [False, True, True, False, False]
+    assert tracker.states() == ["crashed"]
+    assert not abandoned.exists()
+
+
+@pytest.mark.parametrize("status", [404, 401, 302])
+def test_whom_the_server_does_not_know_any_more_is_not_held_back_for_its_end(
+    abandoned, deliver, tracker, status, caplog
+):
+    tracker.gone_script.append(Scripted(status))
+    is_kept = status != 404
+
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+    assert abandoned.exists() is is_kept
+    assert ("does not accept data" in caplog.text) is is_kept
+
+
 @pytest.fixture
 def of_four_files(root, monkeypatch):
     """Write a spool with a file for each of its frames: the opening, and three steps."""

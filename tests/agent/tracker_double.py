@@ -48,6 +48,7 @@ class TrackerDouble:
         self.frames: dict[str, dict[int, bytes]] = {}
         # Of which spools it was said that their process is gone: when they were written.
         self.gone: dict[str, int] = {}
+        self.gone_script: deque[Scripted] = deque()
         # Contents of files on their way and stored, by digest; answers of their own.
         self.arriving: dict[str, bytearray] = {}
         self.stored: dict[str, bytes] = {}
@@ -109,8 +110,11 @@ class TrackerDouble:
                 status, content = HTTPStatus.CONFLICT, _out_of_order(last + 1)
             if status == HTTPStatus.OK and last == int(said["after"]):
                 self.gone[spool_id] = int(said["time"])
+            scripted = self.gone_script.popleft() if self.gone_script else None
+            if scripted is not None:
+                status, content = scripted.status, scripted.body
             self.changed.notify_all()
-        _send(handler, None, status, content)
+        _send(handler, scripted, status, content)
 
     def _answer_part(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         address, _, query = handler.path.partition("?")
