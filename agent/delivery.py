@@ -80,15 +80,16 @@ class Delivery:
         """Send an empty batch, so that the process does not count as crashed."""
         return self._exchange(b"", [])
 
-    def say_gone(self) -> Outcome:
+    def say_gone(self, *, is_all: bool) -> Outcome:
         """Say of a delivered spool that its process is gone, if it did not say so.
 
         Not in a frame: from a copy of the folder the process is not seen, and where it
-        lives on, its next frame has the next number.
+        lives on, its next frame has the next number. `is_all` says that nothing else of
+        the spool is left to deliver, such as files.
         """
         last = self.spool.acknowledged
         is_said = self._gone_after == last
-        written_at = None if is_said else self.spool.unsaid_end()
+        written_at = None if is_said else self.spool.unsaid_end_at()
         if written_at is None:
             return Outcome(is_done=True)
         try:
@@ -96,15 +97,21 @@ class Delivery:
         except NoAnswer as error:
             return self._unanswered(error)
         answer = judge(reply, now=time.time())
-        # Where the run is in the trash, or such words are not known, all of the spool is
-        # there none the less; and for its silence the process will count as crashed.
-        if (
-            answer.meaning is not Meaning.STORED
-            and reply.status != HTTPStatus.NOT_FOUND
-        ):
+        # Where the run is gone or in the trash, nobody wants to know any more. All that
+        # the spool held was there; and for its silence the process counts as crashed.
+        is_let_be = reply.status == HTTPStatus.NOT_FOUND and is_all
+        if answer.meaning is Meaning.STORED or is_let_be:
+            self._gone_after, self._failures = last, 0
+            return Outcome()
+        if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY):
             return self._obey(answer, [])
-        self._gone_after, self._failures = last, 0
-        return Outcome()
+        # Others are not to wait for this one, of which nothing is left to deliver.
+        self._notices.warn(
+            f"untold {self.spool.id}",
+            f"{self.spool.folder} is delivered; that its process has ended could not be"
+            f" said ({answer.text}), which is tried again every minute",
+        )
+        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True)
 
     def forget_refusals(self) -> None:
         """Send all frames as they are: not every tracker refuses the same."""

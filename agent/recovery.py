@@ -36,6 +36,7 @@ from agent.ring import (
     START,
     Position,
     find_ring,
+    is_ring_of,
     place_of,
     row_bytes_of,
     sealed_mark,
@@ -92,7 +93,7 @@ def recover(folder: Path, notices: Notices) -> None:
     nothing be written.
     """
     with _opened(folder, os.O_RDWR) as file:
-        data = None if file is None else _read(file)
+        data = None if file is None else _read(file, folder)
         if file is None or data is None:
             return
         may_go = _move(data, file, folder, notices)
@@ -127,7 +128,7 @@ def points_left(folder: Path) -> int:
     Raises OSError where that cannot be known now.
     """
     with _opened(folder, os.O_RDONLY) as file:
-        data = None if file is None else _read(file)
+        data = None if file is None else _read(file, folder)
     if data is None:
         return 0
     return sum(len(row.paths) for row in Left(data, SpoolReader(folder).last_number()))
@@ -199,15 +200,17 @@ def _open(ring: Path, mode: int) -> int | None:
         return None
 
 
-def _read(file: int) -> bytes | None:
-    """Return what is in a ring; None for what is none, or not our own."""
+def _read(file: int, folder: Path) -> bytes | None:
+    """Return what is in a ring; None for what is none, or another folder's."""
     found = os.fstat(file)
     is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
     is_whole = LEAST_ROW_BYTES <= row_bytes_of(found.st_size) <= MOST_ROW_BYTES
     if not is_ours or not is_whole:
         return None
     data = read_all(file, found.st_size, 0)
-    return data if len(data) == found.st_size and data.startswith(MAGICS) else None
+    if len(data) != found.st_size or not data.startswith(MAGICS):
+        return None
+    return data if is_ring_of(data[:DEFINITIONS], file, folder) else None
 
 
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:

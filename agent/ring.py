@@ -299,6 +299,26 @@ def _read_boot_id() -> str:
     return _BOOT_ID.read_text("ascii").strip()
 
 
+def is_ring_of(head: bytes, file: int, folder: Path) -> bool:
+    """Whether a ring belongs to the spool in a folder, which may be a copy of another.
+
+    Copies have the name that rings are found by. Raises OSError where it cannot be
+    known now.
+    """
+    # Of what cannot be read, its lock still tells.
+    with contextlib.suppress(ValueError, struct.error):
+        owner, namespace = _owner_in(head)
+        if namespace == _namespace():
+            is_own = owner == folder.absolute() or not _is_folder(owner)
+            return is_own or owner.samefile(folder)
+    # Its folder is out of sight, as in another container.
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def remove_orphans(place: Path) -> None:
     """Delete rings whose spools are gone, and those that nobody will ever look for."""
     for path in place.glob(f"*{_SUFFIX}"):

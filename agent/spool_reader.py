@@ -19,6 +19,7 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.locks import LOCK_FILE
 from agent.machine import is_this_machine
 from agent.own_files import NO_FILE, CutOff, append_to_file, read_file
 from agent.renewal import (
@@ -234,11 +235,11 @@ class SpoolReader:
         self.acknowledge(0)
         return True
 
-    def unsaid_end(self) -> int | None:
-        """Return when a delivered spool was last written whose process told of no end.
+    def unsaid_end_at(self) -> int | None:
+        """Return when the process of a delivered spool was last there, if it did not say.
 
-        In microseconds since 1970. None where it did, and where that is not known: not
-        now, as `obstacle` says, or not any more.
+        In microseconds since 1970. None where it said how it ended, and where that is
+        not known: not now, as `obstacle` says, or not any more.
         """
         number = self.acknowledged
         last = self.frames_from(number, most_bytes=0) if number else []
@@ -251,6 +252,9 @@ class SpoolReader:
         try:
             segments = self._segments.holding(self.delivered)
             written = [segment.stat().st_mtime_ns for _, segment in segments]
+            # Touched now and then by one that has nothing to write.
+            with contextlib.suppress(FileNotFoundError):
+                written.append((self.folder / LOCK_FILE).stat().st_mtime_ns)
         except OSError as error:
             self.obstacle = str(error)
             return None

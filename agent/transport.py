@@ -71,19 +71,19 @@ class HttpTransport:
     def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
         """Say that the process of a spool is gone; in a request without a body."""
         place = f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}"
-        return self._send(place, b"", self._headers(CONTENT_TYPE))
+        return self._send(place, b"", self._headers())
 
     def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
         """Send a part of a file's content as it is; checkpoints do not compress."""
         place = f"/api/v1/blobs/{digest}?size={size}&offset={offset}"
         return self._send(place, part, self._headers(FILE_CONTENT_TYPE))
 
-    def _headers(self, content_type: str) -> dict[str, str]:
-        return {
+    def _headers(self, content_type: str = "") -> dict[str, str]:
+        headers = {
             "Authorization": f"Bearer {self.server.token}",
-            "Content-Type": content_type,
             "User-Agent": f"seamark-agent/{VERSION}",
         }
+        return {**headers, "Content-Type": content_type} if content_type else headers
 
     def _send(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
         was_kept = self._connection is not None

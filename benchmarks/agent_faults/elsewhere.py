@@ -84,7 +84,8 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
         lost += len(set(range(STEPS)) - set(steps))
         made = run_ids(installation, name)
         runs += len(made) != 1
-        unfinished += ask(installation, f"/runs/{made[0]}")["state"] != "finished"
+        states = [ask(installation, f"/runs/{run_id}")["state"] for run_id in made]
+        unfinished += states != ["finished"]
     return Found(
         f"{WORDS}, three times by two at once, and where it lives; {size.amount} runs",
         [],

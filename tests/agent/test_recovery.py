@@ -290,6 +290,54 @@ def test_a_run_that_crashed_did_so_when_it_was_last_heard_of(
     assert max(process.spool.folder.glob("*.frames")).stat().st_mtime == expected
 
 
+def test_a_copy_leaves_the_ring_to_the_spool_that_it_was_copied_from(
+    tmp_path: Path, process: Process
+):
+    process.log(1)
+    process.move(most_bytes=2**20)
+    copy = tmp_path / "copy" / process.spool.folder.name
+    shutil.copytree(process.spool.folder, copy)
+    process.log(1)
+
+    recover(copy, Notices())
+    assert points_left(copy) == 0
+    process.log(1)
+    process.end()
+    # Whoever delivers the copy once the process is gone has no right to it, either.
+    recover(copy, Notices())
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+    assert sum(stored(copy).values()) == 1
+
+
+def test_a_spool_that_was_moved_takes_its_ring_along(tmp_path: Path, process: Process):
+    process.log(1)
+    process.end()
+    moved = tmp_path / "moved" / process.spool.folder.name
+    shutil.move(process.spool.folder, moved)
+
+    recover(moved, Notices())
+
+    assert stored(moved) == process.logged
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_of_a_folder_that_is_out_of_sight_a_ring_is_taken_once_nobody_has_it(
+    tmp_path: Path, process: Process, monkeypatch: pytest.MonkeyPatch, is_held: bool
+):
+    process.log(1)
+    copy = tmp_path / "elsewhere" / process.spool.folder.name
+    shutil.copytree(process.spool.folder, copy)
+    monkeypatch.setattr(ring_module, "_namespace", lambda: "another container's")
+    if not is_held:
+        process.end()
+
+    recover(copy, Notices())
+
+    assert sum(stored(copy).values()) == (0 if is_held else 1)
+
+
 def test_a_time_in_the_future_is_not_when_a_run_crashed(process: Process):
     process.ring.write(process.layouts[1], 4_000_000_000 * 10**6, 0.0, (0.0,))
 

@@ -9,7 +9,6 @@ import threading
 import zlib
 from collections import deque
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,6 +17,7 @@ import zstandard
 
 TOKEN = "smk_test"
 HEADER = struct.Struct("<IIQ")
+_NOT_AUTHENTICATED = b'{"error": {"code": "not_authenticated", "message": "no"}}'
 
 
 class Server(ThreadingHTTPServer):
@@ -46,7 +46,8 @@ class TrackerDouble:
         self.token = TOKEN
         self.script: deque[Scripted] = deque()
         self.frames: dict[str, dict[int, bytes]] = {}
-        # Of which spools it was said that their process is gone: when they were written.
+        # Spools of whose processes nothing was heard since others said that they are gone,
+        # and when they were written.
         self.gone: dict[str, int] = {}
         self.gone_script: deque[Scripted] = deque()
         # Contents of files on their way and stored, by digest; answers of their own.
@@ -104,17 +105,32 @@ class TrackerDouble:
         said = dict(pair.split("=") for pair in query.split("&"))
         with self.changed:
             self.requests.append((handler.path, dict(handler.headers), b""))
-            status, content = self._store(spool_id, handler, b"")
-            last = max(self.frames.get(spool_id, {}), default=0)
-            if status == HTTPStatus.OK and last < int(said["after"]):
-                status, content = HTTPStatus.CONFLICT, _out_of_order(last + 1)
-            if status == HTTPStatus.OK and last == int(said["after"]):
-                self.gone[spool_id] = int(said["time"])
             scripted = self.gone_script.popleft() if self.gone_script else None
+            if scripted is None or scripted.stores:
+                status, content = self._note_gone(
+                    spool_id, handler, after=int(said["after"]), time=int(said["time"])
+                )
             if scripted is not None:
                 status, content = scripted.status, scripted.body
             self.changed.notify_all()
         _send(handler, scripted, status, content)
+
+    def _note_gone(
+        self, spool_id: str, handler: BaseHTTPRequestHandler, *, after: int, time: int
+    ) -> tuple[int, bytes]:
+        if handler.headers.get("Authorization") != f"Bearer {self.token}":
+            return 401, _NOT_AUTHENTICATED
+        frames = self.frames.get(spool_id)
+        if frames is None:
+            return 404, b'{"error": {"code": "not_found", "message": ""}}'
+        last = max(frames)
+        if last < after:
+            return 409, _out_of_order(last + 1)
+        messages = msgspec.msgpack.decode(frames[last])
+        if last == after and not any(m["t"] == "close" for m in messages):
+            self.gone[spool_id] = time
+        answer = {"stored": last, "refused": [], "refused_count": 0}
+        return 200, json.dumps(answer).encode()
 
     def _answer_part(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         address, _, query = handler.path.partition("?")
@@ -135,7 +151,7 @@ class TrackerDouble:
     ) -> tuple[int, bytes]:
         arriving = self.arriving.setdefault(digest, bytearray())
         if digest not in self.stored and body and offset != len(arriving):
-            return HTTPStatus.CONFLICT, _out_of_order(len(arriving))
+            return 409, _out_of_order(len(arriving))
         if digest not in self.stored:
             arriving += body
             if len(arriving) == size:
@@ -154,12 +170,14 @@ class TrackerDouble:
         self, spool_id: str, handler: BaseHTTPRequestHandler, body: bytes
     ) -> tuple[int, bytes]:
         if handler.headers.get("Authorization") != f"Bearer {self.token}":
-            return 401, b'{"error": {"code": "not_authenticated", "message": "no"}}'
+            return 401, _NOT_AUTHENTICATED
         stored = self.frames.get(spool_id, {})
         last = max(stored, default=0)
         numbered = split(body)
         if numbered and numbered[0][0] > last + 1:
-            return HTTPStatus.CONFLICT, _out_of_order(last + 1)
+            return 409, _out_of_order(last + 1)
+        if not numbered or numbered[-1][0] > last:
+            self.gone.pop(spool_id, None)
         for number, payload in numbered:
             stored.setdefault(number, payload)
         if stored:

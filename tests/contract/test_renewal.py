@@ -301,18 +301,13 @@ def test_who_delivers_a_copy_does_not_disturb_a_process_that_lives_on(
     assert Run.objects.get().state == State.FINISHED
 
 
-def test_what_the_tracker_lost_is_sent_again_before_a_process_is_said_to_be_gone(
-    machine, transport
-):
-    machine.log(4)
-    machine.deliver()
+def test_that_a_process_is_gone_brings_no_run_back_that_was_deleted(machine, transport):
     Run.objects.all().delete()
     machine.spool.close()
 
     deliver_leftovers(machine, transport)
 
-    assert stored() == [1, 2, 3, 4]
-    assert Run.objects.get().state == State.CRASHED
+    assert not Run.objects.exists()
     assert not machine.folder.exists()
 
 

@@ -90,9 +90,13 @@ def diagnose_stage(stage: Stage) -> None:
     now = timezone.now()
     with transaction.atomic():
         # Two passes at once would both open the same finding.
-        locked = Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk)
-        if locked.first() is None:
+        locked = (
+            Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk).first()
+        )
+        if locked is None:
             return  # deleted meanwhile
+        if locked.state != stage.state:
+            return  # whoever changed that asks again, and nobody is called in vain
         _store_outcome(stage, outcome, figures, now, is_final=has_ended)
         _store_findings(stage, outcome.findings, now)
         raise_alerts(stage, outcome.findings, now)

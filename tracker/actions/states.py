@@ -18,7 +18,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from tracker.actions.work import request_work
-from tracker.models import Run, Spool, Stage, State, WorkKind
+from tracker.models import Diagnosis, Run, Spool, Stage, State, WorkKind
 from tracker.statements import every_row
 
 # A process that says nothing for so long counts as crashed.
@@ -180,10 +180,14 @@ def _failures(run_id: UUID, deciding: Mapping[int, Collection[str]]) -> dict[int
 def _settle_stage(
     stage: Stage, parts: Sequence[Parts], deciding: Collection[str], failure: str
 ) -> None:
+    has_run = stage.state == State.RUNNING
     changed = _settle(stage, parts, deciding)
     if changed or stage.failure != failure:
         stage.failure = failure
         stage.save(update_fields=["state", "started_at", "ended_at", "failure"])
+    if stage.state == State.RUNNING and not has_run:
+        # What was said when it seemed to have ended is not the last word.
+        Diagnosis.objects.filter(stage=stage, is_final=True).update(is_final=False)
 
 
 def _settle(

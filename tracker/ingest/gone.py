@@ -12,12 +12,17 @@ from tracker.ingest.spools import lock_spool
 from tracker.ingest.write import Receipt, request_what_follows, writable_workspace
 from tracker.models import Spool, State
 
+# A process that lives says so each ten seconds. Before that has been heard, nothing is
+# said to be final, and nobody called.
+CONTRADICTION_SECONDS = 20.0
+
 
 def note_gone(actor: Actor, spool_id: UUID, *, after: int, time: int) -> Receipt:
     """Mark the process as crashed at a time, unless it said more than frame `after`.
 
     Who says so may have a copy of an earlier moment, and the process live elsewhere:
-    once that says anything, it runs again. Raise OutOfOrder where frames are missing.
+    once that says anything, it runs again. Raise OutOfOrder where frames are missing,
+    and NotFound where the spool or its run is.
     """
     return committed(lambda: _note(actor, spool_id, after, time))
 
@@ -26,14 +31,20 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
     spool = lock_spool(actor, spool_id)
     if spool is None:
         writable_workspace(actor)
-        raise OutOfOrder(1)
+        # Deleted, or of others. A word about it is no reason to make the run anew.
+        raise NotFound("spool")
     if spool.is_in_trash:
         raise NotFound("run")
     if after > spool.last_number:
         raise OutOfOrder(spool.last_number + 1)
     if after == spool.last_number and spool.state in (State.RUNNING, State.CRASHED):
-        noted = {"state": State.CRASHED, "ended_at": from_microseconds(time)}
+        heard_at = Spool.objects.values_list("last_seen_at", flat=True).get(id=spool.id)
+        # A copy may have files that are younger than the process that wrote them.
+        ended_at = min(from_microseconds(time), heard_at)
+        noted = {"state": State.CRASHED, "ended_at": ended_at}
         # The same may be said again.
         if Spool.objects.filter(id=spool.id).exclude(**noted).update(**noted):
-            request_what_follows(spool.id, spool.run_id)
+            request_what_follows(
+                spool.id, spool.run_id, delay_seconds=CONTRADICTION_SECONDS
+            )
     return Receipt(spool.last_number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from time import time_ns
 from uuid import uuid4
 
 import pytest
@@ -17,17 +18,31 @@ from tests.builders import (
     make_project,
     points_message,
 )
-from tracker.actions.states import mark_silent
+from tests.tracker.ingest.test_write import in_threads
+from tracker.actions.diagnoses import diagnose_run, diagnose_stage
+from tracker.actions.states import has_unjudged_stage, mark_silent
 from tracker.actions.trash import move_to_trash
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.gone import note_gone
 from tracker.ingest.opening import from_microseconds
 from tracker.ingest.write import store_batch
-from tracker.models import Role, Run, Spool, State, Work, WorkKind
+from tracker.models import (
+    Alert,
+    Diagnosis,
+    Role,
+    Run,
+    Spool,
+    Stage,
+    State,
+    Work,
+    WorkKind,
+)
+from tracker.queries.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 END = START + 5_000_000
+POINT = points_message("a", [1.0])
 
 
 @pytest.fixture
@@ -48,8 +63,73 @@ def test_it_crashed_when_it_last_wrote(process):
 
     assert (process.spool.state, process.run.state) == (State.CRASHED, State.CRASHED)
     assert process.spool.ended_at == process.run.ended_at == from_microseconds(END)
-    work = Work.objects.filter(run=process.run, due_at__lte=timezone.now())
+    work = Work.objects.filter(run=process.run)
     assert {each.kind for each in work} == {WorkKind.COMPACT, WorkKind.DIAGNOSE}
+    # Not before a process that lives would have said so.
+    assert not work.filter(due_at__lte=timezone.now()).exists()
+
+
+def test_it_lived_no_longer_than_it_was_heard_of(process):
+    heard_at = timezone.now() - timedelta(hours=1)
+    Spool.objects.update(last_seen_at=heard_at)
+
+    # As where files were copied since.
+    gone(process, time=time_ns() // 1_000)
+
+    assert process.run.ended_at == heard_at
+
+
+def test_one_whose_place_was_taken_does_not_decide_again(process):
+    later = Process(process.run.project, "baseline", time=END + 1)
+    later.open()
+    later.send([close_message(time=END + 2)])
+    Spool.objects.filter(id=process.spool_id).update(
+        last_seen_at=from_microseconds(END)
+    )
+
+    gone(process, time=time_ns() // 1_000)
+
+    assert process.spool.state == State.CRASHED
+    assert process.run.state == State.FINISHED
+
+
+def test_nobody_is_called_for_one_that_speaks_again(process):
+    seen = Stage.objects.get()
+    gone(process)
+    crashed = Stage.objects.get()
+    process.send()
+
+    # Looked at while it seemed to have crashed, and before.
+    for stage in (crashed, seen):
+        diagnose_stage(stage)
+
+    assert not Alert.objects.exists()
+    assert not Diagnosis.objects.filter(is_final=True).exists()
+
+
+def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
+    gone(process)
+    diagnose_run(process.run.id)
+    assert Diagnosis.objects.get().is_final
+
+    process.send([points_message("a", [2.0], steps=[1.0])])
+
+    assert not Diagnosis.objects.get().is_final
+    gone(process, after=3)
+    assert has_unjudged_stage(process.run.id)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_said_while_the_process_speaks_it_stops_nothing(process):
+    # The process, one who believes it to be gone, and who notices that it was silent.
+    said = (lambda: process.send([POINT]), lambda: gone(process), mark_silent)
+
+    for _ in range(5):
+        in_threads(lambda number: said[number % 3](), 3)
+    process.send()
+
+    assert process.run.state == State.RUNNING
+    assert len(read_points(process.run, "a").values) == 6
 
 
 def test_that_it_fell_silent_is_put_right(process):
@@ -119,11 +199,9 @@ def test_frames_that_are_missing_are_asked_for(process):
     assert process.run.state == State.RUNNING
 
 
-def test_of_a_spool_that_is_unknown_everything_is_asked_for(process):
-    with pytest.raises(OutOfOrder) as refusal:
+def test_of_a_spool_that_is_unknown_nothing_is_asked_for(process):
+    with pytest.raises(NotFound):
         note_gone(process.actor, uuid4(), after=2, time=END)
-
-    assert refusal.value.expected == 1
 
 
 def test_a_run_in_the_trash_stays_as_it_is(process):
@@ -135,11 +213,17 @@ def test_a_run_in_the_trash_stays_as_it_is(process):
     assert Run.objects.get().state == State.RUNNING
 
 
-def test_nobody_says_so_who_may_not_write_to_its_run(process, member, stranger):
+def test_no_stranger_says_so(process, stranger):
+    with pytest.raises(NotFound):
+        note_gone(actor_of(stranger), process.spool_id, after=2, time=END)
+
+    assert process.run.state == State.RUNNING
+
+
+def test_nobody_says_so_who_may_only_look(process, member):
     viewer = make_member("vera", Role.VIEWER, workspace=member.workspace)
-    for other in (stranger, viewer):
-        with pytest.raises((OutOfOrder, NotAllowed)):
-            note_gone(actor_of(other), process.spool_id, after=2, time=END)
+    with pytest.raises(NotAllowed):
+        note_gone(actor_of(viewer), process.spool_id, after=2, time=END)
 
     assert process.run.state == State.RUNNING
 
