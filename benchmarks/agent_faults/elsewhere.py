@@ -1,6 +1,7 @@
 """CF-28: a spool is delivered by several at once, also from another host.
 
-From a copy there; and from a folder that both share, where locks are each host's own.
+From a copy there; from one beside it; and from a folder that both hosts share, where
+locks are each host's own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.faults.scripts import read
 
 WORDS = "a live run's spool is copied to another host and delivered from there"
 SHARED = "another host shares the folder of a live run's spool, and not its locks"
+BESIDE = "a live run's spool is copied on its host and delivered from there"
 LIVE = """
 import sys, time, agent
 run = agent.init(monitor=False)
@@ -35,6 +37,8 @@ for step in range(int(sys.argv[1])):
 """
 # Of two milliseconds each, and more.
 STEPS, SHARED_STEPS = 2_000, 4_900
+# Says each step that is safe; what it says has room until somebody reads it.
+SAYING = LIVE.replace("    time.sleep", "    print(step, flush=True)\n    time.sleep")
 SYNC = "import sys; from agent.commands import main; sys.exit(main(sys.argv[1:]))"
 # Another name, another start of the machine, and other memory.
 ANOTHER_HOST = (
@@ -50,7 +54,11 @@ def from_elsewhere(size: Size) -> list[Found]:
     of_store = StoreSize(folder=size.folder / "tracker", rounds=size.amount)
     with ExitStack() as stack:
         installation = installed(stack, of_store, SQLITE)
-        return [delivered_twice(installation, size), shared(installation, size)]
+        return [
+            delivered_twice(installation, size),
+            delivered_beside(installation, size),
+            shared(installation, size),
+        ]
 
 
 def delivered_twice(installation: Installation, size: Size) -> Found:
@@ -99,8 +107,44 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
     )
 
 
-def shared(installation: Installation, size: Size) -> Found:
+def delivered_beside(installation: Installation, size: Size) -> Found:
     """The second on a tracker that runs already."""
+    lost = doubled = left = uncrashed = 0
+    for number in range(size.amount):
+        name = unused("beside")
+        place = _place(installation, size, name, number)
+        process, folder = _live(place, 10 * STEPS, script=SAYING)
+        for copy in range(3):
+            time.sleep(0.5)
+            there = place.folder / f"there{copy}"
+            _copy(folder, there / folder.name)
+            place.start(SYNC, "sync", "--spool", str(there)).communicate()
+        process.kill()
+        said, _ = process.communicate()
+        left += place.sync().returncode
+        steps = read(installation, name, "a")
+        doubled += len(steps) - len(set(steps))
+        # The last line may be cut off.
+        lost += len({int(line) for line in said.split("\n")[:-1]} - set(steps))
+        states = [
+            ask(installation, f"/runs/{run_id}")["state"]
+            for run_id in run_ids(installation, name)
+        ]
+        uncrashed += states != ["crashed"]
+    return Found(
+        f"{BESIDE}, three times, before the run is killed; {size.amount} runs",
+        [],
+        [
+            none_of("lost", lost),
+            none_of("doubled", doubled),
+            none_of("left behind", left),
+            none_of("not one run that crashed", uncrashed),
+        ],
+    )
+
+
+def shared(installation: Installation, size: Size) -> Found:
+    """The third on a tracker that runs already."""
     before = _another_host(size)
     if not _can_be_another_host(before):
         return not_shown(SHARED, "it takes an administrator of a Linux machine")
@@ -156,9 +200,11 @@ def _place(installation: Installation, size: Size, name: str, number: int) -> Pl
     )
 
 
-def _live(place: Place, steps: int = STEPS) -> tuple[subprocess.Popen[str], Path]:
+def _live(
+    place: Place, steps: int = STEPS, *, script: str = LIVE
+) -> tuple[subprocess.Popen[str], Path]:
     """Start what logs so often; return it and the folder of its spool."""
-    process = place.start(LIVE, str(steps))
+    process = place.start(script, str(steps))
     assert process.stdout
     folder = Path(process.stdout.readline().strip())
     eventually(lambda: any(folder.glob("*.frames")))

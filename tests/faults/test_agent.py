@@ -141,6 +141,12 @@ def test_a_live_spool_that_is_delivered_from_elsewhere_is_there_once(
     shown(elsewhere.delivered_twice(installation, agent_size(1)))
 
 
+def test_a_live_spool_that_is_delivered_from_beside_it_is_there_once(
+    installation, agent_size
+):
+    shown(elsewhere.delivered_beside(installation, agent_size(1)))
+
+
 def test_a_live_spool_is_not_taken_from_where_its_lock_is_not_seen(
     installation, agent_size
 ):
