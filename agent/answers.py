@@ -76,6 +76,12 @@ def judge(reply: Reply, *, now: float) -> Answer:
     return Answer(meaning, text=text)
 
 
+def is_not_found(reply: Reply) -> bool:
+    """Whether a tracker, and not what stands before it, says that nothing is there."""
+    code = _error_field(content_of(reply.body), "code")
+    return reply.status == HTTPStatus.NOT_FOUND and code == "not_found"
+
+
 def _meaning(status: int, code: object) -> Meaning:
     """What a status means, with the code of the tracker's error, if it has one."""
     # What may cost a frame only a tracker can say: whatever stands before it, or has

@@ -6,10 +6,9 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from agent import messages
-from agent.answers import Answer, Meaning, judge
+from agent.answers import Answer, Meaning, is_not_found, judge
 from agent.errors import NoAnswer
 from agent.frames import Frame
 from agent.notices import Notices
@@ -67,6 +66,8 @@ class Delivery:
         self._failures = 0
         # Behind which frame the tracker was told that the process is gone.
         self._gone_after = 0
+        # Whether that could not be said, and is to be tried again.
+        self.is_untold = False
 
     def send_some(self) -> Outcome:
         """Send one batch, if there is anything to send."""
@@ -80,12 +81,11 @@ class Delivery:
         """Send an empty batch, so that the process does not count as crashed."""
         return self._exchange(b"", [])
 
-    def say_gone(self, *, is_all: bool) -> Outcome:
+    def say_gone(self) -> Outcome:
         """Say of a delivered spool that its process is gone, if it did not say so.
 
         Not in a frame: from a copy of the folder the process is not seen, and where it
-        lives on, its next frame has the next number. `is_all` says that nothing else of
-        the spool is left to deliver, such as files.
+        lives on, its next frame has the next number.
         """
         last = self.spool.acknowledged
         is_said = self._gone_after == last
@@ -97,21 +97,22 @@ class Delivery:
         except NoAnswer as error:
             return self._unanswered(error)
         answer = judge(reply, now=time.time())
-        # Where the run is gone or in the trash, nobody wants to know any more. All that
-        # the spool held was there; and for its silence the process counts as crashed.
-        is_let_be = reply.status == HTTPStatus.NOT_FOUND and is_all
-        if answer.meaning is Meaning.STORED or is_let_be:
-            self._gone_after, self._failures = last, 0
-            return Outcome()
         if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY):
             return self._obey(answer, [])
-        # Others are not to wait for this one, of which nothing is left to deliver.
-        self._notices.warn(
-            f"untold {self.spool.id}",
-            f"{self.spool.folder} is delivered; that its process has ended could not be"
-            f" said ({answer.text}), which is tried again every minute",
+        self._gone_after, self._failures = last, 0
+        # All frames were stored once. Where the run is deleted or in the trash, nobody
+        # wants to know any more; else it is said later, and nothing waits for that.
+        self.is_untold = answer.meaning is not Meaning.STORED and not is_not_found(
+            reply
         )
-        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True)
+        if answer.meaning is not Meaning.STORED:
+            later = "which is tried again every minute" if self.is_untold else "or need"
+            self._notices.warn(
+                f"untold {self.spool.id}",
+                f"the points in {self.spool.folder} are delivered; that their process"
+                f" has ended could not be said ({answer.text}), {later}",
+            )
+        return Outcome()
 
     def forget_refusals(self) -> None:
         """Send all frames as they are: not every tracker refuses the same."""

@@ -65,12 +65,14 @@ class Leftovers:
 
     def _sent_some(self, current: Delivery, transport: Transport) -> Outcome:
         outcome = current.send_some()
-        uploads = self._uploads
         if outcome.is_done and not current.spool.obstacle:
             # Or it would seem to live, because something of it arrived just now.
-            outcome = current.say_gone(is_all=uploads is None or uploads.is_done)
-        if outcome.is_done and uploads is not None:
-            outcome = uploads.send_some(transport)
+            outcome = current.say_gone()
+        if outcome.is_done and self._uploads is not None:
+            outcome = self._uploads.send_some(transport)
+        if outcome.is_done and current.is_untold:
+            self._hold(current.spool.id, HOLD_SECONDS)
+            return Outcome()
         if outcome.is_done:
             self._finish(current.spool)
             return Outcome()

@@ -105,6 +105,15 @@ def recover(folder: Path, notices: Notices) -> None:
                 ring.unlink()
 
 
+def remove_ring(folder: Path) -> None:
+    """Delete the ring of a spool that is not wanted any more, if it is its own."""
+    with _opened(folder, os.O_RDONLY) as file:
+        is_own = file is not None and _read(file, folder) is not None
+    ring = find_ring(folder)
+    if is_own and ring is not None:
+        ring.unlink(missing_ok=True)
+
+
 def recover_all(root: Path, notices: Notices) -> None:
     """Do so for every abandoned spool below a folder, whether or not it is delivered.
 

@@ -303,20 +303,36 @@ def is_ring_of(head: bytes, file: int, folder: Path) -> bool:
     """Whether a ring belongs to the spool in a folder, which may be a copy of another.
 
     Copies have the name that rings are found by. Raises OSError where it cannot be
-    known now.
+    known now, as while a process may have it.
     """
-    # Of what cannot be read, its lock still tells.
+    owner = _owner_in_sight(head)
+    if owner is not None:
+        if owner == folder.absolute():
+            return True
+        with contextlib.suppress(OSError):
+            if find_ring(owner) == find_ring(folder):
+                return _is_same(owner / RING_FILE, folder / RING_FILE)
+    # It was moved, or its folder is out of sight: then it is whose process is gone.
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True
+
+
+def _owner_in_sight(head: bytes) -> Path | None:
+    """Return the folder that a ring was made for, if its name means the same here."""
     with contextlib.suppress(ValueError, struct.error):
         owner, namespace = _owner_in(head)
-        if namespace == _namespace():
-            is_own = owner == folder.absolute() or not _is_folder(owner)
-            return is_own or owner.samefile(folder)
-    # Its folder is out of sight, as in another container.
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        # What a path may hold, and no more.
+        if namespace == _namespace() and "\0" not in str(owner):
+            return owner
+    return None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two names are of one file, also where it is seen through two mounts."""
+    found = [
+        (status.st_ino, status.st_ctime_ns) for status in (one.stat(), other.stat())
+    ]
+    return found[0] == found[1]
 
 
 def remove_orphans(place: Path) -> None:

@@ -13,6 +13,7 @@ What nobody will want any more, `--discard` deletes for good, after it has asked
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -28,7 +29,7 @@ from agent.commands.status import find_waiting, folder_of
 from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
-from agent.ring import find_ring, ring_path
+from agent.recovery import remove_ring
 from agent.servers import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
@@ -296,8 +297,8 @@ def _lock(spool: SpoolReader) -> locks.Lock:
 
 def _delete(spool: SpoolReader) -> None:
     # What is in memory alone belongs to it, too.
-    ring = find_ring(spool.folder) or ring_path(spool.folder)
-    ring.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        remove_ring(spool.folder)
     spool.remove()
     if spool.folder.exists():
         raise Refusal("cannot_delete", f"{spool.folder} cannot be deleted.")

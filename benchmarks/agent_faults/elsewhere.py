@@ -109,7 +109,7 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
 
 def delivered_beside(installation: Installation, size: Size) -> Found:
     """The second on a tracker that runs already."""
-    lost = doubled = left = uncrashed = 0
+    lost = doubled = left = undelivered = uncrashed = 0
     for number in range(size.amount):
         name = unused("beside")
         place = _place(installation, size, name, number)
@@ -119,6 +119,7 @@ def delivered_beside(installation: Installation, size: Size) -> Found:
             there = place.folder / f"there{copy}"
             _copy(folder, there / folder.name)
             place.start(SYNC, "sync", "--spool", str(there)).communicate()
+            undelivered += any(there.glob("*-*"))
         process.kill()
         said, _ = process.communicate()
         left += place.sync().returncode
@@ -138,6 +139,7 @@ def delivered_beside(installation: Installation, size: Size) -> Found:
             none_of("lost", lost),
             none_of("doubled", doubled),
             none_of("left behind", left),
+            none_of("copies not delivered", undelivered),
             none_of("not one run that crashed", uncrashed),
         ],
     )

@@ -96,29 +96,36 @@ def test_that_a_process_is_gone_is_said_once_the_server_listens(
 def test_that_a_process_is_gone_keeps_nothing_else_from_being_delivered(
     abandoned, deliver, tracker, status, caplog
 ):
+    # Not all that says 404 is a tracker.
     tracker.gone_script.append(Scripted(status))
+    blob = Blobs(abandoned).keep(b"weights")
     (another,) = left_behind(abandoned.parent, 1)
-    is_kept = status != 404
 
     deliver()
 
     assert tracker.values("a") == [1.0]
-    assert abandoned.exists() is is_kept
-    assert not another.exists()
-    assert ("is delivered; that its process has ended" in caplog.text) is is_kept
-
-
-def test_files_of_a_run_that_is_in_the_trash_wait_for_it(abandoned, deliver, tracker):
-    Blobs(abandoned).keep(b"weights")
-    tracker.gone_script.append(Scripted(404))
-
-    deliver()
+    assert tracker.stored == {blob.digest: b"weights"}
     assert abandoned.exists()
-    assert not tracker.stored
+    assert not another.exists()
+    assert "process has ended could not be said" in caplog.text
 
     deliver()
+    assert tracker.gone[abandoned.name]
     assert not abandoned.exists()
-    assert tracker.stored
+
+
+def test_of_a_run_that_is_gone_or_in_the_trash_nothing_is_kept(
+    abandoned, deliver, tracker, caplog
+):
+    not_found = b'{"error": {"code": "not_found", "message": "There is no such run."}}'
+    tracker.gone_script.append(Scripted(404, not_found))
+    blob = Blobs(abandoned).keep(b"weights")
+
+    deliver()
+
+    assert tracker.stored == {blob.digest: b"weights"}
+    assert not abandoned.exists()
+    assert "There is no such run" in caplog.text
 
 
 def test_a_process_that_logged_nothing_lately_lived_when_it_last_said_so(

@@ -23,7 +23,7 @@ from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
 from agent.places import Place
-from agent.recovery import points_left, recover, recover_all
+from agent.recovery import points_left, recover, recover_all, remove_ring
 from agent.ring import (
     DEFINITIONS,
     LEAST_ROW_BYTES,
@@ -322,20 +322,91 @@ def test_a_spool_that_was_moved_takes_its_ring_along(tmp_path: Path, process: Pr
     assert stored(moved) == process.logged
 
 
-@pytest.mark.parametrize("is_held", [True, False])
-def test_of_a_folder_that_is_out_of_sight_a_ring_is_taken_once_nobody_has_it(
-    tmp_path: Path, process: Process, monkeypatch: pytest.MonkeyPatch, is_held: bool
+def test_a_spool_is_known_by_another_name(tmp_path: Path, process: Process):
+    process.log(1)
+    process.end()
+    (tmp_path / "link").symlink_to(process.spool.folder.parent)
+
+    recover(tmp_path / "link" / process.spool.folder.name, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+
+
+@pytest.mark.parametrize("what_is_left", ["nothing", "a folder", "a damaged disk"])
+def test_what_was_moved_or_saved_takes_its_ring_along_once_its_process_is_gone(
+    tmp_path: Path,
+    process: Process,
+    monkeypatch: pytest.MonkeyPatch,
+    what_is_left: str,
+):
+    process.log(1)
+    folder = process.spool.folder
+    saved = tmp_path / "saved" / folder.name
+    shutil.copytree(folder, saved)
+    if what_is_left == "a damaged disk":
+        disk = FailingDisk(folder, errno.EIO, fails_reading=True)
+        disk.is_broken = True
+        monkeypatch.setattr(own_files, "os", disk)
+    else:
+        shutil.rmtree(folder)
+    if what_is_left == "a folder":
+        folder.mkdir()
+
+    with pytest.raises(BlockingIOError):
+        recover(saved, Notices())
+    process.ring.close()
+    recover(saved, Notices())
+
+    assert stored(saved) == process.logged
+
+
+def test_of_another_container_a_ring_is_taken_once_its_process_is_gone(
+    tmp_path: Path, process: Process, monkeypatch: pytest.MonkeyPatch
 ):
     process.log(1)
     copy = tmp_path / "elsewhere" / process.spool.folder.name
     shutil.copytree(process.spool.folder, copy)
     monkeypatch.setattr(ring_module, "_namespace", lambda: "another container's")
-    if not is_held:
-        process.end()
 
+    with pytest.raises(BlockingIOError):
+        recover(copy, Notices())
+    process.end()
     recover(copy, Notices())
 
-    assert sum(stored(copy).values()) == (0 if is_held else 1)
+    assert sum(stored(copy).values()) == 1
+
+
+def test_the_folder_that_was_left_keeps_a_ring_that_did_not_follow(
+    tmp_path: Path, process: Process
+):
+    process.log(1)
+    refuge = tmp_path / "refuge" / process.spool.folder.name
+    refuge.mkdir(parents=True)
+    # As if it had been killed before the ring got its new name.
+    renamed = process.ring.path
+    process.ring.path = tmp_path / "nowhere"
+    process.ring.go_on_with(refuge, 1)
+    process.ring.path = renamed
+    process.end()
+
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+
+
+def test_the_ring_of_a_copy_that_is_deleted_is_not_its_own(
+    tmp_path: Path, process: Process
+):
+    process.log(1)
+    copy = tmp_path / "copy" / process.spool.folder.name
+    shutil.copytree(process.spool.folder, copy)
+
+    remove_ring(copy)
+    process.end()
+    assert process.ring.path.exists()
+    remove_ring(process.spool.folder)
+
+    assert not process.ring.path.exists()
 
 
 def test_a_time_in_the_future_is_not_when_a_run_crashed(process: Process):

@@ -15,7 +15,8 @@ from django.utils import timezone
 from tracker.actions.alerts import raise_alerts
 from tracker.actions.gathering import FINDINGS, LEDGERS, gather
 from tracker.actions.stage_figures import Figures, figures_of
-from tracker.actions.states import SILENCE
+from tracker.actions.states import CONTRADICTION, SILENCE, may_be_contradicted
+from tracker.actions.work import request_work
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
 from tracker.diagnosis.judgement import Judgement, label_of
@@ -96,10 +97,16 @@ def diagnose_stage(stage: Stage) -> None:
         if locked is None:
             return  # deleted meanwhile
         if locked.state != stage.state:
-            return  # whoever changed that asks again, and nobody is called in vain
-        _store_outcome(stage, outcome, figures, now, is_final=has_ended)
+            return  # whoever changed that asks again
+        is_certain = not may_be_contradicted(stage)
+        is_final = has_ended and is_certain
+        _store_outcome(stage, outcome, figures, now, is_final=is_final)
         _store_findings(stage, outcome.findings, now)
-        raise_alerts(stage, outcome.findings, now)
+        if is_certain:
+            raise_alerts(stage, outcome.findings, now)
+        else:
+            seconds = CONTRADICTION.total_seconds()
+            request_work(stage.run_id, WorkKind.DIAGNOSE, delay_seconds=seconds)
         gather([stage.run_id], LEDGERS, FINDINGS)
 
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, Min
+from django.db.models import F, Max, Min
 from django.utils import timezone
 
 from tracker.actions.work import request_work
@@ -23,6 +23,8 @@ from tracker.statements import every_row
 
 # A process that says nothing for so long counts as crashed.
 SILENCE = timedelta(seconds=90)
+# One that lives says so each ten seconds, also if others say that it is gone.
+CONTRADICTION = timedelta(seconds=20)
 
 # The first of these that any part is in is the state of the whole. Who tells one rank
 # to end tells all, and those that do not handle it are gone without a word.
@@ -122,6 +124,18 @@ def mark_silent(
             settle_states(run_id)
             request_work(run_id, WorkKind.COMPACT)
     return run_ids
+
+
+def may_be_contradicted(stage: Stage) -> bool:
+    """Tell whether a process that is said to be gone has had no time to say it lives."""
+    crashed = Spool.objects.filter(
+        stage=stage,
+        state=State.CRASHED,
+        last_seen_at__gt=timezone.now() - CONTRADICTION,
+        # One that fell silent ended when it was last heard of.
+        ended_at__lt=F("last_seen_at"),
+    )
+    return stage.state == State.CRASHED and crashed.exists()
 
 
 def has_unjudged_stage(run_id: UUID) -> bool:

@@ -12,10 +12,6 @@ from tracker.ingest.spools import lock_spool
 from tracker.ingest.write import Receipt, request_what_follows, writable_workspace
 from tracker.models import Spool, State
 
-# A process that lives says so each ten seconds. Before that has been heard, nothing is
-# said to be final, and nobody called.
-CONTRADICTION_SECONDS = 20.0
-
 
 def note_gone(actor: Actor, spool_id: UUID, *, after: int, time: int) -> Receipt:
     """Mark the process as crashed at a time, unless it said more than frame `after`.
@@ -44,7 +40,5 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
         noted = {"state": State.CRASHED, "ended_at": ended_at}
         # The same may be said again.
         if Spool.objects.filter(id=spool.id).exclude(**noted).update(**noted):
-            request_what_follows(
-                spool.id, spool.run_id, delay_seconds=CONTRADICTION_SECONDS
-            )
+            request_what_follows(spool.id, spool.run_id)
     return Receipt(spool.last_number)

@@ -284,14 +284,12 @@ def _storable(failure: str) -> str:
     return failure.replace("\0", "\N{REPLACEMENT CHARACTER}")[:FAILURE_CHARACTERS]
 
 
-def request_what_follows(
-    spool_id: UUID, run_id: UUID, *, delay_seconds: float = 0
-) -> None:
-    """Have everything follow from the new state of a process, what takes long later."""
+def request_what_follows(spool_id: UUID, run_id: UUID) -> None:
+    """Have everything follow from the new state of a process."""
     # In the same transaction: once the batch is acknowledged, the work is asked for.
     # No message is sent from here; the timetable finds the rows, broker or not. Nor
     # is compaction asked for while a process lives: the journal itself asks for it.
     settle_states(run_id)
     if Spool.objects.filter(id=spool_id).exclude(state=State.RUNNING).exists():
-        request_work(run_id, WorkKind.COMPACT, delay_seconds=delay_seconds)
-        request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=delay_seconds)
+        request_work(run_id, WorkKind.COMPACT)
+        request_work(run_id, WorkKind.DIAGNOSE)

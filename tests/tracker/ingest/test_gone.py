@@ -20,8 +20,9 @@ from tests.builders import (
 )
 from tests.tracker.ingest.test_write import in_threads
 from tracker.actions.diagnoses import diagnose_run, diagnose_stage
-from tracker.actions.states import has_unjudged_stage, mark_silent
+from tracker.actions.states import CONTRADICTION, has_unjudged_stage, mark_silent
 from tracker.actions.trash import move_to_trash
+from tracker.actions.work import claim_work, finish_work
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.gone import note_gone
 from tracker.ingest.opening import from_microseconds
@@ -63,10 +64,8 @@ def test_it_crashed_when_it_last_wrote(process):
 
     assert (process.spool.state, process.run.state) == (State.CRASHED, State.CRASHED)
     assert process.spool.ended_at == process.run.ended_at == from_microseconds(END)
-    work = Work.objects.filter(run=process.run)
+    work = Work.objects.filter(run=process.run, due_at__lte=timezone.now())
     assert {each.kind for each in work} == {WorkKind.COMPACT, WorkKind.DIAGNOSE}
-    # Not before a process that lives would have said so.
-    assert not work.filter(due_at__lte=timezone.now()).exists()
 
 
 def test_it_lived_no_longer_than_it_was_heard_of(process):
@@ -107,8 +106,30 @@ def test_nobody_is_called_for_one_that_speaks_again(process):
     assert not Diagnosis.objects.filter(is_final=True).exists()
 
 
+def test_nothing_is_final_before_one_that_lives_would_have_spoken(process):
+    time = time_ns() // 1_000 - 5_000_000
+    gone(process, time=time)
+    diagnose_run(process.run.id)
+
+    assert not Diagnosis.objects.get().is_final
+    assert not Alert.objects.exists()
+    work = Work.objects.get(kind=WorkKind.DIAGNOSE)
+    assert work.due_at <= timezone.now(), "it was asked for at once"
+    claim = claim_work(work.id)
+    diagnose_run(process.run.id)
+    finish_work(claim)
+    work.refresh_from_db()
+    assert work.due_at > timezone.now()
+
+    Spool.objects.update(last_seen_at=timezone.now() - CONTRADICTION)
+    diagnose_run(process.run.id)
+    assert Diagnosis.objects.get().is_final
+    assert Alert.objects.get().subject == "state crashed"
+
+
 def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
     gone(process)
+    Spool.objects.update(last_seen_at=timezone.now() - CONTRADICTION)
     diagnose_run(process.run.id)
     assert Diagnosis.objects.get().is_final
 
@@ -121,15 +142,21 @@ def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
 
 @pytest.mark.django_db(transaction=True)
 def test_said_while_the_process_speaks_it_stops_nothing(process):
-    # The process, one who believes it to be gone, and who notices that it was silent.
-    said = (lambda: process.send([POINT]), lambda: gone(process), mark_silent)
+    for last in range(2, 8):
+        Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
+        # The process, one who believes it to be gone, and who notices its silence.
+        said = (
+            lambda: process.send([POINT]),
+            lambda last=last: gone(process, after=last),
+            mark_silent,
+        )
+        in_threads(lambda number, said=said: said[number](), 3)
 
-    for _ in range(5):
-        in_threads(lambda number: said[number % 3](), 3)
-    process.send()
+        # Whoever came last: what is stored says that it lives.
+        assert process.spool.last_number == last + 1
+        assert process.run.state == State.RUNNING
 
-    assert process.run.state == State.RUNNING
-    assert len(read_points(process.run, "a").values) == 6
+    assert len(read_points(process.run, "a").values) == 7
 
 
 def test_that_it_fell_silent_is_put_right(process):
