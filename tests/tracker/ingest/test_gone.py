@@ -106,9 +106,9 @@ def test_nobody_is_called_for_one_that_speaks_again(process):
     assert not Diagnosis.objects.filter(is_final=True).exists()
 
 
-def test_nothing_is_final_before_one_that_lives_would_have_spoken(process):
-    time = time_ns() // 1_000 - 5_000_000
-    gone(process, time=time)
+@pytest.mark.parametrize("seconds", [-5, 5], ids=["in time", "copied since"])
+def test_nothing_is_final_before_one_that_lives_would_have_spoken(process, seconds):
+    gone(process, time=time_ns() // 1_000 + seconds * 1_000_000)
     diagnose_run(process.run.id)
 
     assert not Diagnosis.objects.get().is_final
