@@ -22,6 +22,8 @@ _SMALLEST_BATCH_BYTES = 64 * 1024
 _FIRST_RETRY_SECONDS = 0.5
 _LONGEST_RETRY_SECONDS = 60.0
 HOLD_SECONDS = 60.0
+# How often it is tried again at once to say that a process is gone.
+_PATIENT_FAILURES = 3
 # The tracker compares a repeated frame with the one it has if it is one of the last.
 _COMPARED_FRAMES = 64
 
@@ -97,7 +99,10 @@ class Delivery:
         except NoAnswer as error:
             return self._unanswered(error)
         answer = judge(reply, now=time.time())
-        if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY):
+        is_passing = answer.meaning in (Meaning.UNCLEAR, Meaning.TOO_SLOW)
+        if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY) or (
+            is_passing and self._failures < _PATIENT_FAILURES
+        ):
             return self._obey(answer, [])
         self._gone_after, self._failures = last, 0
         # All frames were stored once. Where the run is deleted or in the trash, nobody

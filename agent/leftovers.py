@@ -133,6 +133,13 @@ class Leftovers:
         self._held_until[folder.name] = time.monotonic() + HOLD_SECONDS
         try:
             recover(folder, self._notices)
+        except BlockingIOError:
+            self._notices.warn(
+                f"ring {folder.name}",
+                f"{folder} is delivered once the process has ended that has points of"
+                " it in memory",
+            )
+            return False
         except OSError as error:
             self._notices.warn(
                 f"ring {folder.name}",

@@ -36,7 +36,8 @@ from agent.ring import (
     START,
     Position,
     find_ring,
-    is_ring_of,
+    is_of_another,
+    lock_ring,
     place_of,
     row_bytes_of,
     sealed_mark,
@@ -216,10 +217,23 @@ def _read(file: int, folder: Path) -> bytes | None:
     is_whole = LEAST_ROW_BYTES <= row_bytes_of(found.st_size) <= MOST_ROW_BYTES
     if not is_ours or not is_whole:
         return None
-    data = read_all(file, found.st_size, 0)
-    if len(data) != found.st_size or not data.startswith(MAGICS):
+    head = read_all(file, DEFINITIONS, 0)
+    if not head.startswith(MAGICS):
         return None
-    return data if is_ring_of(data[:DEFINITIONS], file, folder) else None
+    is_anothers = is_of_another(head, folder)
+    # Not read before nobody else moves what is in it.
+    if is_anothers or not lock_ring(file):
+        return None
+    data = read_all(file, found.st_size, 0)
+    if len(data) != found.st_size or (is_anothers is None and _lacks(data, folder)):
+        return None
+    return data
+
+
+def _lacks(data: bytes, folder: Path) -> bool:
+    """Whether a spool lacks frames that its process wrote, as an older copy does."""
+    mark = last_mark(data)
+    return mark is not None and mark.frame > SpoolReader(folder).last_number() + 1
 
 
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:

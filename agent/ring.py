@@ -299,22 +299,30 @@ def _read_boot_id() -> str:
     return _BOOT_ID.read_text("ascii").strip()
 
 
-def is_ring_of(head: bytes, file: int, folder: Path) -> bool:
-    """Whether a ring belongs to the spool in a folder, which may be a copy of another.
+def is_of_another(head: bytes, folder: Path) -> bool | None:
+    """Whether a ring belongs to another spool, of which the one in a folder is a copy.
 
-    Copies have the name that rings are found by. Raises OSError where it cannot be
-    known now, as while a process may have it.
+    Copies have the name that rings are found by. None where the folder that it was made
+    for is gone or out of sight, as where it was moved.
     """
     owner = _owner_in_sight(head)
-    if owner is not None:
-        if owner == folder.absolute():
-            return True
-        with contextlib.suppress(OSError):
-            if find_ring(owner) == find_ring(folder):
-                return _is_same(owner / RING_FILE, folder / RING_FILE)
-    # It was moved, or its folder is out of sight: then it is whose process is gone.
+    if owner is None:
+        return None
+    if owner == folder.absolute():
+        return False
+    with contextlib.suppress(OSError):
+        if find_ring(owner) == find_ring(folder):
+            return not _is_same(owner / RING_FILE, folder / RING_FILE)
+    return None
+
+
+def lock_ring(file: int) -> bool:
+    """Keep a ring from others as long as the file is open; whether it is still there.
+
+    Raises BlockingIOError while a process has it.
+    """
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return True
+    return os.fstat(file).st_nlink > 0
 
 
 def _owner_in_sight(head: bytes) -> Path | None:

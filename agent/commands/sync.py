@@ -29,7 +29,7 @@ from agent.commands.status import find_waiting, folder_of
 from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
-from agent.recovery import remove_ring
+from agent.recovery import points_left, remove_ring
 from agent.servers import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
@@ -213,12 +213,30 @@ def _why_left(
         )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
-    spool.frames_from(spool.acknowledged + 1, most_bytes=0)
+    left = spool.frames_from(spool.acknowledged + 1, most_bytes=0)
     if spool.obstacle:
         return f"it cannot be read now ({clean(spool.obstacle)})"
+    if _is_in_memory_of_another(spool):
+        return (
+            "a process has points of it in memory; it is delivered once that has ended"
+        )
     if why:
         return f"{clean(why)}; try again later, and `seamark doctor` may know more"
-    return "the server did not take it, and `seamark doctor` may know why"
+    is_all_there = not left and not Blobs(spool.folder).pending()
+    what = (
+        "its points, but not that its process has ended" if is_all_there else "no part"
+    )
+    return f"the server took {what}; `seamark doctor` may know why"
+
+
+def _is_in_memory_of_another(spool: SpoolReader) -> bool:
+    try:
+        points_left(spool.folder)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _discard(root: Path, chosen: argparse.Namespace) -> int:

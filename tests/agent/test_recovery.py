@@ -376,6 +376,25 @@ def test_of_another_container_a_ring_is_taken_once_its_process_is_gone(
     assert sum(stored(copy).values()) == 1
 
 
+def test_an_older_copy_takes_no_ring_of_another_container(
+    tmp_path: Path, process: Process, monkeypatch: pytest.MonkeyPatch
+):
+    copy = tmp_path / "elsewhere" / process.spool.folder.name
+    shutil.copytree(process.spool.folder, copy)
+    for _ in range(2):
+        process.log(1)
+        process.move(most_bytes=2**20)
+    process.log(1)
+    process.end()
+    monkeypatch.setattr(ring_module, "_namespace", lambda: "another container's")
+
+    recover(copy, Notices())
+    recover(process.spool.folder, Notices())
+
+    assert not stored(copy)
+    assert stored(process.spool.folder) == process.logged
+
+
 def test_the_folder_that_was_left_keeps_a_ring_that_did_not_follow(
     tmp_path: Path, process: Process
 ):

@@ -15,7 +15,7 @@ from django.utils import timezone
 from tracker.actions.alerts import raise_alerts
 from tracker.actions.gathering import FINDINGS, LEDGERS, gather
 from tracker.actions.stage_figures import Figures, figures_of
-from tracker.actions.states import CONTRADICTION, SILENCE, may_be_contradicted
+from tracker.actions.states import SILENCE, may_be_contradicted
 from tracker.actions.work import request_work
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
@@ -105,7 +105,7 @@ def diagnose_stage(stage: Stage) -> None:
         if is_certain:
             raise_alerts(stage, outcome.findings, now)
         else:
-            seconds = CONTRADICTION.total_seconds()
+            seconds = SILENCE.total_seconds()
             request_work(stage.run_id, WorkKind.DIAGNOSE, delay_seconds=seconds)
         gather([stage.run_id], LEDGERS, FINDINGS)
 

@@ -21,10 +21,9 @@ from tracker.actions.work import request_work
 from tracker.models import Diagnosis, Run, Spool, Stage, State, WorkKind
 from tracker.statements import every_row
 
-# A process that says nothing for so long counts as crashed.
+# A process that says nothing for so long counts as crashed; and one of which others say
+# that it is gone has as long to say that it lives.
 SILENCE = timedelta(seconds=90)
-# One that lives says so each ten seconds, also if others say that it is gone.
-CONTRADICTION = timedelta(seconds=20)
 
 # The first of these that any part is in is the state of the whole. Who tells one rank
 # to end tells all, and those that do not handle it are gone without a word.
@@ -128,11 +127,15 @@ def mark_silent(
 
 def may_be_contradicted(stage: Stage) -> bool:
     """Tell whether a process that is said to be gone has had no time to say it lives."""
-    # One that fell silent was heard of long before.
-    heard_after = timezone.now() - CONTRADICTION
-    crashed = Spool.objects.filter(stage=stage, state=State.CRASHED)
-    lately = crashed.filter(last_seen_at__gt=heard_after)
-    return stage.state == State.CRASHED and lately.exists()
+    if stage.state == State.RUNNING:
+        return False
+    said_after = timezone.now() - SILENCE
+    return Spool.objects.filter(
+        stage=stage,
+        state=State.CRASHED,
+        is_helper=False,
+        said_gone_at__gt=said_after,
+    ).exists()
 
 
 def has_unjudged_stage(run_id: UUID) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
+
+from django.utils import timezone
 
 from tracker.actor import Actor
 from tracker.errors import NotFound, OutOfOrder
@@ -37,8 +40,11 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
         heard_at = Spool.objects.values_list("last_seen_at", flat=True).get(id=spool.id)
         # A copy may have files that are younger than the process that wrote them.
         ended_at = min(from_microseconds(time), heard_at)
-        noted = {"state": State.CRASHED, "ended_at": ended_at}
+        noted: dict[str, Any] = {"state": State.CRASHED, "ended_at": ended_at}
         # The same may be said again.
-        if Spool.objects.filter(id=spool.id).exclude(**noted).update(**noted):
+        changed = Spool.objects.filter(id=spool.id).exclude(**noted)
+        if spool.state == State.RUNNING:
+            noted["said_gone_at"] = timezone.now()
+        if changed.update(**noted):
             request_what_follows(spool.id, spool.run_id)
     return Receipt(spool.last_number)

@@ -150,6 +150,8 @@ class Spool(models.Model):
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField()
+    # When others said that it is gone, by our clock: it may say that it is not.
+    said_gone_at = models.DateTimeField(null=True)
     # Messages refused so far by reason, and points the agent says it dropped.
     refused = models.JSONField(default=dict)
     dropped_points = models.PositiveBigIntegerField(default=0)

@@ -10,6 +10,7 @@ import pytest
 import agent
 from agent import locks, messages, own_files
 from agent.commands import main
+from agent.ring import create_ring
 from agent.servers import Server, store_server
 from agent.spool import create_spool
 from tests.agent.conftest import wait_until
@@ -69,6 +70,41 @@ def test_what_is_not_delivered_is_told_with_the_reason(left, tracker, capsys):
 
     (spool,) = said(capsys)["left"]
     assert "seamark doctor" in spool["reason"]
+
+
+def test_an_end_that_the_server_does_not_take_is_told_apart(
+    spool_root, tracker, capsys
+):
+    killed = create_spool(spool_root, ORIGIN, url=None)
+    killed.close()
+    tracker.gone_script.append(Scripted(403))
+
+    assert main(["sync", "--json", "--any-host"]) == 1
+
+    (spool,) = said(capsys)["left"]
+    assert "its points, but not that its process has ended" in spool["reason"]
+    assert main(["sync", "--json", "--any-host"]) == 0
+    assert tracker.gone
+
+
+def test_what_a_process_may_have_in_memory_is_told_apart(
+    spool_root, tmp_path, tracker, capsys
+):
+    living = create_spool(tmp_path / "elsewhere", ORIGIN, url=None)
+    ring = create_ring(living.folder)
+    # As in another container, or under a process that logs on.
+    spool_root.mkdir(parents=True)
+    living.folder.rename(spool_root / living.folder.name)
+    living.close()
+
+    assert main(["sync", "--json", "--any-host"]) == 1
+
+    (spool,) = said(capsys)["left"]
+    assert "a process has points of it in memory" in spool["reason"]
+    assert tracker.frames == {}
+    ring.close()
+    assert main(["sync", "--json", "--any-host"]) == 0
+    assert living.folder.name in tracker.frames
 
 
 def test_without_a_server_nothing_can_be_delivered(left, capsys):

@@ -20,7 +20,7 @@ from tests.builders import (
 )
 from tests.tracker.ingest.test_write import in_threads
 from tracker.actions.diagnoses import diagnose_run, diagnose_stage
-from tracker.actions.states import CONTRADICTION, has_unjudged_stage, mark_silent
+from tracker.actions.states import SILENCE, has_unjudged_stage, mark_silent
 from tracker.actions.trash import move_to_trash
 from tracker.actions.work import claim_work, finish_work
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
@@ -106,9 +106,11 @@ def test_nobody_is_called_for_one_that_speaks_again(process):
     assert not Diagnosis.objects.filter(is_final=True).exists()
 
 
-@pytest.mark.parametrize("seconds", [-5, 5], ids=["in time", "copied since"])
-def test_nothing_is_final_before_one_that_lives_would_have_spoken(process, seconds):
-    gone(process, time=time_ns() // 1_000 + seconds * 1_000_000)
+@pytest.mark.parametrize("is_heard_of", [True, False])
+def test_nothing_is_final_before_one_that_lives_would_have_spoken(process, is_heard_of):
+    if not is_heard_of:
+        Spool.objects.update(last_seen_at=timezone.now() - SILENCE)
+    gone(process, time=time_ns() // 1_000)
     diagnose_run(process.run.id)
 
     assert not Diagnosis.objects.get().is_final
@@ -121,15 +123,27 @@ def test_nothing_is_final_before_one_that_lives_would_have_spoken(process, secon
     work.refresh_from_db()
     assert work.due_at > timezone.now()
 
-    Spool.objects.update(last_seen_at=timezone.now() - CONTRADICTION)
+    Spool.objects.update(said_gone_at=timezone.now() - SILENCE)
     diagnose_run(process.run.id)
     assert Diagnosis.objects.get().is_final
     assert Alert.objects.get().subject == "state crashed"
 
 
+def test_nor_where_another_rank_has_failed(process):
+    failed = Process(process.run.project, "baseline", rank=1)
+    failed.open()
+    failed.send([close_message("failed", failure="no data", time=END)])
+    gone(process)
+    assert process.run.state == State.FAILED
+
+    diagnose_run(process.run.id)
+
+    assert not Alert.objects.exists()
+
+
 def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
     gone(process)
-    Spool.objects.update(last_seen_at=timezone.now() - CONTRADICTION)
+    Spool.objects.update(said_gone_at=timezone.now() - SILENCE)
     diagnose_run(process.run.id)
     assert Diagnosis.objects.get().is_final
 
