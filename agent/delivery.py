@@ -111,11 +111,11 @@ class Delivery:
             reply
         )
         if answer.meaning is not Meaning.STORED:
-            later = "which is tried again every minute" if self.is_untold else "or need"
+            later = "is tried again every minute" if self.is_untold else "need not be"
             self._notices.warn(
                 f"untold {self.spool.id}",
                 f"the points in {self.spool.folder} are delivered; that their process"
-                f" has ended could not be said ({answer.text}), {later}",
+                f" has ended could not be said ({answer.text}), and {later}",
             )
         return Outcome()
 

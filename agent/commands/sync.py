@@ -223,10 +223,8 @@ def _why_left(
     if why:
         return f"{clean(why)}; try again later, and `seamark doctor` may know more"
     is_all_there = not left and not Blobs(spool.folder).pending()
-    what = (
-        "its points, but not that its process has ended" if is_all_there else "no part"
-    )
-    return f"the server took {what}; `seamark doctor` may know why"
+    what = "that its process has ended, but all else" if is_all_there else "it"
+    return f"the server did not take {what}, and `seamark doctor` may know why"
 
 
 def _is_in_memory_of_another(spool: SpoolReader) -> bool:

@@ -82,7 +82,7 @@ def test_an_end_that_the_server_does_not_take_is_told_apart(
     assert main(["sync", "--json", "--any-host"]) == 1
 
     (spool,) = said(capsys)["left"]
-    assert "its points, but not that its process has ended" in spool["reason"]
+    assert "did not take that its process has ended, but all else" in spool["reason"]
     assert main(["sync", "--json", "--any-host"]) == 0
     assert tracker.gone
 
