@@ -90,9 +90,8 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
         steps = read(installation, name, "a")
         doubled += len(steps) - len(set(steps))
         lost += len(set(range(STEPS)) - set(steps))
-        made = run_ids(installation, name)
-        runs += len(made) != 1
-        states = [ask(installation, f"/runs/{run_id}")["state"] for run_id in made]
+        states = _states(installation, name)
+        runs += len(states) != 1
         unfinished += states != ["finished"]
     return Found(
         f"{WORDS}, three times by two at once, and where it lives; {size.amount} runs",
@@ -127,11 +126,7 @@ def delivered_beside(installation: Installation, size: Size) -> Found:
         doubled += len(steps) - len(set(steps))
         # The last line may be cut off.
         lost += len({int(line) for line in said.split("\n")[:-1]} - set(steps))
-        states = [
-            ask(installation, f"/runs/{run_id}")["state"]
-            for run_id in run_ids(installation, name)
-        ]
-        uncrashed += states != ["crashed"]
+        uncrashed += _states(installation, name) != ["crashed"]
     return Found(
         f"{BESIDE}, three times, before the run is killed; {size.amount} runs",
         [],
@@ -162,8 +157,7 @@ def shared(installation: Installation, size: Size) -> Found:
             sync = place.start(SYNC, "sync", before=there)
             said, _ = sync.communicate()
             taken += "--any-host" not in said
-        run_id = run_ids(installation, name)[0]
-        crashed += ask(installation, f"/runs/{run_id}")["state"] != "running"
+        crashed += _states(installation, name) != ["running"]
         assert process.poll() is None
         process.communicate()
         left += place.sync().returncode
@@ -181,6 +175,12 @@ def shared(installation: Installation, size: Size) -> Found:
             none_of("said to have crashed", crashed),
         ],
     )
+
+
+def _states(installation: Installation, name: str) -> list[str]:
+    """Return the state of each run of that name."""
+    runs = run_ids(installation, name)
+    return [ask(installation, f"/runs/{run_id}")["state"] for run_id in runs]
 
 
 def _another_host(size: Size) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def process(member):
     """A process of which two frames are stored."""
     process = Process(make_project(member), "baseline")
     process.open()
-    process.send([points_message("a", [1.0])])
+    process.send([POINT])
     return process
 
 
@@ -216,7 +216,7 @@ def test_what_is_sent_again_brings_it_not_back(process):
     gone(process)
     process.next_number -= 1
 
-    process.send([points_message("a", [1.0])])
+    process.send([POINT])
 
     assert process.run.state == State.CRASHED
 
