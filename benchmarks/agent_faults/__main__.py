@@ -82,6 +82,7 @@ CASES = {
     "CF-21, torch": Case(
         "what the agent costs a loop", overhead.of_torch, 8, "processes"
     ),
+    "CF-21, gpu": Case("what the agent costs a loop", overhead.of_gpu, 2, "processes"),
     "CF-22": Case("a driver that fails", sensors.sensors, 60, "seconds"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-24": Case("odd values", odd_values.odd_values, 1, "times"),

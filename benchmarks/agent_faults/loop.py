@@ -46,22 +46,27 @@ class Python:
             yield
 
 class Torch:
+    device, width, rows = "cpu", 512, 64
+
     def __init__(self):
         import torch
         # The other core is for whatever else there is, as on machines with more of them.
         torch.set_num_threads(1)
         torch.manual_seed(0)
         self.torch = torch
-        layer = torch.nn.Linear
-        self.model = torch.nn.Sequential(layer(256, 512), torch.nn.ReLU(), layer(512, 512), torch.nn.ReLU(), layer(512, 10))
+        layer, width = torch.nn.Linear, self.width
+        self.model = torch.nn.Sequential(layer(256, width), torch.nn.ReLU(), layer(width, width), torch.nn.ReLU(), layer(width, 10)).to(self.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
-        self.fill(64)
-        self.fill(max(1, round(64 * step_seconds / seconds_of(self.steps(None), 50))))
+        self.fill(self.rows)
+        self.fill(max(1, round(self.rows * step_seconds / seconds_of(self.steps(None), 50))))
 
-    def fill(self, batch):
+    def fill(self, rows):
+        self.batch = rows
+        self.examples = self.made_of(20 * rows)
+
+    def made_of(self, *shape):
         torch = self.torch
-        self.batch = batch
-        self.examples = torch.utils.data.TensorDataset(torch.randn(20 * batch, 256), torch.randint(10, (20 * batch,)))
+        return torch.utils.data.TensorDataset(torch.randn(*shape, 256), torch.randint(10, shape))
 
     def steps(self, run):
         torch = self.torch
@@ -73,13 +78,24 @@ class Torch:
         while True:
             for inputs, labels in batches:
                 with phase("forward"):
-                    loss = torch.nn.functional.cross_entropy(self.model(inputs), labels)
+                    outputs = self.model(inputs.to(self.device))
+                    loss = torch.nn.functional.cross_entropy(outputs.flatten(0, -2), labels.to(self.device).flatten())
                 with phase("backward"):
                     loss.backward()
                 with phase("optimizer"):
                     self.optimizer.step()
                     self.optimizer.zero_grad()
+                # Who looks at the loss waits for the GPU, and so for all that held it up.
+                loss.item()
                 yield
+
+class Gpu(Torch):
+    device, width, rows = "cuda", 8192, 4096
+
+    def fill(self, rows):
+        # Long examples, as a loader takes its time for each: the GPU is to be what is waited for.
+        self.batch = 32
+        self.examples = self.made_of(20 * self.batch, max(1, rows // self.batch))
 
 def turn(run, steps, seconds):
     times, spent, taken = [], [], []
@@ -95,7 +111,7 @@ def turn(run, steps, seconds):
         taken.append(theirs - theirs_before)
     return {"times": times, "spent": spent, "taken": taken}
 
-loop = {"python": Python, "torch": Torch}[work]()
+loop = {"python": Python, "torch": Torch, "gpu": Gpu}[work]()
 os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
 run = agent.init("r")
 session = run._session

@@ -47,11 +47,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.agent_faults.case import Bound, Found, Size, at_most
+from benchmarks.agent_faults.case import Bound, Found, Size, at_most, not_shown
 from benchmarks.agent_faults.lanes import Lane, Lanes, usable_cores
 from benchmarks.agent_faults.loop import LOOP, STEP_SECONDS
 from benchmarks.agent_faults.proxy import HUNG, Proxy, Way
-from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
+from benchmarks.agent_faults.pytorch import finds_gpu, python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import Place
 from benchmarks.faults.case import SEED
 from benchmarks.load.figures import percentile
@@ -187,12 +187,30 @@ def of_torch(size: Size) -> list[Found]:
     return compared("torch", python, size)
 
 
-def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
+def of_gpu(size: Size) -> list[Found]:
+    """CF-21: what a loop of PyTorch on a GPU is slowed down by."""
+    done = "gpu, all servers"
+    python = python_with_torch()
+    if python is None:
+        return [without_torch(done)]
+    if not finds_gpu(python):
+        return [not_shown(done, "PyTorch finds no GPU")]
+    # Two that share a GPU would slow each other down.
+    return compared("gpu", python, size, lanes=Lanes([()], usable_cores()))
+
+
+def compared(
+    work: str,
+    python: str,
+    size: Size,
+    pace: Pace = Pace(),
+    lanes: Lanes | None = None,
+) -> list[Found]:
     """Compare loops with the run awake with loops at rest, and these with each other.
 
     Each server has so many processes, of which as many run at once as have a lane.
     """
-    lanes = Lanes.of(usable_cores())
+    lanes = lanes or Lanes.of(usable_cores())
 
     def rounds(job: tuple[str, int], lane: Lane) -> Rounds:
         name, number = job
@@ -250,10 +268,10 @@ def judged(
         words = (
             f"{work}, server {name}: {len(ours)} processes{at_once}, {_count(rounds)} times"
             f" {2 * pace.turn_seconds:g} s, 100 metrics a step,"
-            f" {'loader, three phases, ' if work == 'torch' else ''}"
+            f" {'' if work == 'python' else 'loader, three phases, '}"
             "hardware once a second"
         )
-        each = _awake(words, rounds)
+        each = _awake(words, rounds, is_waiting=work == "gpu")
         found.append(each if is_quiet else _unshown(each))
     return found
 
@@ -271,7 +289,8 @@ def _control(work: str, rounds: ByProcess[Round]) -> Found:
     )
 
 
-def _awake(done: str, rounds: ByProcess[Round]) -> Found:
+def _awake(done: str, rounds: ByProcess[Round], *, is_waiting: bool) -> Found:
+    """Say how much a loop is slower; one that waits for a GPU leaves others its core."""
     middle, slow = difference(rounds, _median_time), _slow(rounds)
     awake = [r.between for ours in rounds for r in ours]
     cpu = 100 * sum(sum(t.taken) for t in awake) / sum(sum(t.times) for t in awake)
@@ -292,7 +311,11 @@ def _awake(done: str, rounds: ByProcess[Round]) -> Found:
             _bound("median", middle, 1),
             _bound("p99", slow, 3),
             at_most("threads", cpu, 2, "% of a core"),
-            at_most("threads at p99", of_step, 3, "% of a step"),
+            *(
+                []
+                if is_waiting
+                else [at_most("threads at p99", of_step, 3, "% of a step")]
+            ),
         ],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 
 from benchmarks.agent_faults.case import Bound, Found
@@ -18,6 +19,13 @@ def python_with_torch() -> str | None:
     if importlib.util.find_spec("torch"):
         return sys.executable
     return str(FRAMEWORKS) if FRAMEWORKS.exists() else None
+
+
+def finds_gpu(python: str) -> bool:
+    """Ask a Python that has PyTorch whether that finds a GPU."""
+    code = "import sys, torch; sys.exit(not torch.cuda.is_available())"
+    asked = subprocess.run([python, "-W", "ignore", "-c", code], check=False)
+    return not asked.returncode
 
 
 def without_torch(done: str) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 
@@ -213,6 +214,37 @@ def test_a_loop_of_pytorch_is_a_line_that_says_so_where_it_is_missing(
 
     assert found.verdict == "not shown: needs PyTorch"
     assert "test --frameworks" in found.figures[0]
+
+
+def test_a_loop_on_a_gpu_is_a_line_that_says_so_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+):
+    monkeypatch.setattr(overhead, "python_with_torch", lambda: sys.executable)
+    monkeypatch.setattr(overhead, "finds_gpu", lambda python: python != sys.executable)
+
+    (found,) = overhead.of_gpu(Size(tmp_path, 1))
+
+    assert found.holds is None
+    assert "PyTorch finds no GPU" in found.figures[0]
+
+
+def test_a_python_whose_pytorch_fails_finds_no_gpu(monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("raise RuntimeError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    assert not pytorch.finds_gpu(sys.executable)
+
+
+def test_a_loop_that_waits_for_a_gpu_lets_others_have_its_core():
+    made = rounds(more=0.0)
+    for each in awake_of(made):
+        each.between.taken[0] = 0.005
+
+    (_, healthy, *_) = judged("gpu", made, Pace())
+
+    assert "of a step 5.0 % at p99" in healthy.figures[-1]
+    assert not verdicts([healthy], "threads at p99")
+    assert healthy.holds is True
 
 
 def test_another_environment_may_have_pytorch(monkeypatch, tmp_path):
