@@ -79,7 +79,7 @@ class Torch:
             for inputs, labels in batches:
                 with phase("forward"):
                     outputs = self.model(inputs.to(self.device))
-                    loss = torch.nn.functional.cross_entropy(outputs.flatten(0, -2), labels.to(self.device).flatten())
+                    loss = torch.nn.functional.cross_entropy(outputs, labels.to(self.device))
                 with phase("backward"):
                     loss.backward()
                 with phase("optimizer"):
@@ -93,9 +93,9 @@ class Gpu(Torch):
     device, width, rows = "cuda", 8192, 4096
 
     def fill(self, rows):
-        # Long examples, as a loader takes its time for each: the GPU is to be what is waited for.
-        self.batch = 32
-        self.examples = self.made_of(20 * self.batch, max(1, rows // self.batch))
+        # Whole batches: where memory is found for one that is put together moves its pace.
+        self.batch = None
+        self.examples = self.made_of(20, rows)
 
 def turn(run, steps, seconds):
     times, spent, taken = [], [], []

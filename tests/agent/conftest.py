@@ -79,6 +79,12 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+def _environment() -> dict[str, str]:
+    """Return that of a script: it finds this agent, and whatever is found here."""
+    paths = (str(REPOSITORY), os.environ.get("PYTHONPATH"))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 @pytest.fixture
 def run_script(
     tmp_path: Path,
@@ -90,7 +96,7 @@ def run_script(
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
+            env={**_environment(), **variables},
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -110,7 +116,7 @@ def start(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-m", "agent", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            env=_environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
