@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -140,9 +141,32 @@ class Background:
     def _run(self) -> None:
         own_threads.add(threading.get_ident())
         try:
-            self._take_turns()
+            while not self._is_ended_by_turns():
+                self._rest()
         finally:
             own_threads.discard(threading.get_ident())
+
+    def _is_ended_by_turns(self) -> bool:
+        """Take turns until the last one; return False if SystemExit or its like came.
+
+        The thread goes on then: of one that dies others learn some seconds later.
+        """
+        try:
+            self._take_turns()
+        except BaseException:  # noqa: BLE001 - it is told, and nobody else hears of it
+            # What tells may fail as well, of too little memory for one.
+            with contextlib.suppress(BaseException):
+                self._tell_of_death(time.monotonic())
+            return self._stopping
+        return True
+
+    def _rest(self) -> None:
+        """Wait, whoever calls: a thread that dies at once must not be a busy loop."""
+        # As long as a thread must have lived; it is doubled already for the next time.
+        end = time.monotonic() + self._restart_seconds / 2
+        while not self._stopping and (seconds := end - time.monotonic()) > 0:
+            self._wait(seconds)
+        self._started_at = time.monotonic()
 
     def _take_turns(self) -> None:
         if not self._stopping:

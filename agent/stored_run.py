@@ -15,7 +15,14 @@ from agent.errors import CannotRead
 from agent.stored_project import StoredProject
 from agent.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
 from agent.stored_series import NO_SERIES, Points, Series
-from agent.stored_values import given, to_moment, to_numbers, to_value
+from agent.stored_values import (
+    Edge,
+    given,
+    given_range,
+    to_moment,
+    to_numbers,
+    to_value,
+)
 
 # Kinds of what is downloaded.
 _FILES = ("file", "image_series")
@@ -116,8 +123,8 @@ class StoredRun:
         path: str,
         *,
         axis: str = "step",
-        low: float | None = None,
-        high: float | None = None,
+        low: Edge | None = None,
+        high: Edge | None = None,
         buckets: int = 500,
     ) -> Series:
         """Return a series in about as many buckets, which hide no extreme.
@@ -126,12 +133,14 @@ class StoredRun:
             path: The series.
             axis: `step`, `time` (milliseconds since 1970) or `relative` (seconds since
                 the run started).
-            low: Where on the axis to begin; by default at the first point.
+            low: Where on the axis to begin, which is by default at the first point; of
+                `time` a datetime, too.
             high: Where to end, likewise.
             buckets: How many there may be; where points are few, each is one.
 
         Raises:
             CannotRead: The run has no such series, or the server refused.
+            ValueError: A datetime, and the axis is not `time`.
         """
 
         def take(answer: Json) -> Series:
@@ -143,33 +152,37 @@ class StoredRun:
             take,
             run=self.id,
             path=path,
-            axis=axis,
             buckets=buckets,
-            **given(low=low, high=high),
+            **given_range(axis, low, high),
         )
         if not found.x:
             self._check_series([path])
         return found
 
     def points(
-        self, *paths: str, low: float | None = None, high: float | None = None
+        self,
+        *paths: str,
+        axis: str = "step",
+        low: Edge | None = None,
+        high: Edge | None = None,
     ) -> Points:
-        """Return every point of series, by default of all, in a range of steps.
+        """Return every point of series, by default of all, in a range as `series` has it.
 
         Reading them raises CannotRead where the run has no series at one of the paths.
         """
         chosen = list(paths) or self.series_paths()
-        return self.points_of(chosen, low=low, high=high)
+        return self.points_of(chosen, axis=axis, low=low, high=high)
 
     def points_of(
         self,
         paths: Sequence[str],
         *,
-        low: float | None = None,
-        high: float | None = None,
+        axis: str = "step",
+        low: Edge | None = None,
+        high: Edge | None = None,
     ) -> Points:
         """Return every point of exactly these series, which may be none."""
-        asked = given(low=low, high=high)
+        asked = given_range(axis, low, high)
         return Points(self._project, self.id, paths, asked, check=self._check_series)
 
     def last_seen_at(self) -> str:

@@ -8,9 +8,29 @@ from datetime import datetime
 
 from agent.asking import Json
 
+# Where a range begins or ends: a place on its axis; of times, a moment as well.
+Edge = float | datetime
+
 
 def given(**options: float | None) -> Json:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def given_range(axis: str, low: Edge | None, high: Edge | None) -> Json:
+    """Return what asks for a range of an axis.
+
+    Raises:
+        ValueError: A moment, of an axis that is not time.
+    """
+    return {"axis": axis, **given(low=_place(low, axis), high=_place(high, axis))}
+
+
+def _place(edge: Edge | None, axis: str) -> float | None:
+    if not isinstance(edge, datetime):
+        return edge
+    if axis != "time":
+        raise ValueError(f"A moment is no place on the axis {axis}: say axis='time'.")
+    return edge.timestamp() * 1000
 
 
 def to_value(row: Json) -> object:

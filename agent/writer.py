@@ -17,8 +17,9 @@ from agent.spool import Spool, SpoolFull
 
 # While things are put beside the ring, which do not outlive the process there.
 _INTERVAL_SECONDS = 0.25
-# While none are: what is put next calls its thread, which else looks after the others.
-_SLEEP_SECONDS = 5.0
+# While none are: what is put next calls its thread, which else looks after the others,
+# so that none of them is dead for five seconds.
+_SLEEP_SECONDS = 4.5
 # They need it no more often than that.
 _CARE_SECONDS = 1.0
 # What is in the ring outlives the process there. It is moved just before a batch is sent

@@ -20,7 +20,7 @@ from tests.agent.tracker_double import TrackerDouble
 
 # Logs, breaks the disk, logs more than memory holds, mends it, and logs on.
 DISK = r"""
-import fcntl, json, logging, os, resource, shutil, signal, subprocess, sys, threading, time
+import contextlib, fcntl, json, logging, os, resource, shutil, signal, subprocess, sys, threading, time
 import agent, agent.recovery, agent.session, agent.spool
 
 cause, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -90,11 +90,15 @@ def fill(name, size):
                 while size: file.write(bytes(size))
     except OSError:
         if size > 1: fill(name + "-", 1)
+def remove(folder):
+    # The agent may begin a file in it meanwhile.
+    for _ in range(100):
+        with contextlib.suppress(OSError): return shutil.rmtree(folder)
 def freeze(number): fcntl.ioctl(root, number, 0)
 spool = str(session.folder)
 if cause == "full": fill("ballast", 65536)
 elif cause == "inodes": fill("ballast", 0)
-elif cause == "removed": shutil.rmtree(spool)
+elif cause == "removed": remove(spool)
 elif cause == "quota": agent.spool.LARGEST_SPOOL_BYTES = 0
 elif cause == "size": resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, -1))
 elif cause == "denied": os.chmod(spool, 0)

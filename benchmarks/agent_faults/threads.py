@@ -6,13 +6,15 @@ from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.scripts import Place, answer_of
 from tests.agent.tracker_double import TrackerDouble
 
-ERRORS = ("SystemExit", "MemoryError")
+# What a turn ends by; and, for good, whatever would have the thread go on as well.
+ENDS = (("SystemExit", "once"), ("MemoryError", "once"), ("SystemExit", "for good"))
 THREADS = 2
 # Kills each thread, and times every call until it works again.
 DYING = """
 import json, logging, sys, threading, time
 import agent
 kind = getattr(__import__("builtins"), sys.argv[1])
+is_for_good = sys.argv[2] == "for good"
 warnings = []
 class Heard(logging.Handler):
     def emit(self, record): warnings.append(record.getMessage())
@@ -40,19 +42,20 @@ for background in (session._writer.background, session._sender.background):
     wait(lambda: background.is_alive)
     first, turn = background._thread, background._turn
     died = []
-    def die():
+    def die(seconds=0.0):
         died.append(True)
         raise kind("injected")
     background._turn = die
+    if is_for_good: background._wait = die
     background.wake()
-    # Of an error the thread does not die.
-    wait(lambda: died and (kind is MemoryError or not first.is_alive() or background._thread is not first))
+    wait(lambda: died and not (is_for_good and first.is_alive()))
     began = time.monotonic()
     turns = []
-    def work(turn=turn):
+    def work(turn=turn, turns=turns):
         turns.append(True)
         return turn()
     background._turn = work
+    if is_for_good: del background._wait
     wait(lambda: turns)
     longest = max(longest, time.monotonic() - began)
 began = time.monotonic()
@@ -95,16 +98,16 @@ PLACES = ("del", "handler", "collector", "signal")
 
 def dying(size: Size) -> list[Found]:
     """CF-19: kill the thread that writes and the one that sends."""
-    return [_dying(error, size) for error in ERRORS]
+    return [_dying(error, how, size) for error, how in ENDS]
 
 
-def _dying(error: str, size: Size) -> Found:
+def _dying(error: str, how: str, size: Size) -> Found:
     lost = unwarned = 0
     slowest = longest = ended = 0.0
     for number in range(size.amount):
         tracker = TrackerDouble()
-        place = Place(size.folder / f"{error}{number}", tracker.url)
-        answer = answer_of(place.perform(DYING, error))
+        place = Place(size.folder / f"{error} {how} {number}", tracker.url)
+        answer = answer_of(place.perform(DYING, error, how))
         lost += answer["count"] - len(set(tracker.steps("a")))
         unwarned += answer["warnings"] != THREADS
         slowest = max(slowest, answer["slowest"])
@@ -112,8 +115,11 @@ def _dying(error: str, size: Size) -> Found:
         ended = max(ended, answer["ended"])
         tracker.stop()
     return Found(
-        f"the writing and the sending thread end by {error}, {size.amount} times",
-        [f"a call took {1e3 * slowest:.1f} ms at most, the end {ended:.1f} s"],
+        f"the writing and the sending thread end by {error}, {how}: {size.amount} times",
+        [
+            f"a call took {1e3 * slowest:.1f} ms at most; {longest:.1f} s at most until"
+            f" it works again; the end {ended:.1f} s"
+        ],
         [
             none_of("lost", lost),
             none_of("not warned of once a thread", unwarned),

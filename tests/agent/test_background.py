@@ -65,6 +65,67 @@ def test_one_that_is_told_to_end_before_its_first_turn_takes_it_as_its_last():
     assert turns == [1]
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_a_thread_goes_on_after_what_ends_threads_and_says_so(
+    error, monkeypatch, caplog
+):
+    monkeypatch.setattr(module, "_RESTART_SECONDS", 0.05)
+    turns = []
+
+    def turn():
+        turns.append(threading.current_thread())
+        if len(turns) < 4:
+            raise error("injected")
+        return FOR_EVER
+
+    background = started(turn)
+
+    wait_until(lambda: len(turns) == 4)
+    assert len(set(turns)) == 1
+    assert background.is_alive
+    assert [r.levelname for r in caplog.records].count("WARNING") == 1
+    assert "the thread seamark-test died and is started again" in caplog.text
+    assert background.stop(5.0)
+
+
+def test_one_that_ends_at_every_call_takes_no_more_turns_for_that():
+    turns = []
+
+    def turn():
+        turns.append(1)
+        raise SystemExit
+
+    background = started(turn)
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        background.wake()
+        time.sleep(0.001)
+
+    assert len(turns) == 1
+    assert background.stop(5.0)
+    assert len(turns) == 2
+
+
+def test_one_goes_on_though_its_end_cannot_be_told(monkeypatch):
+    monkeypatch.setattr(module, "_RESTART_SECONDS", 0.05)
+    turns = []
+
+    def turn():
+        turns.append(1)
+        if len(turns) == 1:
+            raise SystemExit
+        return FOR_EVER
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(module.logger, "log", fail)
+    background = started(turn)
+
+    wait_until(lambda: len(turns) == 2)
+    assert background.stop(5.0)
+
+
 class Limit:
     """How many threads of the agent there may be: none, or as many as it wants."""
 

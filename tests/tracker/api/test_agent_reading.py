@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import struct
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from threading import BoundedSemaphore
 
 import pytest
@@ -153,6 +153,40 @@ def test_a_series_and_its_points_are_what_was_logged(stored):
     assert math.isnan(points[1][3])
     assert points[0][2].tzinfo is not None
     assert [point[1] for point in run.points("train/loss", low=1)] == [1.0, 2.5]
+
+
+def test_points_and_buckets_are_those_between_two_moments(stored):
+    run = agent.open_run("baseline")
+    _, second, third = (time for _, _, time, _ in run.points("train/loss"))
+    between = {"axis": "time", "low": second, "high": second}
+
+    assert [p[2] for p in run.points("train/loss", **between)] == [second]
+    assert run.series("train/loss", **between).x == [1000 * second.timestamp()]
+    # Told as another clock shows it, or as the axis counts.
+    india = third.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    for low in (india, 1000 * third.timestamp()):
+        assert [p[2] for p in run.points_of(["train/loss"], axis="time", low=low)] == [
+            third
+        ]
+
+
+def test_points_are_those_between_two_seconds_since_the_run_started(stored):
+    run = agent.open_run("baseline")
+    times = [time for _, _, time, _ in run.points("train/loss")]
+    second = (times[1] - run.started_at).total_seconds()
+
+    found = run.points("train/loss", axis="relative", low=second)
+
+    assert [p[2] for p in found] == times[1:]
+
+
+def test_a_moment_is_no_step(stored):
+    run = agent.open_run("baseline")
+    now = datetime.now(UTC)
+
+    for read in (run.points, run.series):
+        with pytest.raises(ValueError, match="say axis='time'"):
+            read("train/loss", high=now)
 
 
 def test_a_long_series_keeps_its_extremes(project):
