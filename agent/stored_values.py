@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from agent.asking import Json
+from agent.values import to_microseconds
 
 # Where a range begins or ends: a place on its axis; of times, a moment as well.
 Edge = float | datetime
@@ -30,7 +31,8 @@ def _place(edge: Edge | None, axis: str) -> float | None:
         return edge
     if axis != "time":
         raise ValueError(f"A moment is no place on the axis {axis}: say axis='time'.")
-    return edge.timestamp() * 1000
+    # As the axis counts: a point of that very moment is in the range.
+    return to_microseconds(edge) / 1000
 
 
 def to_value(row: Json) -> object:

@@ -9,6 +9,7 @@ import struct
 from datetime import UTC, datetime, timedelta, timezone
 from threading import BoundedSemaphore
 
+import numpy as np
 import pytest
 
 import agent
@@ -168,6 +169,17 @@ def test_points_and_buckets_are_those_between_two_moments(stored):
         assert [p[2] for p in run.points_of(["train/loss"], axis="time", low=low)] == [
             third
         ]
+
+
+def test_each_moment_of_a_point_is_a_place_in_its_range(project):
+    run = make_run(project, "long")
+    # Milliseconds that a float of seconds rounds up are among them.
+    write_series(run, "a", [0.0] * 100, times=START + np.arange(100) * 10_001 + 185)
+    points = agent.open_run("long").points("a")
+
+    for moment in [time for _, _, time, _ in points]:
+        between = {"axis": "time", "low": moment, "high": moment}
+        assert len(list(agent.open_run("long").points("a", **between))) == 1
 
 
 def test_points_are_those_between_two_seconds_since_the_run_started(stored):
