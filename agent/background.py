@@ -130,42 +130,46 @@ class Background:
             return
         self._thread = thread
 
-    def _tell_of_death(self, now: float) -> None:
+    def _tell_of_death(self, now: float) -> float:
+        """Say so, the first time; return how long it is to be left alone."""
         if now > self._started_at + _LONGEST_RESTART_SECONDS:
             self._restart_seconds = _RESTART_SECONDS
-        is_first = self._restart_seconds == _RESTART_SECONDS
-        level = logging.WARNING if is_first else logging.DEBUG
-        logger.log(level, "the thread %s died and is started again", self._name)
-        self._restart_seconds = min(2 * self._restart_seconds, _LONGEST_RESTART_SECONDS)
+        seconds = self._restart_seconds
+        self._restart_seconds = min(2 * seconds, _LONGEST_RESTART_SECONDS)
+        level = logging.WARNING if seconds == _RESTART_SECONDS else logging.DEBUG
+        # What ended it may end this, too: too little memory, for one.
+        with contextlib.suppress(Exception):
+            logger.log(level, "the thread %s died and is started again", self._name)
+        return seconds
 
     def _run(self) -> None:
         own_threads.add(threading.get_ident())
         try:
-            while not self._is_ended_by_turns():
-                self._rest()
+            self._live()
         finally:
             own_threads.discard(threading.get_ident())
 
-    def _is_ended_by_turns(self) -> bool:
-        """Take turns until the last one; return False if SystemExit or its like came.
+    def _live(self) -> None:
+        """Take turns until the last; go on after SystemExit and its like.
 
-        The thread goes on then: of one that dies others learn some seconds later.
+        Of a thread that dies, others learn some seconds later.
         """
-        try:
-            self._take_turns()
-        except BaseException:  # noqa: BLE001 - it is told, and nobody else hears of it
-            # What tells may fail as well, of too little memory for one.
-            with contextlib.suppress(BaseException):
-                self._tell_of_death(time.monotonic())
-            return self._stopping
-        return True
+        while True:
+            try:
+                self._take_turns()
+            except BaseException:  # noqa: BLE001 - it is told, and nobody else hears of it
+                seconds = self._tell_of_death(time.monotonic())
+            else:
+                return
+            if self._stopping:
+                return
+            self._rest(seconds)
 
-    def _rest(self) -> None:
+    def _rest(self, seconds: float) -> None:
         """Wait, whoever calls: a thread that dies at once must not be a busy loop."""
-        # As long as a thread must have lived; it is doubled already for the next time.
-        end = time.monotonic() + self._restart_seconds / 2
-        while not self._stopping and (seconds := end - time.monotonic()) > 0:
-            self._wait(seconds)
+        end = time.monotonic() + seconds
+        while not self._stopping and (left := end - time.monotonic()) > 0:
+            self._wait(left)
         self._started_at = time.monotonic()
 
     def _take_turns(self) -> None:

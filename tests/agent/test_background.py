@@ -106,6 +106,26 @@ def test_one_that_ends_at_every_call_takes_no_more_turns_for_that():
     assert len(turns) == 2
 
 
+def test_one_that_dies_again_and_again_rests_longer_each_time(monkeypatch):
+    now, rests = [0.0], []
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+
+    def wait(seconds):
+        rests.append(seconds)
+        now[0] += seconds
+        background._stopping = len(rests) == 17
+
+    def die():
+        raise SystemExit
+
+    background = Background("seamark-test", die)
+    monkeypatch.setattr(background, "_wait", wait)
+    monkeypatch.setattr(module, "_FIRST_SECONDS", 0.0)
+    background._live()
+
+    assert [seconds for seconds in rests if seconds] == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
 def test_one_goes_on_though_its_end_cannot_be_told(monkeypatch):
     monkeypatch.setattr(module, "_RESTART_SECONDS", 0.05)
     turns = []
