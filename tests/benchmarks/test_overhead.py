@@ -228,11 +228,21 @@ def test_a_loop_on_a_gpu_is_a_line_that_says_so_where_there_is_none(
     assert "PyTorch finds no GPU" in found.figures[0]
 
 
-def test_a_python_whose_pytorch_fails_finds_no_gpu(monkeypatch, tmp_path):
-    (tmp_path / "torch.py").write_text("raise RuntimeError")
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("class cuda: is_available = lambda: True", True),
+        ("class cuda: is_available = lambda: False", False),
+        ("raise RuntimeError", False),
+    ],
+)
+def test_a_python_is_asked_whether_its_pytorch_finds_a_gpu(
+    monkeypatch, tmp_path, code, answer
+):
+    (tmp_path / "torch.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    assert not pytorch.finds_gpu(sys.executable)
+    assert pytorch.finds_gpu(sys.executable) is answer
 
 
 def test_a_loop_that_waits_for_a_gpu_lets_others_have_its_core():
