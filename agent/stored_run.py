@@ -141,6 +141,7 @@ class StoredRun:
         Raises:
             CannotRead: The run has no such series, or the server refused.
             ValueError: A datetime, and the axis is not `time`.
+            UnsupportedValue: A datetime of before 1970.
         """
 
         def take(answer: Json) -> Series:

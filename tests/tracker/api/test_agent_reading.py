@@ -175,11 +175,11 @@ def test_each_moment_of_a_point_is_a_place_in_its_range(project):
     run = make_run(project, "long")
     # Milliseconds that a float of seconds rounds up are among them.
     write_series(run, "a", [0.0] * 100, times=START + np.arange(100) * 10_001 + 185)
-    points = agent.open_run("long").points("a")
+    stored = agent.open_run("long")
 
-    for moment in [time for _, _, time, _ in points]:
+    for moment in [time for _, _, time, _ in stored.points("a")]:
         between = {"axis": "time", "low": moment, "high": moment}
-        assert len(list(agent.open_run("long").points("a", **between))) == 1
+        assert len(list(stored.points("a", **between))) == 1
 
 
 def test_points_are_those_between_two_seconds_since_the_run_started(stored):
