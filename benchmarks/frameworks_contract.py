@@ -29,7 +29,7 @@ from benchmarks.agent_faults.pytorch import FRAMEWORKS, WHY
 from benchmarks.peers.tables import NO, YES, safe
 from tracker.processes import ROOT
 
-OWN = ROOT / "tests/frameworks"
+OWN = ROOT / "tests/slow/frameworks"
 # What our tests are about, where their file is not called like it.
 TRIED = {
     "test_boosting": ("xgboost-cpu", "lightgbm"),
@@ -332,7 +332,7 @@ def _of_own(path: Path, python: str, scratch: Path) -> Line:
     counts = perform(python, [str(path)], scratch, ROOT, {"PYTHONPATH": str(ROOT)})
     packages = TRIED.get(path.stem, (path.stem.removeprefix("test_"),))
     against = ", ".join(f"{name} {version_of(name, python)}" for name in packages)
-    return Line(f"`tests/frameworks/{path.name}`", "Seamark", against, counts)
+    return Line(f"`tests/slow/frameworks/{path.name}`", "Seamark", against, counts)
 
 
 def perform(

@@ -61,9 +61,9 @@ FRAMEWORKS = "--frameworks"
 # Several hundred megabytes, and gigabytes where PyTorch brings CUDA along.
 FRAMEWORK_REQUIREMENTS = ("requirements-frameworks.txt",)
 FRAMEWORK_TESTS = (
-    "tests/frameworks",
+    "tests/slow/frameworks",
     "tests/gpu",
-    "tests/recordings",
+    "tests/slow/recordings",
     "tests/examples",
     "tests/documentation",
 )

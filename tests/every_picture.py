@@ -105,7 +105,7 @@ def makers() -> dict[str, Callable[[], Things]]:
     from django.db.models import F
 
     from tests.builders import make_member
-    from tests.web.browser.many_runs import add_runs
+    from tests.slow.browser.many_runs import add_runs
     from tests.web.every_page import make_empty, make_full, make_one
     from tracker.models import Run
 

@@ -24,7 +24,7 @@ from django.conf import settings
 
 settings.configure()  # some decoders belong to the API, whose modules ask for them
 
-from tests.fuzz.decoders import DECODERS, MOST_BYTES  # noqa: E402
+from tests.slow.fuzz.decoders import DECODERS, MOST_BYTES  # noqa: E402
 
 EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 PROGRESS = re.compile(r"^#(\d+)\s", re.MULTILINE)

@@ -19,8 +19,8 @@ from django.conf import settings
 # Some of what is read belongs to the API, whose modules ask for settings.
 settings.configure()
 with atheris.instrument_imports(include=["agent", "tracker"]):
-    from tests.fuzz.decoders import DECODERS, MOST_BYTES, Decoder
-    from tests.fuzz.wrappings import Wrapping
+    from tests.slow.fuzz.decoders import DECODERS, MOST_BYTES, Decoder
+    from tests.slow.fuzz.wrappings import Wrapping
 
 # What the decoder's cap comes on top of: the interpreter, atheris and its corpus.
 SPARE_BYTES = 512 * 2**20

@@ -19,7 +19,7 @@ from benchmarks.pages.recorded import record
 from benchmarks.peers.tables import table
 
 TEST = (
-    "tests/web/browser/test_hostile_texts.py"
+    "tests/slow/browser/test_hostile_texts.py"
     "::test_no_text_that_is_logged_does_anything_on_any_page"
 )
 # As the test calls them: what hides a text that follows it hides none before it.

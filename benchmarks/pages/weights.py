@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks.pages.recorded import record
 from benchmarks.peers.tables import table
 
-TEST = "tests/web/browser/test_every_page.py"
+TEST = "tests/slow/browser/test_every_page.py"
 HEADS = (
     *("page", "script, kB of gzip", "style, kB", "both, kB"),
     *("script, kB of brotli", "style, kB", "both, kB", "limit, kB"),

@@ -14,7 +14,7 @@ STORIES = "TEST_STORE_EXAMPLES"
 
 DAMAGE = "tests/tracker/integrity/test_databases.py"
 HTTP = "tests/tracker/api/v1/test_bad_input.py"
-SERVER = "tests/end_to_end/test_bad_input.py"
+SERVER = "tests/slow/end_to_end/test_bad_input.py"
 PARSER = "tests/tracker/queries/run_query/test_parser.py"
 
 
@@ -44,7 +44,7 @@ CASES = {
     "SF-04": Case(
         "on SQLite one connection writes or checkpoints at a time",
         [
-            "tests/faults/test_one_writer.py",
+            "tests/slow/faults/test_one_writer.py",
             "tests/tracker/embedded/sqlite/test_base.py",
             f"{DAMAGE}::test_an_old_sqlite_is_noted_with_what_we_do_about_it",
         ],

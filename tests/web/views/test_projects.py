@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_series
-from tests.web.browser.many_runs import add_runs
+from tests.slow.browser.many_runs import add_runs
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import authenticate
 from tracker.models import Alert, Finding, Project, Run, State, Token

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.slow.end_to_end.installation import DATABASE, Up
+from tests.services import free_port
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """A database file that is up to date and holds nothing: to make one takes seconds."""
+    home = Up(tmp_path_factory.mktemp("empty"), free_port())
+    made = home.manage("migrate", "-v0")
+    assert made.returncode == 0, made.stderr
+    return home.data / DATABASE
+
+
+@pytest.fixture
+def up(tmp_path, empty_database):
+    """A server that has been installed."""
+    yield from stopped(Up(tmp_path, free_port(), empty_database))
+
+
+@pytest.fixture
+def first_up(tmp_path):
+    """A server of which there is nothing yet, not even a folder."""
+    yield from stopped(Up(tmp_path, free_port()))
+
+
+def stopped(up):
+    yield up
+    if up.process is not None:
+        up.process.kill()
+        up.process.communicate()

@@ -1,0 +1,89 @@
+"""Somebody else writes to a script's spool: all that the script logs arrives, once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.builders import frames, points_message
+from tests.slow.end_to_end.installation import ROOT, eventually
+from tests.slow.end_to_end.test_kills import Reader
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
+
+POINTS = 400
+# Says when it is half way, and goes on once it is told to.
+TRAINING = f"""
+import time
+import agent
+
+run = agent.init("copied", project="kills", stage="train", monitor=False)
+for step in range({POINTS}):
+    run["count"].append(float(step), step=step)
+    time.sleep(0.01)
+    if step == {POINTS // 2}:
+        print("half", flush=True)
+        input()
+"""
+
+
+class Copy:
+    """What another copy of the machine sends, under the id of the same spool."""
+
+    def __init__(self, up):
+        token = up.agent_file()["token"]
+        (folder,) = (up.home / "state/seamark/spool").glob("*-*")
+        self.url = f"{up.url}/api/v1/ingest/{folder.name}"
+        self.headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/vnd.seamark.frames",
+        }
+
+    def send(self, body):
+        """Send a batch; return how far the spool is stored, or None if it was refused."""
+        request = urllib.request.Request(self.url, data=body, headers=self.headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as response:
+                return json.load(response)["stored"]
+        except urllib.error.HTTPError as refusal:
+            refusal.close()
+            return None
+
+    def log(self, count):
+        """Log to a path of its own; return whether all of it got its numbers."""
+        first = (self.send(b"") or 0) + 1
+        messages = ([points_message("other", [1.0])] for _ in range(count))
+        return self.send(frames(messages, first=first)) == first + count - 1
+
+
+@pytest.mark.parametrize("frames_ahead", [2, 100])
+def test_everything_a_script_logs_arrives_once_and_one_line_says_why(up, frames_ahead):
+    up.start()
+    reader = Reader(up)
+    training = subprocess.Popen(
+        [sys.executable, "-c", TRAINING],
+        cwd=ROOT,
+        env=up.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert training.stdout.readline() == "half\n"
+    eventually(lambda: reader.steps()[-1] >= POINTS // 2)
+
+    assert Copy(up).log(frames_ahead)
+    _, said = training.communicate("go on\n", timeout=60)
+
+    assert training.returncode == 0
+    assert reader.steps() == list(range(POINTS))
+    assert said.count("the server has other frames of the spool") == 1
+    assert "Traceback" not in said
+    assert "not completely delivered" not in said
+    assert up.count("tracker_spool") == 2
+    assert up.stop() == 0

@@ -1,0 +1,33 @@
+"""Accelerate's own tests of trackers of others, with ours in place of its example.
+
+They are in its repository and in no distribution, so whoever wants them says where a
+checkout lies: `ACCELERATE_TESTS=… python3 manage.py test --frameworks`; and
+`python -m benchmarks.frameworks_contract` fetches it. test_accelerate.py asks the same
+without them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.frameworks_contract import PUBLISHED, of_published
+from tests.slow.frameworks.requiring import framework
+
+framework("torch")
+framework("accelerate")
+
+
+@pytest.mark.skipif(
+    "ACCELERATE_TESTS" not in os.environ, reason="ACCELERATE_TESTS names no folder"
+)
+@pytest.mark.timeout(900)
+def test_the_published_tests_of_trackers_of_others_pass_with_ours(tmp_path):
+    checkout = Path(os.environ["ACCELERATE_TESTS"])
+
+    line = of_published(PUBLISHED["accelerate"], sys.executable, checkout, tmp_path)
+
+    assert line.holds, line

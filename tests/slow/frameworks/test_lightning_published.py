@@ -1,0 +1,33 @@
+"""Lightning's own tests of loggers, with ours in their list.
+
+They are in its repository and in no distribution, so whoever wants them says where a
+checkout lies: `LIGHTNING_TESTS=… python3 manage.py test --frameworks`; and
+`python -m benchmarks.frameworks_contract` fetches it. test_lightning.py asks the same
+without them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.frameworks_contract import PUBLISHED, of_published
+from tests.slow.frameworks.requiring import framework
+
+framework("torch")
+framework("lightning")
+
+
+@pytest.mark.skipif(
+    "LIGHTNING_TESTS" not in os.environ, reason="LIGHTNING_TESTS names no folder"
+)
+@pytest.mark.timeout(900)
+def test_the_published_tests_of_all_loggers_pass_with_ours(tmp_path):
+    checkout = Path(os.environ["LIGHTNING_TESTS"])
+
+    line = of_published(PUBLISHED["lightning"], sys.executable, checkout, tmp_path)
+
+    assert line.holds, line
