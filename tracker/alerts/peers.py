@@ -1,12 +1,14 @@
-"""Which machines a webhook may reach: the world, and whom the administrator names.
-
-The check is made on the address that a connection has reached, not on a name that
-might mean another address by then.
-"""
+"""Decides which addresses a webhook may reach: public ones, and configured hosts."""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+)
 from urllib.parse import urlsplit
 
 from tracker.errors import InvalidInput
@@ -14,9 +16,15 @@ from tracker.errors import InvalidInput
 Address = IPv4Address | IPv6Address
 
 PORTS = {"http": 80, "https": 443}
-# Addresses of version 6 that lead to one of version 4, which is their last part.
+# RFC 6052: the last 32 bits are an IPv4 address.
 NAT64 = IPv6Network("64:ff9b::/96")
-LAST_PART = 0xFFFFFFFF
+# The only IPv6 range that IANA has opened for global unicast. `ipaddress` calls many
+# addresses outside it global, among them local NAT64 prefixes (RFC 8215), IPv4-compatible
+# and site-local addresses.
+GLOBAL_UNICAST = IPv6Network("2000::/3")
+# Ranges that Python 3.11 counts as global although no host on the internet has them:
+# 6to4 relays (RFC 7526) and documentation (RFC 9637).
+NOT_PUBLIC = (IPv4Network("192.88.99.0/24"), IPv6Network("3fff::/20"))
 
 LONGEST_URL = 500
 
@@ -41,20 +49,27 @@ def check_url(url: str, allowed_hosts: list[str]) -> None:
         )
 
 
-def is_public(peer: str) -> bool:
-    """Say whether the address is one of the world, not of somebody's own network."""
+def is_public(text: str) -> bool:
+    """Return whether the address belongs to a host on the internet."""
     try:
-        address = _meant(ip_address(peer.partition("%")[0]))
+        address = _translated(ip_address(text.partition("%")[0]))
     except ValueError:
         return False
-    return address.is_global and not address.is_multicast
+    if isinstance(address, IPv6Address) and address not in GLOBAL_UNICAST:
+        return False
+    return (
+        address.is_global
+        and not address.is_multicast
+        and not address.is_reserved
+        and not any(address in network for network in NOT_PUBLIC)
+    )
 
 
-def _meant(address: Address) -> Address:
+def _translated(address: Address) -> Address:
+    """Return the IPv4 address that gateways translate an IPv6 address to, if any."""
     if isinstance(address, IPv4Address):
         return address
     if address in NAT64:
-        return IPv4Address(int(address) & LAST_PART)
-    if address.teredo is not None:
-        return address.teredo[1]
+        return IPv4Address(address.packed[-4:])
+    # Teredo addresses are not global, so they need no translation.
     return address.ipv4_mapped or address.sixtofour or address

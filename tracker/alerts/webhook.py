@@ -1,4 +1,4 @@
-"""Posts to a web server that somebody else chose, and believes nothing it says."""
+"""Posts alerts to web servers that users chose, and trusts none of their responses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _BoundedStream(httpcore.NetworkStream):
 
 
 class _Backend(httpcore.SyncBackend):
-    """Connects in time, and hangs up where that led into a network of one's own."""
+    """Connects within the deadline, and only to addresses it has checked."""
 
     def __init__(self, deadline: _Deadline, *, is_trusted: bool) -> None:
         self._deadline = deadline
@@ -84,46 +84,50 @@ class _Backend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        stream = self._connect(host, port, local_address, socket_options)
-        peer = stream.get_extra_info("server_addr")
-        if not self._is_trusted and not is_public(str(peer[0])):
-            stream.close()
-            raise NotDelivered(
-                f"{host} is an address of an own network; the administrator may add it"
-                " to SEAMARK_WEBHOOK_HOSTS."
-            )
+        """Try each address of the host until the deadline."""
+        *others, last = (
+            _addresses(host, port)
+            if self._is_trusted
+            else _public_addresses(host, port)
+        )
+        for address in others:
+            seconds = self._deadline.seconds_left() / 2
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                stream = super().connect_tcp(
+                    address, port, seconds, local_address, socket_options
+                )
+                return _BoundedStream(stream, self._deadline)
+        seconds = self._deadline.seconds_left()
+        stream = super().connect_tcp(last, port, seconds, local_address, socket_options)
         return _BoundedStream(stream, self._deadline)
 
-    def _connect(
-        self,
-        host: str,
-        port: int,
-        local_address: str | None,
-        socket_options: Iterable[Any] | None,
-    ) -> httpcore.NetworkStream:
-        """Try each address of the host, as long as there is time."""
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        for address in addresses[:-1]:
-            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return super().connect_tcp(
-                    address,
-                    port,
-                    self._deadline.seconds_left() / 2,
-                    local_address,
-                    socket_options,
-                )
-        left = self._deadline.seconds_left()
-        return super().connect_tcp(
-            addresses[-1], port, left, local_address, socket_options
+
+def _addresses(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _public_addresses(host: str, port: int) -> list[str]:
+    """Return the addresses of a host; raise NotDelivered unless all are public.
+
+    No connection is made before this check, and unknown names get the same message: a
+    user must not learn which hosts and ports of the server's network exist.
+    """
+    addresses: list[str] = []
+    with suppress(OSError, UnicodeError):  # UnicodeError: no valid host name
+        addresses = _addresses(host, port)
+    if not addresses or not all(map(is_public, addresses)):
+        raise NotDelivered(
+            f"{host} does not resolve to public addresses only. Ask the administrator"
+            " to add the host to SEAMARK_WEBHOOK_HOSTS if alerts may be posted there."
         )
+    return addresses
 
 
 def post(url: str, secret: str, message: Message, allowed_hosts: list[str]) -> None:
-    """Send the message; raise NotDelivered unless it was taken.
+    """Post the message; raise NotDelivered unless the receiver accepts it.
 
-    Redirects are not followed, proxies not asked, and of the answer only the status
-    is read.
+    Ignores redirects, proxies, and everything in the response but its status.
     """
     body = json_of(message)
     headers: dict[bytes | str, bytes | str] = {
@@ -146,7 +150,7 @@ def post(url: str, secret: str, message: Message, allowed_hosts: list[str]) -> N
         httpcore.NetworkError,
         httpcore.ProtocolError,
         OSError,
-        UnicodeError,  # of a name that no host can have
+        UnicodeError,  # not a valid host name
     ) as error:
         raise NotDelivered(f"It cannot be reached: {error}.") from error
     if status // 100 != SUCCESS:

@@ -36,6 +36,66 @@ def test_nothing_is_posted_into_an_own_network(host):
     assert receiver.got == []
 
 
+def test_an_open_and_a_closed_port_of_an_own_network_look_the_same():
+    """No connection is made, so neither text nor time depends on what listens."""
+    refusals = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        for port in (server.getsockname()[1], 1):
+            with pytest.raises(NotDelivered) as refusal:
+                post(f"http://127.0.0.1:{port}/", "secret", MESSAGE, [])
+            refusals.append(str(refusal.value))
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+    assert refusals[0] == refusals[1]
+
+
+def test_an_unknown_and_an_internal_name_look_the_same(monkeypatch):
+    def resolve(host: str, *_, **__):
+        if host == "internal":
+            return [(2, 1, 6, "", ("10.0.0.1", 80))]
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    refusals = []
+    for host in ("internal", "unknown"):
+        with pytest.raises(NotDelivered) as refusal:
+            post(f"http://{host}/", "secret", MESSAGE, [])
+        refusals.append(str(refusal.value).replace(host, "HOST"))
+
+    assert refusals[0] == refusals[1]
+
+
+def test_one_internal_address_among_public_ones_is_enough_to_refuse(monkeypatch):
+    with web_server() as receiver:
+        port = int(receiver.url.rsplit(":", 1)[1].split("/")[0])
+        addresses = [(2, 1, 6, "", (ip, port)) for ip in ("192.0.9.9", "127.0.0.1")]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+        with pytest.raises(NotDelivered, match="public addresses only"):
+            post(f"http://two.example:{port}/hook", "secret", MESSAGE, [])
+
+    assert receiver.got == []
+
+
+def test_the_name_is_resolved_once(monkeypatch):
+    """A second answer could lead elsewhere than the address that was checked."""
+    with web_server() as receiver:
+        port = int(receiver.url.rsplit(":", 1)[1].split("/")[0])
+        resolved: list[str] = []
+
+        def resolve(host: str, *_, **__):
+            resolved.append(host)
+            return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        monkeypatch.setattr(webhook, "is_public", lambda address: True)
+        post(f"http://rebound.example:{port}/hook", "secret", MESSAGE, [])
+
+    assert len(receiver.got) == 1
+    assert resolved.count("rebound.example") == 1
+
+
 def test_proxies_are_not_asked(monkeypatch):
     with web_server() as receiver, web_server() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
@@ -107,8 +167,11 @@ def test_a_host_of_which_one_address_is_dead_is_reached(monkeypatch):
 
 
 def test_a_name_that_no_host_can_have_is_a_clear_refusal():
+    host = "a" * 70 + ".example"
+    with pytest.raises(NotDelivered, match="public addresses only"):
+        post(f"http://{host}/", "secret", MESSAGE, [])
     with pytest.raises(NotDelivered, match="cannot be reached"):
-        post(f"http://{'a' * 70}.example/", "secret", MESSAGE, [])
+        post(f"http://{host}/", "secret", MESSAGE, [host])
 
 
 def test_one_that_answers_nonsense_is_no_receiver():
