@@ -9,7 +9,6 @@ ENV PYTHONUNBUFFERED=1 SEAMARK_DATA=/data SEAMARK_BIND=0.0.0.0
 
 # What changes seldom comes first: with the same requirements the environment is kept.
 COPY requirements.txt manage.py ./
-COPY agent/requirements.txt agent/requirements.txt
 COPY tracker/__init__.py tracker/__init__.py
 COPY tracker/embedded tracker/embedded
 RUN python3 -c "from tracker.embedded.environment import prepare_for; prepare_for('serve')"

@@ -17,6 +17,7 @@ COMMANDS = [
     ("doctor", "Look for damage and dangerous settings, and say what to do."),
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
+    ("lock", "Pin every package that requirements*.in need, with hashes."),
     ("texts", "Gather the texts of the pages, and compile their translations."),
     (
         "screenshots",

@@ -21,13 +21,16 @@ from pathlib import Path
 
 from tracker.embedded.refusal import Refusal
 
-# What a command needs beside the server itself.
-REQUIREMENTS = {
-    "demo": ("requirements.txt", "examples/requirements.txt"),
-    "test": ("requirements-dev.txt",),
-    "screenshots": ("requirements-dev.txt",),
-}
+# Lock files, written by `manage.py lock`. Later ones repeat packages of earlier ones.
 SERVER_REQUIREMENTS = ("requirements.txt",)
+DEMO_REQUIREMENTS = (*SERVER_REQUIREMENTS, "examples/requirements.txt")
+DEVELOPMENT_REQUIREMENTS = (*DEMO_REQUIREMENTS, "requirements-dev.txt")
+REQUIREMENTS = {
+    "demo": DEMO_REQUIREMENTS,
+    "lock": DEVELOPMENT_REQUIREMENTS,
+    "test": DEVELOPMENT_REQUIREMENTS,
+    "screenshots": DEVELOPMENT_REQUIREMENTS,
+}
 # A dead network is said within seconds, not after pip's usual five tries.
 PIP = ("-m", "pip", "install", "--no-input", "--retries", "2")
 
@@ -95,7 +98,12 @@ class Environment:
             raise Refusal(f"The environment could not be made: {failure}")
 
     def install(self, requirements: Sequence[str]) -> None:
-        files = [part for name in requirements for part in ("-r", name)]
+        """Install each file by itself: pip rejects a mix of hashed and plain lines."""
+        for name in requirements:
+            self.install_file(name)
+
+    def install_file(self, name: str) -> None:
+        files = ["-r", name]
         python = str(self.python)
         uv = shutil.which("uv")
         # uv is several times faster but reads no pip.conf: behind a company's mirror

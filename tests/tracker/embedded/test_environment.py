@@ -136,6 +136,19 @@ def test_pip_is_asked_when_uv_fails(environment, monkeypatch):
     assert "-r requirements.txt" in asked
 
 
+def test_each_file_is_installed_by_itself(environment, monkeypatch):
+    monkeypatch.setattr(module.shutil, "which", lambda _name: None)
+    environment.python.parent.mkdir(parents=True)
+    environment.python.write_text('#!/bin/sh\necho "$@" >> asked\n')
+    environment.python.chmod(0o755)
+
+    environment.install(["hashed.txt", "plain.txt"])
+
+    first, second = (environment.root / "asked").read_text().splitlines()
+    assert first.endswith("-r hashed.txt")
+    assert second.endswith("-r plain.txt")
+
+
 def test_a_python_without_ensurepip_is_refused_with_the_package_to_install(
     environment, monkeypatch
 ):
