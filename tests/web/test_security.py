@@ -86,7 +86,7 @@ ANSWERS = {
     "404 file": ("get", "/static/web/nothing.css", {}, 404),
     "405 page": ("get", "/sign-out", {}, 405),
     "405 API": ("delete", "/api/v1/me", {}, 405),
-    "200 API page": ("get", "/api/v1/openapi.json", {}, 200),
+    "401 API schema": ("get", "/api/v1/openapi.json", {}, 401),
     "200 head": ("head", "/sign-in", {}, 200),
 }
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import wraps
 
-from django.http import HttpRequest
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
 from ninja.security import HttpBearer
 
 from tracker.actions.access import LAST_USE_RESOLUTION, authenticate, digest
@@ -63,6 +67,26 @@ class WriterAuth(CallerAuth):
 
     def __call__(self, request: HttpRequest) -> Actor:
         return actor_of_token(request)
+
+
+def described_to_callers(
+    view: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Require a session or a token, and send browsers without one to the sign-in page."""
+    authenticate_caller = CallerAuth()
+
+    @wraps(view)
+    def guarded(request: HttpRequest) -> HttpResponse:
+        try:
+            authenticate_caller(request)
+        except NotAuthenticated:
+            # Browsers list HTML first when they open a page; scripts do not.
+            if request.headers.get("Accept", "").startswith("text/html"):
+                return redirect_to_login(request.get_full_path())
+            raise
+        return view(request)
+
+    return require_safe(guarded)
 
 
 def actor_of_token(request: HttpRequest) -> Actor:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django.urls import path
-from django.views.decorators.http import require_safe
 
+from tracker.api.auth import described_to_callers
 from tracker.api.description import DescribedAPI
 from tracker.api.errors import use_our_errors
 from tracker.api.strict_json import StrictParser
@@ -38,7 +38,7 @@ v1 = DescribedAPI(
         ' Every error is {"error": {"code", "message"}}.'
     ),
     urls_namespace="api-v1",
-    docs_decorator=require_safe,
+    docs_decorator=described_to_callers,
     parser=StrictParser(),
 )
 use_our_errors(v1)

@@ -4,8 +4,8 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
 
 
-def test_the_api_is_described_under_our_content_security_policy(visit):
-    page = visit("/api/v1/docs")
+def test_the_api_is_described_under_our_content_security_policy(visit, ada):
+    page = visit("/api/v1/docs", ada)
 
     expect(page.get_by_text("/api/v1/runs/{run_id}/series")).to_be_visible()
 

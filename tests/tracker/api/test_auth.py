@@ -132,3 +132,26 @@ def test_a_token_of_one_workspace_does_not_read_another_of_its_user(api, member)
 
     assert own.get(f"/api/v1/runs/{run.id}").status_code == 404
     assert guests.get(f"/api/v1/runs/{run.id}").status_code == 200
+
+
+DESCRIPTIONS = ["/api/v1/docs", "/api/v1/openapi.json"]
+
+
+@pytest.mark.parametrize("address", DESCRIPTIONS)
+def test_the_description_opens_to_any_token_and_session(
+    address, writer, reader, client_of, member
+):
+    for client in (writer, reader, client_of(member)):
+        assert client.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("address", DESCRIPTIONS)
+def test_the_description_is_closed_to_strangers(address, client):
+    script = client.get(address)
+    browser = client.get(address, headers={"accept": "text/html,*/*;q=0.8"})
+
+    assert script.status_code == 401
+    assert (browser.status_code, browser["Location"]) == (
+        302,
+        f"/sign-in?next={address}",
+    )
