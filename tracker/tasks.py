@@ -17,6 +17,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.utils import timezone
 
+from tracker.actions.access import delete_expired_access
 from tracker.actions.alerts import channels_to_send, send_to
 from tracker.actions.annotations import purge_annotations
 from tracker.actions.compactions import request_compactions
@@ -141,6 +142,7 @@ def clear_away() -> None:
     forget_changes()
     purge_annotations()
     purge_comments()
+    delete_expired_access()
     request_purges()
     give_space_back(SPACE_SECONDS)
 

@@ -10,6 +10,7 @@ import secrets
 import zlib
 from datetime import datetime, timedelta
 
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
 
@@ -86,6 +87,14 @@ def use_sign_in_link(secret: str) -> User | None:
     ):
         return None
     return links.select_related("user").get().user
+
+
+def delete_expired_access(now: datetime | None = None) -> None:
+    """Delete expired sessions, and sign-in links that nobody can use any more."""
+    now = now or timezone.now()
+    Session.objects.filter(expire_date__lt=now).delete()
+    # Used links are kept until then too: a request may still be signing in with one.
+    SignInLink.objects.filter(expires_at__lt=now - LINK_LIFETIME).delete()
 
 
 def make_token(

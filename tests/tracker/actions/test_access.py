@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -10,6 +11,7 @@ from tracker.actions import access
 from tracker.actor import Actor, Scope
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Member, Role, SignInLink, Token, User, Workspace
+from tracker.tasks import clear_away
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -49,6 +51,23 @@ def test_a_sign_in_link_of_a_locked_account_signs_nobody_in(owner):
     User.objects.update(is_active=False)
 
     assert access.use_sign_in_link(secret) is None
+
+
+def test_expired_sessions_and_links_are_deleted_and_others_are_not(owner):
+    now = timezone.now()
+    for key, hours in (("old", -1), ("new", 1)):
+        expires_at = now + timedelta(hours=hours)
+        Session.objects.create(session_key=key, expire_date=expires_at)
+        secret = access.make_sign_in_link(owner.user)
+        SignInLink.objects.filter(digest=access.digest(secret)).update(
+            expires_at=now + timedelta(hours=2 * hours), used_at=now
+        )
+
+    for _ in range(2):
+        clear_away()
+
+    assert [session.session_key for session in Session.objects.all()] == ["new"]
+    assert SignInLink.objects.get().expires_at > now
 
 
 @pytest.mark.parametrize("secret", ["", "wrong", "\0", "\ud800", "ф" * 5_000])
