@@ -44,6 +44,7 @@ AGENT_NAMES = {
     )
 }
 LANGUAGE_CODE = "en"
+MIN_SECRET_LENGTH, MIN_SECRET_CHARACTERS = 50, 8
 
 
 def text(name: str, default: str = "") -> str:
@@ -108,6 +109,16 @@ def stored_secret(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
+def strong_secret(secret: str) -> str:
+    """Return the secret key; refuse one that can be guessed."""
+    if len(secret) < MIN_SECRET_LENGTH or len(set(secret)) < MIN_SECRET_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"SEAMARK_SECRET_KEY needs at least {MIN_SECRET_LENGTH} random characters; "
+            "set it to the output of `openssl rand -hex 32`."
+        )
+    return secret
+
+
 def translated_languages() -> list[tuple[str, str]]:
     """Return the languages of the pages besides English: their codes and own names."""
     locale = Path(__file__).parents[1] / "web" / "locale"
@@ -135,7 +146,9 @@ PORT = integer("SEAMARK_PORT", 8713)
 LOCAL_HOST = "127.0.0.1" if BIND in ("0.0.0.0", "::") else BIND
 PUBLIC_URL = text("SEAMARK_URL", f"http://{LOCAL_HOST}:{PORT}").rstrip("/")
 
-SECRET_KEY = text("SEAMARK_SECRET_KEY") or stored_secret(DATA_FOLDER / "secret-key")
+SECRET_KEY = strong_secret(
+    text("SEAMARK_SECRET_KEY") or stored_secret(DATA_FOLDER / "secret-key")
+)
 DEBUG = False
 ALLOWED_HOSTS = text("SEAMARK_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "")

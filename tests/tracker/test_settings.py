@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import secrets
 import threading
 from pathlib import Path
 
@@ -50,11 +51,25 @@ def test_the_secret_key_is_made_once_for_its_owner_alone(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("secret", ["", "x" * 64, "0123456789abcdef" * 3, "secret"])
+def test_a_secret_key_that_can_be_guessed_is_refused(secret):
+    with pytest.raises(ImproperlyConfigured, match="openssl rand -hex 32"):
+        settings.strong_secret(secret)
+
+
+def test_the_secret_keys_that_pages_tell_to_make_are_strong(tmp_path):
+    made = settings.stored_secret(tmp_path / "secret-key")
+    openssl = secrets.token_hex(32)
+
+    assert settings.strong_secret(made) == made
+    assert settings.strong_secret(openssl) == openssl
+
+
 def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path):
-    secrets = []
+    found = []
     threads = [
         threading.Thread(
-            target=lambda: secrets.append(settings.stored_secret(tmp_path / "key"))
+            target=lambda: found.append(settings.stored_secret(tmp_path / "key"))
         )
         for _ in range(8)
     ]
@@ -63,9 +78,9 @@ def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path):
     for thread in threads:
         thread.join()
 
-    assert len(secrets) == 8
-    assert len(set(secrets)) == 1
-    assert secrets[0]
+    assert len(found) == 8
+    assert len(set(found)) == 1
+    assert found[0]
 
 
 def test_a_data_folder_inside_a_file_is_refused(tmp_path):

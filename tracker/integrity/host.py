@@ -15,7 +15,6 @@ LEAST_FREE_BYTES = 200 * MIB
 COMFORTABLE_FREE_BYTES = 1024 * MIB
 COMFORTABLE_FREE_SHARE = 0.05
 FEWEST_FILES = 1_024
-SHORTEST_SECRET, FEWEST_CHARACTERS = 32, 8
 
 # Their locks or their order of writing cannot be trusted.
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -76,7 +75,7 @@ def file_limit_problems(soft: int) -> Iterator[Problem]:
         )
 
 
-def settings_problems(*, debug: bool, secret_key: str) -> Iterator[Problem]:
+def settings_problems(*, debug: bool) -> Iterator[Problem]:
     if debug:
         yield Problem(
             Severity.ERROR,
@@ -84,18 +83,6 @@ def settings_problems(*, debug: bool, secret_key: str) -> Iterator[Problem]:
             "settings",
             "DEBUG is on, so errors show the server's inside to whoever causes one",
             "turn it off",
-        )
-    is_weak = (
-        len(secret_key) < SHORTEST_SECRET or len(set(secret_key)) < FEWEST_CHARACTERS
-    )
-    if is_weak:
-        yield Problem(
-            Severity.ERROR,
-            "weak-secret-key",
-            "settings",
-            "the secret key that signs sessions can be guessed",
-            "set SEAMARK_SECRET_KEY to the output of `openssl rand -hex 32`, or remove "
-            "it and have one made; everybody signs in again",
         )
 
 
@@ -111,7 +98,7 @@ def secret_file_problems(path: Path, mode: int) -> Iterator[Problem]:
 
 
 def look_at_host(
-    folder: Path, *, keeps_database: bool, debug: bool, secret_key: str
+    folder: Path, *, keeps_database: bool, debug: bool
 ) -> Iterator[Problem]:
     """Read what is asked about this machine, and judge it."""
     if keeps_database:
@@ -120,7 +107,7 @@ def look_at_host(
         usage = shutil.disk_usage(folder)
         yield from disk_problems(folder, total=usage.total, free=usage.free)
     yield from file_limit_problems(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    yield from settings_problems(debug=debug, secret_key=secret_key)
+    yield from settings_problems(debug=debug)
     secret = folder / "secret-key"
     if secret.exists():
         yield from secret_file_problems(secret, secret.stat().st_mode)

@@ -130,7 +130,6 @@ def look_around(*, is_thorough: bool) -> Iterator[Problem]:
         settings.DATA_FOLDER,
         keeps_database=settings.IS_SQLITE,
         debug=settings.DEBUG,
-        secret_key=settings.SECRET_KEY,
     )
     yield from look_at_database(is_thorough=is_thorough)
     if settings.REDIS_URL:
