@@ -39,7 +39,7 @@ OPTIONS = {
     "--port": "SEAMARK_PORT",
     "--bind": "SEAMARK_BIND",
 }
-COMMANDS_WITH_OPTIONS = ("demo", "up", "link")
+COMMANDS_WITH_OPTIONS = ("demo", "up", "link", "serve")
 
 
 def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Self
 from tracker import processes
 from tracker.embedded.child import PRIVATE, Program, Say
 from tracker.embedded.data_folder import DataFolder
+from tracker.embedded.ports import refuse_used_port
 from tracker.embedded.refusal import Refusal
 from tracker.embedded.supervisor import Supervisor
 
@@ -71,7 +71,7 @@ class EmbeddedServer:
     def __enter__(self) -> Self:
         self._folder.acquire(self.url)
         try:
-            self._refuse_a_port_in_use()
+            refuse_used_port(self.bind, self.port)
             self._logs.mkdir(mode=0o700, exist_ok=True)
             for line in self._python("manage.py", "prepare").splitlines():
                 self._say(line)
@@ -128,19 +128,6 @@ class EmbeddedServer:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise Refusal(f"The server could not be prepared: {reason} (see {log})")
         return result.stdout
-
-    def _refuse_a_port_in_use(self) -> None:
-        family = socket.AF_INET6 if ":" in self.bind else socket.AF_INET
-        with socket.socket(family) as probe:
-            # As servers do: connections that are closing do not keep the port.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((self.bind, self.port))
-            except OSError as error:
-                raise Refusal(
-                    f"Port {self.port} of {self.bind} cannot be used "
-                    f"({error.strerror}); choose another with --port."
-                ) from error
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + START_SECONDS

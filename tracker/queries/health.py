@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.models import Min, Q
 from django.utils import timezone
 
@@ -15,6 +16,18 @@ def has_current_schema() -> bool:
     """Ask the database whether every migration of this code has been applied to it."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def unknown_migrations() -> list[str]:
+    """Return the migrations that newer code has applied to the database."""
+    loader = MigrationLoader(connection)
+    known = set(loader.disk_migrations)
+    for migration in loader.disk_migrations.values():
+        known.update(migration.replaces)
+    unknown = set(loader.applied_migrations or ()) - known
+    return sorted(
+        f"{app}.{name}" for app, name in unknown if app in loader.migrated_apps
+    )
 
 
 def work_lag_seconds() -> float:

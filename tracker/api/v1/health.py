@@ -9,7 +9,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from tracker.api.answers import json_response
-from tracker.queries.health import has_current_schema, work_lag_seconds
+from tracker.queries.health import (
+    has_current_schema,
+    unknown_migrations,
+    work_lag_seconds,
+)
 from tracker.statuses import DATABASE_AWAY
 
 # Due work is taken within seconds, unless there is no worker.
@@ -27,10 +31,13 @@ def read_liveness(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def read_readiness(_request: HttpRequest) -> HttpResponse:
     try:
+        is_newer = bool(unknown_migrations())
         is_current = has_current_schema()
         lag_seconds = work_lag_seconds() if is_current else 0.0
     except DATABASE_AWAY:
         return _unready("the database does not answer")
+    if is_newer:
+        return _unready("the database is newer than this version")
     if not is_current:
         return _unready("the database lacks migrations")
 

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
 from django.utils import timezone
 
+from tracker.embedded.refusal import Refusal
 from tracker.integrity.databases import look_at_database, look_at_redis
 from tracker.integrity.files import file_problems
 from tracker.integrity.host import look_at_host
@@ -28,6 +29,7 @@ from tracker.integrity.tables import (
     table_counts,
     work_problems,
 )
+from tracker.management.starting import refuse_newer_database
 from tracker.models import Run
 from tracker.queries.health import has_current_schema
 
@@ -77,6 +79,10 @@ class Command(BaseCommand):
         # Connecting would make one.
         if settings.IS_SQLITE and not Path(name).exists():
             self._give_up(f"There is no database at {name}.")
+        try:
+            refuse_newer_database()
+        except Refusal as refusal:
+            self._give_up(str(refusal))
         if not has_current_schema():
             self._give_up(
                 "The database is not that of this version; start the server, or run "

@@ -8,11 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from tracker import processes
+from tracker.management.starting import wait_for_database
 
 
 class Command(BaseCommand):
     help = "Run the background worker alone, as a part of a team's installation."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        wait_for_database()
         command = processes.worker()
         os.execv(command[0], command)

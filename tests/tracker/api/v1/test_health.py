@@ -1,7 +1,8 @@
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from tests.builders import points_message, write
@@ -38,6 +39,15 @@ def test_not_ready_when_migrations_are_missing(client, monkeypatch):
     monkeypatch.setattr(health, "has_current_schema", lambda: False)
 
     assert client.get("/readyz").status_code == 503
+
+
+def test_not_ready_on_a_database_that_newer_code_has_migrated(client):
+    MigrationRecorder(connection).record_applied("tracker", "9999_newer")
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json()["reason"] == "the database is newer than this version"
 
 
 def test_not_ready_without_the_database(client, monkeypatch):

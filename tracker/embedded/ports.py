@@ -1,0 +1,22 @@
+"""Whether a port is free; the web server itself would share it without a word."""
+
+from __future__ import annotations
+
+import socket
+
+from tracker.embedded.refusal import Refusal
+
+
+def refuse_used_port(bind: str, port: int) -> None:
+    """Refuse a port that another process listens on, or that may not be used."""
+    family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+    with socket.socket(family) as probe:
+        # As servers do: connections that are closing do not keep the port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((bind, port))
+        except OSError as error:
+            raise Refusal(
+                f"Port {port} of {bind} cannot be used ({error.strerror}); "
+                "choose another with --port."
+            ) from error
