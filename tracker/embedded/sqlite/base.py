@@ -2,9 +2,10 @@
 
 SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write or
 checkpoint at the same moment (sqlite.org/wal.html#walresetbug), and most machines have
-an older one. So whoever writes holds a lock on a file beside the database, from BEGIN
-until COMMIT, which also runs the automatic checkpoint, and again while it closes,
-because the last connection to close checkpoints too. Readers take no lock.
+an older one. So a writer holds a lock on a file next to the database, from BEGIN until
+COMMIT, which also runs the automatic checkpoint. Readers take no lock. Closing takes
+none either: the last connection checkpoints while it closes, but SQLite does that only
+under its own exclusive lock, which no other open connection allows.
 
 Every `atomic()` begins with BEGIN IMMEDIATE and therefore waits for the writer before
 it: leave reads outside.
@@ -15,11 +16,14 @@ from __future__ import annotations
 import re
 import sqlite3
 import sys
+import threading
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from django.db import Error
 from django.db.backends.sqlite3 import base
@@ -126,39 +130,43 @@ class SingleWriterCursor(base.SQLiteCursorWrapper):
         return super().__next__() if self.rows is None else next(self.rows)
 
 
-class SingleWriterConnection(sqlite3.Connection):
-    """Closes under the lock, also when its thread ends and nobody closed it."""
+class ThreadConnections(WeakSet["DatabaseWrapper"]):
+    """Queues the connections of a thread for closing when the thread ends.
 
-    lock: WriterLock | None = None
-
-    def close(self) -> None:
-        lock, self.lock = self.lock, None
-        if lock is not None:
-            # One that stays taken must not keep this connection open for ever.
-            with suppress(sqlite3.OperationalError):
-                lock.acquire()
-        try:
-            super().close()
-        finally:
-            if lock is not None:
-                lock.dispose()
+    A wrapper refers to itself. Without this, its connection and page cache stay until
+    the garbage collector runs. Closing here would crash Python before 3.12.4 in threads
+    that Python did not start: github.com/python/cpython/issues/119585.
+    """
 
     def __del__(self) -> None:
-        if self.lock is not None:
-            self.close()
+        _orphans.extend(self)
+
+
+class CurrentThread(threading.local):
+    def __init__(self) -> None:
+        self.connections = ThreadConnections()
+
+
+_current_thread = CurrentThread()
+# Connections of threads that ended; the next request of any thread closes them.
+_orphans: deque[DatabaseWrapper] = deque()
+
+
+def close_orphans() -> None:
+    while _orphans:
+        with suppress(IndexError):  # another thread was faster
+            orphan = _orphans.popleft()
+            orphan.inc_thread_sharing()
+            orphan.close()
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's SQLite backend, with the lock around its transactions."""
 
-    connection: Any  # a SingleWriterConnection, or None before connect()
+    connection: Any  # a sqlite3.Connection, or None before connect()
     lock: WriterLock
 
-    def get_connection_params(self) -> dict[str, Any]:
-        return {"factory": SingleWriterConnection, **super().get_connection_params()}
-
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        # One for each connection: to flock, descriptors are what excludes each other.
         name = None if self.is_in_memory_db() else self.settings_dict["NAME"]
         self.lock = WriterLock(
             name and f"{name}-writer",
@@ -167,7 +175,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if name is not None:
             lay_out(Path(name), self.lock)
         connection = super().get_new_connection(conn_params)
-        connection.lock = self.lock
+        if not self.allow_thread_sharing:
+            _current_thread.connections.add(self)
         connection.create_function("holds_folded", 2, holds_folded, deterministic=True)
         connection.create_aggregate("packed_numbers", 1, PackedNumbers)
         return connection
@@ -176,6 +185,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         cursor: SingleWriterCursor = self.connection.cursor(factory=SingleWriterCursor)
         cursor.lock = self.lock
         return cursor
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        close_orphans()
+        super().close_if_unusable_or_obsolete()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc] # not in the stubs
+        finally:
+            self.lock.release()
 
     def _start_transaction_under_autocommit(self) -> None:
         self.lock.acquire()

@@ -30,30 +30,33 @@ class WriterLock:
         """Without a path, for a database in memory, it does nothing."""
         self._path = path
         self._timeout_seconds = timeout_seconds
-        self._descriptor: int | None = None
-        self.is_held = False
+        # Open only while the lock is held, so that nothing is left to close.
+        self._file: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self._file is not None
 
     def acquire(self) -> None:
         if self.is_held or self._path is None:
             return
 
-        if self._descriptor is None:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = time.monotonic() + self._timeout_seconds
         threads = _in_this_process[self._path]
         if not threads.acquire(timeout=self._timeout_seconds):
             raise busy()
         try:
-            self._wait_for_other_processes(deadline)
+            self._file = _locked_file(self._path, deadline)
         except BaseException:
             threads.release()
             raise
-        self.is_held = True
 
     def release(self) -> None:
-        if self.is_held and self._descriptor is not None and self._path is not None:
-            self.is_held = False
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        if self._file is not None and self._path is not None:
+            file, self._file = self._file, None
+            # A forked child may have a copy of the descriptor, so closing is not enough.
+            fcntl.flock(file, fcntl.LOCK_UN)
+            os.close(file)
             _in_this_process[self._path].release()
 
     @contextmanager
@@ -67,28 +70,33 @@ class WriterLock:
             if not was_held:
                 self.release()
 
-    def dispose(self) -> None:
-        """Release the lock and let go of the file."""
-        self.release()
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
 
-    def _wait_for_other_processes(self, deadline: float) -> None:
-        pause_seconds = FIRST_PAUSE_SECONDS
-        while not self._try():
-            if time.monotonic() >= deadline:
-                raise busy()
-            time.sleep(pause_seconds)
-            pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
+def _locked_file(path: str, deadline: float) -> int:
+    """Wait for other processes; return the descriptor that holds the lock."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _wait_until_locked(file, deadline)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
 
-    def _try(self) -> bool:
-        assert self._descriptor is not None  # acquire() opened it
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+
+def _wait_until_locked(file: int, deadline: float) -> None:
+    pause_seconds = FIRST_PAUSE_SECONDS
+    while not _is_locked(file):
+        if time.monotonic() >= deadline:
+            raise busy()
+        time.sleep(pause_seconds)
+        pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
+
+
+def _is_locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def busy() -> sqlite3.OperationalError:
