@@ -28,11 +28,13 @@ from tracker.errors import (
     Unavailable,
 )
 from tracker.files.folder import Arriving, BlobFolder, InUse
-from tracker.models import Blob, File
+from tracker.models import Blob, File, Upload, Workspace
 
 # An agent may send a content long before anything refers to it, or be told that it is
 # there already; and half a content is of use to nobody but who goes on with it.
 GRACE = timedelta(days=1)
+# The time of an upload's last part is written this often, not with each part.
+LAST_PART_RESOLUTION = timedelta(hours=1)
 # What the database needs to go on, if it lies on the same disk.
 LEAST_FREE_BYTES = 512 * 1024 * 1024
 COLLECTED_AT_ONCE = 1_000
@@ -72,8 +74,8 @@ def receive(
     if _is_kept(workspace_id, digest):
         return Progress(size, is_stored=True)
     folder = blob_folder()
-    if offset == 0:
-        _check_room(workspace_id, size)
+    _check_disk(size - offset)
+    _reserve(workspace_id, digest, size)
     try:
         with folder.arriving(workspace_id, digest) as content:
             if content.length != offset:
@@ -98,6 +100,8 @@ def collect(*, seconds: float) -> int:
     deadline = time.monotonic() + seconds
     before = timezone.now() - GRACE
     blob_folder().sweep(before=before.timestamp())
+    # After the file, so that no byte is uncounted while it is on disk.
+    Upload.objects.filter(last_part_at__lt=before - LAST_PART_RESOLUTION).delete()
     unused = _unused(before).values_list("id", "workspace_id", "digest")
     count = 0
     for key, workspace_id, digest in unused[:COLLECTED_AT_ONCE]:
@@ -125,9 +129,14 @@ def remove_strays(shard: int) -> int:
     return count
 
 
-def used_bytes(workspace_id: int) -> int:
-    total = Blob.objects.filter(workspace_id=workspace_id).aggregate(n=Sum("size"))
-    return total["n"] or 0
+def used_bytes(workspace_id: int, *, without: str = "") -> int:
+    """Return the size of all files and unfinished uploads but those of one digest."""
+    return sum(
+        kind.objects.filter(workspace_id=workspace_id)
+        .exclude(digest=without)
+        .aggregate(total=Sum("size", default=0))["total"]
+        for kind in (Blob, Upload)
+    )
 
 
 def _checked(workspace_id: int, digest: str, content: Arriving) -> Progress:
@@ -137,9 +146,9 @@ def _checked(workspace_id: int, digest: str, content: Arriving) -> Progress:
         return Progress(content.length, is_stored=False)
     if found != digest:
         content.discard()
+        _uploads(workspace_id, digest).delete()
         raise DigestDiffers
     content.sync()
-    _check_room(workspace_id, content.length)
     now = timezone.now()
     with _exclusive(workspace_id, digest):
         Blob.objects.bulk_create(
@@ -155,6 +164,7 @@ def _checked(workspace_id: int, digest: str, content: Arriving) -> Progress:
             unique_fields=["workspace", "digest"],
             update_fields=["size", "asked_at"],
         )
+        _uploads(workspace_id, digest).delete()
         blob_folder().keep(workspace_id, digest)
     return Progress(content.length, is_stored=True)
 
@@ -177,12 +187,36 @@ def _check_size(size: int) -> None:
         raise TooLarge("The file", f"{settings.LARGEST_FILE_BYTES} bytes")
 
 
-def _check_room(workspace_id: int, size: int) -> None:
-    limit = settings.WORKSPACE_FILE_BYTES
-    if limit and used_bytes(workspace_id) + size > limit:
-        raise NoRoom(f"The workspace may hold {limit} bytes of files")
+def _check_disk(size: int) -> None:
     if blob_folder().free_bytes() - size < LEAST_FREE_BYTES:
         raise NoRoom("The server's disk is nearly full")
+
+
+def _reserve(workspace_id: int, digest: str, size: int) -> None:
+    """Count the whole upload against the workspace's quota before it takes a byte."""
+    limit = settings.WORKSPACE_FILE_BYTES
+    now = timezone.now()
+    reserved = _uploads(workspace_id, digest)
+    recent = reserved.filter(last_part_at__gt=now - LAST_PART_RESOLUTION)
+    if not limit or recent.filter(size__gte=size).exists():
+        return
+    with transaction.atomic():
+        # One at a time, so that two uploads cannot share the last free bytes.
+        Workspace.objects.select_for_update(no_key=True).get(id=workspace_id)
+        reserved_bytes = reserved.aggregate(total=Sum("size", default=0))["total"]
+        size = max(size, reserved_bytes)
+        is_larger = size > reserved_bytes
+        if is_larger and used_bytes(workspace_id, without=digest) + size > limit:
+            raise NoRoom(f"The workspace may hold {limit} bytes of files")
+        Upload.objects.update_or_create(
+            workspace_id=workspace_id,
+            digest=digest,
+            defaults={"size": size, "last_part_at": now},
+        )
+
+
+def _uploads(workspace_id: int, digest: str) -> QuerySet[Upload]:
+    return Upload.objects.filter(workspace_id=workspace_id, digest=digest)
 
 
 def _unused(before: object) -> QuerySet[Blob]:

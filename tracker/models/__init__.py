@@ -5,7 +5,7 @@ from tracker.models.attribute import Attribute, Kind
 from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
-from tracker.models.file import Blob, File
+from tracker.models.file import Blob, File, Upload
 from tracker.models.gathered import Gathered
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.many_runs import BulkChange
@@ -59,6 +59,7 @@ __all__ = [
     "Stage",
     "State",
     "Token",
+    "Upload",
     "User",
     "Work",
     "WorkKind",

@@ -76,3 +76,29 @@ class Blob(models.Model):
 
     def __str__(self) -> str:
         return self.digest
+
+
+class Upload(models.Model):
+    """An unfinished upload: the bytes that it may still use of the workspace's quota."""
+
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="+", db_index=False
+    )
+    digest = models.CharField(max_length=DIGEST_CHARACTERS)
+    # The largest size that an agent declared for this content.
+    size = models.PositiveBigIntegerField()
+    last_part_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["workspace", "digest"], name="upload_once_per_workspace"
+            )
+        ]
+        indexes: ClassVar = [
+            # Deleting abandoned uploads.
+            models.Index(fields=["last_part_at"], name="upload_last_part"),
+        ]
+
+    def __str__(self) -> str:
+        return self.digest

@@ -14,8 +14,8 @@ from tests.tracker.api.v1.test_files import add, deliver, file_message
 from tracker.actions import files
 from tracker.actions.files import GRACE, collect, progress_of, receive, remove_strays
 from tracker.actions.purging import purge_run
-from tracker.errors import Unavailable
-from tracker.models import Blob, File, Run
+from tracker.errors import DigestDiffers, NoRoom, Unavailable
+from tracker.models import Blob, File, Run, Upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -159,9 +159,85 @@ def test_the_same_said_twice_is_one_file(run):
     assert File.objects.count() == 1
 
 
-def test_a_full_disk_is_said(run, folder, monkeypatch):
-    from tracker.errors import NoRoom
+def begin(workspace, name, size, *, digest=None, piece=b"x"):
+    digest = digest or hashlib.sha256(name.encode()).hexdigest()
+    return receive(workspace, digest, size=size, offset=0, pieces=[piece])
 
+
+def test_unfinished_uploads_count_against_the_quota(run, settings):
+    settings.WORKSPACE_FILE_BYTES = 1_000
+    workspace = run.project.workspace_id
+    begin(workspace, "one", 600)
+
+    with pytest.raises(NoRoom):
+        begin(workspace, "two", 500)
+    begin(workspace, "three", 400)
+
+
+def test_an_upload_cannot_grow_past_the_quota(run, settings):
+    settings.WORKSPACE_FILE_BYTES = 1_000
+    workspace = run.project.workspace_id
+    begin(workspace, "one", 600)
+    digest = hashlib.sha256(b"one").hexdigest()
+
+    with pytest.raises(NoRoom):
+        receive(workspace, digest, size=1_001, offset=1, pieces=[b"x"])
+    receive(workspace, digest, size=10, offset=1, pieces=[b"x"])
+    with pytest.raises(NoRoom):
+        begin(workspace, "two", 500)
+
+
+def test_a_finished_upload_counts_once(run, settings):
+    settings.WORKSPACE_FILE_BYTES = 2 * len(CONTENT)
+    deliver(run, CONTENT)
+    deliver(run, CONTENT[::-1])
+
+    assert not Upload.objects.exists()
+    assert files.used_bytes(run.project.workspace_id) == 2 * len(CONTENT)
+
+
+def test_an_upload_with_a_wrong_digest_frees_the_quota(run, settings):
+    settings.WORKSPACE_FILE_BYTES = 10
+    workspace = run.project.workspace_id
+    with pytest.raises(DigestDiffers):
+        begin(workspace, "other", 1)
+
+    begin(workspace, "one", 10)
+
+
+def test_an_abandoned_upload_frees_the_quota_after_a_day(run, settings, folder):
+    settings.WORKSPACE_FILE_BYTES = 10
+    workspace = run.project.workspace_id
+    begin(workspace, "one", 10)
+    long_ago = timezone.now() - GRACE - timedelta(hours=2)
+    Upload.objects.update(last_part_at=long_ago)
+    for half in folder.glob("arriving/*"):
+        os.utime(half, (long_ago.timestamp(), long_ago.timestamp()))
+
+    collect(seconds=5)
+    begin(workspace, "two", 10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_uploads_that_begin_at_once_cannot_exceed_the_quota(settings):
+    settings.WORKSPACE_FILE_BYTES = 1_000
+    workspace = make_member().workspace_id
+
+    def is_taken(number):
+        try:
+            begin(workspace, str(number), 300)
+        except NoRoom:
+            return False
+        else:
+            return True
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(is_taken, range(16))) == 3
+
+
+def test_a_full_disk_is_refused(run, folder, monkeypatch):
     monkeypatch.setattr(files, "LEAST_FREE_BYTES", 2**62)
 
     with pytest.raises(NoRoom):
