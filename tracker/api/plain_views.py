@@ -45,8 +45,9 @@ class AliveOut(Schema):
 
 
 class ReadyOut(Schema):
-    status: Literal["ready"]
+    status: Literal["ready", "degraded"]
     background_work: Literal["on time", "behind"]
+    missing: list[Literal["worker", "scheduler"]]
 
 
 class NotReadyOut(Schema):
@@ -158,7 +159,7 @@ def health() -> Json:
     readiness = {
         "operationId": "tracker_api_v1_health_read_readiness",
         "summary": "Read Readiness",
-        "description": "Whether the database answers and is current, and workers keep up.",
+        "description": "Whether the database answers and is current, and background processes run.",
         "responses": {
             200: _answer(ReadyOut),
             503: _answer(NotReadyOut, "Not ready"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.apps import apps
 from django.db.models import F, Q, QuerySet
 
 from tracker.integrity.problem import Problem, Severity
-from tracker.models import Run, Rung, Work
+from tracker.models import ProcessRole, Run, Rung, Work
 
 # Work is taken up within seconds; so long nobody takes it.
 STUCK = timedelta(minutes=10)
@@ -26,6 +26,17 @@ def table_counts() -> dict[str, int]:
         model.__name__: QuerySet(model).count()
         for model in sorted(models, key=lambda model: model.__name__)
     }
+
+
+def process_problems(missing: Iterable[ProcessRole]) -> Iterator[Problem]:
+    for role in missing:
+        yield Problem(
+            Severity.WARNING,
+            f"{role}-missing",
+            f"the {role}",
+            "it does not run, so nothing is compacted, diagnosed, alerted or deleted",
+            f"start it with `python3 manage.py {role}`; its log contains why it stopped",
+        )
 
 
 def work_problems(now: datetime) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File, Upload
 from tracker.models.gathered import Gathered
+from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.many_runs import BulkChange
 from tracker.models.project import Project
@@ -36,10 +37,12 @@ __all__ = [
     "File",
     "Finding",
     "Gathered",
+    "Heartbeat",
     "JournalEntry",
     "Kind",
     "Ladder",
     "Member",
+    "ProcessRole",
     "Project",
     "RecordChunk",
     "Report",

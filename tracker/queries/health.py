@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Min, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from tracker.models import Work
+from tracker.models import Heartbeat, ProcessRole, Work
 from tracker.queries.backlog import COMPACTED_AFTER, read_backlog
+
+# Three heartbeats.
+MISSING_AFTER = timedelta(seconds=45)
 
 
 def has_current_schema() -> bool:
@@ -28,6 +34,13 @@ def unknown_migrations() -> list[str]:
     return sorted(
         f"{app}.{name}" for app, name in unknown if app in loader.migrated_apps
     )
+
+
+def missing_processes() -> list[ProcessRole]:
+    """Return the roles in which no process has reported for a while."""
+    rows = Heartbeat.objects.values_list("role", "beat_at", Now())
+    alive = {role for role, beat_at, now in rows if now - beat_at < MISSING_AFTER}
+    return [role for role in ProcessRole if role not in alive]
 
 
 def work_lag_seconds() -> float:

@@ -46,6 +46,8 @@ def test_it_starts_prints_a_link_and_does_its_work(first_up):
     assert first_up.send("first", [0.5, float("nan"), 0.25]) == 2
     # The worker and the scheduler together make chunks of what was sent.
     eventually(lambda: first_up.count("tracker_serieschunk") == 1)
+    # Both background processes report that they run.
+    eventually(lambda: first_up.count("tracker_heartbeat") == 2)
     # Nobody has asked for a page's scripts yet, and they are compressed already.
     eventually(lambda: any((first_up.data / "assets").glob("*.br")))
     assert first_up.stop() == 0

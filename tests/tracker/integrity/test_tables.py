@@ -13,11 +13,12 @@ from tracker.actions.trash import delete_for_good, move_to_trash
 from tracker.integrity.tables import (
     LONG_PURGE,
     ladder_problems,
+    process_problems,
     purge_problems,
     table_counts,
     work_problems,
 )
-from tracker.models import Ladder, Run, Work, WorkKind
+from tracker.models import Ladder, ProcessRole, Run, Work, WorkKind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -34,6 +35,13 @@ def run(member):
 
 def codes(problems):
     return [problem.code for problem in problems]
+
+
+def test_a_missing_process_is_named_with_the_command_that_starts_it():
+    (problem,) = process_problems([ProcessRole.WORKER])
+
+    assert problem.code == "worker-missing"
+    assert "python3 manage.py worker" in problem.advice
 
 
 def test_counts_the_rows_of_every_table(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +10,10 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from tracker.api.answers import json_response
+from tracker.models import ProcessRole
 from tracker.queries.health import (
     has_current_schema,
+    missing_processes,
     unknown_migrations,
     work_lag_seconds,
 )
@@ -18,6 +21,9 @@ from tracker.statuses import DATABASE_AWAY
 
 # Due work is taken within seconds, unless there is no worker.
 WORKER_LAG_SECONDS = 60.0
+START_SECONDS = 60.0
+
+_started_at = time.monotonic()
 
 
 # Exempt, so that a method they do not answer to is refused as that.
@@ -33,6 +39,7 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
     try:
         is_newer = bool(unknown_migrations())
         is_current = has_current_schema()
+        missing = read_missing() if is_current else []
         lag_seconds = work_lag_seconds() if is_current else 0.0
     except DATABASE_AWAY:
         return _unready("the database does not answer")
@@ -41,12 +48,22 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
     if not is_current:
         return _unready("the database lacks migrations")
 
-    # Without a worker, batches are still accepted and pages still drawn: the server
-    # is ready, and says that compaction and diagnosis wait.
+    # Without a worker, the server still accepts batches and draws pages. A failed check
+    # would take it away from users and agents, so the status stays 200.
     is_behind = lag_seconds > WORKER_LAG_SECONDS
     return json_response(
-        {"status": "ready", "background_work": "behind" if is_behind else "on time"}
+        {
+            "status": "degraded" if missing or is_behind else "ready",
+            "background_work": "behind" if is_behind else "on time",
+            "missing": missing,
+        }
     )
+
+
+def read_missing() -> list[ProcessRole]:
+    """Return missing processes, once they have had the time to start beside this one."""
+    is_starting = time.monotonic() - _started_at < START_SECONDS
+    return [] if is_starting else missing_processes()
 
 
 def _unready(reason: str) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
 from django.utils import timezone
 
+from tracker.embedded.data_folder import running_url
 from tracker.embedded.refusal import Refusal
 from tracker.integrity.databases import look_at_database, look_at_redis
 from tracker.integrity.files import file_problems
@@ -25,13 +26,14 @@ from tracker.integrity.run import RunWalk, run_ids
 from tracker.integrity.snapshot import snapshot
 from tracker.integrity.tables import (
     ladder_problems,
+    process_problems,
     purge_problems,
     table_counts,
     work_problems,
 )
 from tracker.management.starting import refuse_newer_database
 from tracker.models import Run
-from tracker.queries.health import has_current_schema
+from tracker.queries.health import has_current_schema, missing_processes
 
 # Of one run and kind, so that a run of nothing but damage does not fill the memory.
 KEPT = 1_000
@@ -140,6 +142,9 @@ def look_around(*, is_thorough: bool) -> Iterator[Problem]:
     yield from look_at_database(is_thorough=is_thorough)
     if settings.REDIS_URL:
         yield from look_at_redis(settings.REDIS_URL)
+    # On one machine, background processes run while the server does.
+    if settings.REDIS_URL or running_url(settings.DATA_FOLDER):
+        yield from process_problems(missing_processes())
     now = timezone.now()
     yield from work_problems(now)
     yield from purge_problems(now)

@@ -1,3 +1,4 @@
+import time
 from datetime import timedelta
 
 import pytest
@@ -6,10 +7,17 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from tests.builders import points_message, write
+from tracker.actions.heartbeats import record_heartbeat
 from tracker.api.v1 import health
-from tracker.models import JournalEntry
+from tracker.models import Heartbeat, JournalEntry, ProcessRole
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def long_running(monkeypatch):
+    """A web server whose background processes have had the time to start."""
+    monkeypatch.setattr(health, "_started_at", time.monotonic() - 3600)
 
 
 def test_alive_without_a_database(client, django_assert_num_queries):
@@ -17,11 +25,45 @@ def test_alive_without_a_database(client, django_assert_num_queries):
         assert client.get("/livez").json() == {"status": "alive"}
 
 
-def test_ready_when_the_database_is_current(client):
+def test_ready_when_the_database_is_current(client, long_running):
+    for role in ProcessRole:
+        record_heartbeat(role)
+
     response = client.get("/readyz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ready", "background_work": "on time"}
+    assert response.json() == {
+        "status": "ready",
+        "background_work": "on time",
+        "missing": [],
+    }
+
+
+def test_names_a_worker_that_never_reported(client, long_running):
+    record_heartbeat(ProcessRole.SCHEDULER)
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 200
+    assert response.json()["status"] == "degraded"
+    assert response.json()["missing"] == ["worker"]
+
+
+def test_names_a_scheduler_within_a_minute_of_its_last_heartbeat(client, long_running):
+    record_heartbeat(ProcessRole.WORKER)
+    record_heartbeat(ProcessRole.SCHEDULER)
+    assert client.get("/readyz").json()["missing"] == []
+    Heartbeat.objects.filter(role=ProcessRole.SCHEDULER).update(
+        beat_at=timezone.now() - timedelta(seconds=59)
+    )
+
+    assert client.get("/readyz").json()["missing"] == ["scheduler"]
+
+
+def test_names_no_process_that_may_still_be_starting(client, monkeypatch):
+    monkeypatch.setattr(health, "_started_at", time.monotonic())
+
+    assert client.get("/readyz").json()["missing"] == []
 
 
 def test_says_when_nobody_does_the_background_work(client, run):
@@ -33,6 +75,7 @@ def test_says_when_nobody_does_the_background_work(client, run):
 
     assert response.status_code == 200
     assert response.json()["background_work"] == "behind"
+    assert response.json()["status"] == "degraded"
 
 
 def test_not_ready_when_migrations_are_missing(client, monkeypatch):
