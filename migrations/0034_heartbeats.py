@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Background processes report that they run."""
 
     dependencies = [
-        ('tracker', '0032_said_gone'),
+        ('tracker', '0033_uploads'),
     ]
 
     operations = [
