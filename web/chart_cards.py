@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+import orjson
 from django.utils.translation import gettext
 
 from web.chart_arrangement import Arrangement, Key, chart_key
-from web.chart_sections import SMALL, chart_sections
+from web.chart_sections import SMALL, Section, chart_sections
 from web.divided_runs import Part
 
 PINNED, JOINED = "pinned", "joined"
+# Charts in the page's HTML: of one section, and of all. Scripts add the others from
+# their paths when the reader scrolls to them.
+MAX_SECTION_CHARTS, MAX_PAGE_CHARTS = 24, 240
+# Paths of a section that a page knows; the search finds the others.
+MAX_SECTION_PATHS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +69,44 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class CardSection:
-    """Charts below one heading; those of people's own choice come first."""
+    """Charts under one heading: of a namespace, or chosen by the reader.
+
+    `total` counts the charts of a namespace; scripts add those of `rest`, which are
+    paths in order, as the reader scrolls to them.
+    """
 
     name: str
     title: str
     grids: list[Grid]
     is_open: bool = True
     is_chosen: bool = False
+    is_divided: bool = False
+    rest: Sequence[str] = ()
+    total: int = 0
+
+    @property
+    def rest_json(self) -> str:
+        return orjson.dumps(list(self.rest)).decode()
 
     @property
     def cards(self) -> list[Card]:
         return [card for grid in self.grids for card in grid.cards]
 
     @property
-    def is_divided(self) -> bool:
-        return any(grid.title for grid in self.grids)
-
-    @property
     def shown_count(self) -> int:
+        if not self.is_chosen:
+            return self.total
         if self.is_divided:
             return len(self.grids)
         return sum(not card.is_hidden for card in self.cards)
+
+    @property
+    def unnamed_count(self) -> int:
+        """Count the charts that only a narrower search lists."""
+        if self.is_chosen:
+            return 0
+        listed = len(self.grids) if self.is_divided else len(self.cards)
+        return max(0, self.total - listed - len(self.rest))
 
     @property
     def is_small(self) -> bool:
@@ -96,77 +119,102 @@ def card_sections(
     paths: Collection[str],
     arrangement: Arrangement,
     *,
-    known: Collection[str] | None = None,
     maps: Collection[str] = (),
     matching: Collection[str] | None = None,
     opens_all: bool = False,
     parts: Sequence[Part] = (),
+    sharing: Mapping[str, int] | None = None,
 ) -> list[CardSection]:
     """Return the pinned, the joined, and a chart for each path in its namespace.
 
-    `known` are the series that chosen charts may be of, if more than `paths`; `matching`
-    is what a search found, `parts` what each chart is divided into.
+    `matching` is the result of a search, `parts` the division of each chart, `sharing`
+    ranks paths by the runs that have them.
     """
-    everything = frozenset(paths if known is None else known)
+    everything = frozenset(paths)
     found = everything if matching is None else frozenset(matching)
+    make = _Maker(arrangement, found, frozenset(maps), parts)
+    pinned = frozenset(arrangement.pinned)
+    joined = [key for key in arrangement.joined if key not in pinned]
+    sections = [
+        make.chosen(PINNED, gettext("Pinned"), arrangement.pinned, everything),
+        make.chosen(JOINED, gettext("Joined"), joined, everything),
+    ]
+    room = MAX_PAGE_CHARTS // max(1, len(parts))
+    for section in chart_sections(
+        paths,
+        opens_all=opens_all,
+        folded=arrangement.folded,
+        unfolded=arrangement.unfolded,
+        sharing=sharing,
+    ):
+        own = [path for path in section.paths if (path,) not in pinned]
+        made = make.namespace(replace(section, paths=own), room=room)
+        room -= len(made.grids if parts else made.cards)
+        sections.append(made)
+    return sections
 
-    def card(key: Key) -> Card:
-        columns, height = arrangement.sizes.get(key, (0, 0))
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the sections of one page; `found` are the paths that it shows."""
+
+    arrangement: Arrangement
+    found: frozenset[str]
+    maps: frozenset[str]
+    parts: Sequence[Part]
+
+    def chosen(
+        self, name: str, title: str, keys: Iterable[Key], known: frozenset[str]
+    ) -> CardSection:
+        grids = self._grids(key for key in keys if not known.isdisjoint(key))
+        return CardSection(
+            name, title, grids, is_chosen=True, is_divided=bool(self.parts)
+        )
+
+    def namespace(self, section: Section, *, room: int) -> CardSection:
+        """List the first charts, if the section is open, and name the others."""
+        found: list[str] = []
+        other: list[str] = []
+        for path in section.paths:
+            (found if path in self.found else other).append(path)
+        count = min(MAX_SECTION_CHARTS, room) if section.is_open else 0
+        rest = [*found[count:], *other]
+        return CardSection(
+            section.namespace,
+            section.namespace,
+            self._grids((path,) for path in found[:count]),
+            section.is_open,
+            is_divided=bool(self.parts),
+            rest=rest[:MAX_SECTION_PATHS],
+            total=len(found),
+        )
+
+    def _grids(self, keys: Iterable[Key]) -> list[Grid]:
+        cards = [self._card(key) for key in keys]
+        if not self.parts:
+            return [Grid(cards)]
+        return [
+            Grid(
+                [
+                    replace(each, place=place, part=part)
+                    for place, part in enumerate(self.parts)
+                ],
+                each.title,
+            )
+            for each in cards
+        ]
+
+    def _card(self, key: Key) -> Card:
+        columns, height = self.arrangement.sizes.get(key, (0, 0))
         return Card(
             chart_key(key),
             key,
-            is_map=len(key) == 1 and key[0] in maps,
+            is_map=len(key) == 1 and key[0] in self.maps,
             columns=columns,
             height=height,
-            is_log=key in arrangement.log,
-            is_hidden=found.isdisjoint(key),
+            is_log=key in self.arrangement.log,
+            is_hidden=self.found.isdisjoint(key),
         )
-
-    def chosen(keys: Iterable[Key]) -> list[Grid]:
-        kept = [key for key in keys if not everything.isdisjoint(key)]
-        return _grids(kept, card, parts)
-
-    pinned = frozenset(arrangement.pinned)
-    joined = [key for key in arrangement.joined if key not in pinned]
-    first = [
-        CardSection(
-            PINNED, gettext("Pinned"), chosen(arrangement.pinned), is_chosen=True
-        ),
-        CardSection(JOINED, gettext("Joined"), chosen(joined), is_chosen=True),
-    ]
-    return first + [
-        CardSection(
-            section.namespace,
-            section.namespace,
-            _grids([(path,) for path in section.paths], card, parts, without=pinned),
-            section.is_open,
-        )
-        for section in chart_sections(
-            paths,
-            opens_all=opens_all,
-            folded=arrangement.folded,
-            unfolded=arrangement.unfolded,
-        )
-    ]
-
-
-def _grids(
-    keys: Iterable[Key],
-    card: Callable[[Key], Card],
-    parts: Sequence[Part],
-    *,
-    without: Collection[Key] = (),
-) -> list[Grid]:
-    cards = [card(key) for key in keys if key not in without]
-    if not parts:
-        return [Grid(cards)]
-    return [
-        Grid(
-            [replace(each, place=place, part=part) for place, part in enumerate(parts)],
-            each.title,
-        )
-        for each in cards
-    ]
 
 
 def first_of(

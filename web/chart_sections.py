@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from tracker.queries.metrics import importance
+from tracker.queries.metrics import importance, quality_rank
 from tracker.queries.namespaces import MONITORING
 
 TRAINING = "train"
 EPOCHS = ("epoch", "epochs")
 # Sections of so few charts stand beside each other.
 SMALL = 2
+# How many of the runs have a series; most: at least half.
+MOST_RUNS, SOME_RUNS, ONE_RUN = range(3)
+FEWEST_SHARING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,14 @@ def chart_sections(
     opens_all: bool = False,
     folded: Collection[str] = (),
     unfolded: Collection[str] = (),
+    sharing: Mapping[str, int] | None = None,
 ) -> list[Section]:
-    """Group by namespace: training, the others, and what the agent measured.
+    """Group by namespace: shared and key metrics first, monitoring last.
 
-    `folded` and `unfolded` are the namespaces that the reader wants closed or open.
+    `folded` and `unfolded` are the namespaces that the reader wants closed or open;
+    `sharing` is the answer of `sharing_of`.
     """
-    ordered = sorted(paths, key=_place)
+    ordered = _ordered(list(paths), sharing or {})
 
     def is_open(namespace: str) -> bool:
         if opens_all or namespace in unfolded:
@@ -66,9 +71,31 @@ def epoch_path(paths: Iterable[str]) -> str:
     return counting[0] if counting else ""
 
 
-def _place(path: str) -> tuple[object, ...]:
-    namespace = namespace_of(path)
-    is_measured = path.startswith(MONITORING)
-    is_training = TRAINING in namespace.lower()
-    order = path if is_measured else importance(path)
-    return is_measured, not is_training, namespace, order
+def sharing_of(run_counts: Mapping[str, int], runs: int) -> dict[str, int]:
+    """Rank each series by how many of the runs have it."""
+
+    def rank(count: int) -> int:
+        if count < FEWEST_SHARING:
+            return ONE_RUN
+        return MOST_RUNS if 2 * count >= runs else SOME_RUNS
+
+    return {path: rank(count) for path, count in run_counts.items()}
+
+
+def _ordered(paths: Collection[str], sharing: Mapping[str, int]) -> list[str]:
+    spaces = {path: namespace_of(path) for path in paths}
+    space_rank: dict[str, tuple[int, bool]] = {}
+    for path, space in spaces.items():
+        rank = (sharing.get(path, ONE_RUN), quality_rank(path) is None)
+        space_rank[space] = min(rank, space_rank.get(space, rank))
+
+    def place(path: str) -> tuple[object, ...]:
+        space = spaces[path]
+        if path.startswith(MONITORING):
+            return True, space, path
+        shared, is_side = space_rank[space]
+        is_other = TRAINING not in space.lower()
+        rank = sharing.get(path, ONE_RUN), importance(path)
+        return False, shared, is_other, is_side, space, rank
+
+    return sorted(paths, key=place)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from web.chart_sections import Section, chart_sections, epoch_path, namespace_of
+from web.chart_sections import (
+    MOST_RUNS,
+    ONE_RUN,
+    SOME_RUNS,
+    Section,
+    chart_sections,
+    epoch_path,
+    namespace_of,
+    sharing_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +66,31 @@ def test_a_reader_opens_and_folds_what_they_want():
 )
 def test_the_series_that_counts_epochs_is_known_by_its_name(paths, expected):
     assert epoch_path(paths) == expected
+
+
+@pytest.mark.parametrize(
+    ("runs", "ranks"),
+    [
+        pytest.param(1, [ONE_RUN], id="one run shares nothing"),
+        pytest.param(2, [ONE_RUN, MOST_RUNS], id="two runs"),
+        pytest.param(
+            6, [ONE_RUN, SOME_RUNS, MOST_RUNS], id="half of the runs are most"
+        ),
+    ],
+)
+def test_a_series_ranks_by_how_many_runs_have_it(runs, ranks):
+    counts = {str(count): count for count in range(1, len(ranks) + 1)}
+
+    assert list(sharing_of(counts, runs).values()) == ranks
+
+
+def test_shared_series_and_key_metrics_come_before_those_of_one_run():
+    counts = {"debug/0": 1, "debug/accuracy": 1, "train/mine": 1, "train/step_ms": 2}
+    counts |= {"val/loss": 2, "aux/ratio": 2}
+
+    found = chart_sections(counts, sharing=sharing_of(counts, 2))
+
+    assert [path for section in found for path in section.paths] == [
+        *("train/step_ms", "train/mine", "val/loss", "aux/ratio"),
+        *("debug/accuracy", "debug/0"),
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.attributes import AttributeRow, attribute_values
@@ -77,9 +77,11 @@ def compare_attributes(
     )
 
 
-def overlaid_paths(run_ids: Sequence[UUID]) -> list[str]:
-    """Return every series that at least one run has, what the agent measured last."""
-    return _paths(run_ids, kind=Kind.FLOAT_SERIES)
+def overlaid_series(run_ids: Sequence[UUID]) -> dict[str, int]:
+    """Return every series that at least one run has, and how many runs have it."""
+    series = Attribute.objects.filter(run__in=run_ids, kind=Kind.FLOAT_SERIES)
+    counted = series.order_by().values_list("path").annotate(runs=Count("run"))
+    return dict(counted)
 
 
 def all_same(values: Sequence[AttributeRow | None]) -> bool:
@@ -126,8 +128,8 @@ def _as_number(row: AttributeRow) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
-    attributes = Attribute.objects.filter(run__in=run_ids, **wanted).order_by()
+def _paths(run_ids: Sequence[UUID]) -> list[str]:
+    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
     return in_order(attributes.values_list("path", flat=True).distinct())
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
+
 from tracker.disclosure import seen_by
 from tracker.queries.compared_values import read_columns
 from web.divided_runs import (
@@ -70,7 +72,7 @@ def run_looks(divisions: Divisions, run_count: int) -> list[LineLook]:
     return [LineLook(*pair) for pair in zip(colours, dashes, strict=True)]
 
 
-def divisions_context(comparison: Comparison, *, most_charts: int) -> dict[str, Any]:
+def divisions_context(comparison: Comparison) -> dict[str, Any]:
     """Return the legends, the charts of each path, and the runs as their swatches show them."""
     divisions = divisions_of(comparison)
     legends = []
@@ -93,7 +95,9 @@ def divisions_context(comparison: Comparison, *, most_charts: int) -> dict[str, 
         "parts": parts[:CHARTS_AT_MOST],
         "parts_left_out": len(parts[CHARTS_AT_MOST:]),
         "runs_left_out": sum(len(part.runs) for part in parts[CHARTS_AT_MOST:]),
-        "charts_at_most": most_charts // max(1, len(parts[:CHARTS_AT_MOST])),
+        "parts_json": orjson.dumps(
+            [[part.label, len(part.runs)] for part in parts[:CHARTS_AT_MOST]]
+        ).decode(),
     }
 
 

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from tracker.queries.comparison import overlaid_paths
+from tracker.queries.comparison import overlaid_series
 from web.chart_cards import CardSection, card_sections, first_of
-from web.chart_sections import epoch_path
+from web.chart_sections import epoch_path, sharing_of
 from web.compare_state import AXES, CompareState
 from web.path_search import find_paths
 from web.views.chart_arrangements import arrangement_context, arrangement_for
@@ -20,8 +20,6 @@ from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
 from web.views.figure_bundles import MOST_LINES_AT_ONCE
 
-# Beyond this many charts on a page nobody reads them all; the filter finds the rest.
-CHARTS_AT_MOST = 200
 # Of a page's head: no more charts than a window shows, nor letters than proxies take.
 FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
 # What a form above the charts asks for by itself.
@@ -38,16 +36,16 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
     """
     state = comparison.state
     run_ids = [run.id for run in comparison.runs]
-    every = overlaid_paths(run_ids)
+    every = overlaid_series(run_ids)
     found = find_paths(every, state.text, is_regex=state.regex)
-    divided = divisions_context(comparison, most_charts=CHARTS_AT_MOST)
+    divided = divisions_context(comparison)
     arrangement = arrangement_for(comparison.actor, comparison.project, state.layout)
     sections = card_sections(
-        found.paths[: divided["charts_at_most"]],
+        found.paths,
         arrangement,
-        known=found.paths,
         opens_all=bool(state.text),
         parts=divided["parts"],
+        sharing=sharing_of(every, len(run_ids)),
     )
     kept = arrangement_context(comparison.actor, comparison.project, arrangement)
     return (
@@ -56,6 +54,7 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
         | {
             "sections": sections,
             "chart_count": len(found.paths),
+            "unnamed_count": sum(section.unnamed_count for section in sections),
             "mistake": found.mistake,
             "epoch": epoch_path(every),
             "chart_query": _shared_query(state.of_only(run_ids)),

@@ -29,8 +29,8 @@ from web.views.chart_arrangements import arrangement_context, arrangement_for
 from web.views.chart_options import ChartOptions, read_options
 from web.views.run_frame import run_frame
 
-# More than a page can hold; the search finds the others.
-MOST_CHARTS = 1_000
+# Paths in the answer of a search.
+MAX_FOUND = 10_000
 AXES = (
     ("step", gettext_lazy("Step")),
     ("time", gettext_lazy("Time")),
@@ -53,12 +53,10 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     found = find_paths(paths, search, is_regex=is_regex)
     layout = request.GET.get("layout", "")
     arrangement = arrangement_for(request.actor, run.project, layout)
-    # Of more than a page can hold, it holds those that match.
-    shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
     frame = run_frame(request, run, "charts")
     options = read_options(request.GET)
     sections = card_sections(
-        shown,
+        paths,
         arrangement,
         maps=frozenset(histograms),
         matching=found.paths if search else None,
@@ -71,7 +69,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         **frame,
         "sections": sections,
         "first_figures": _first_figures(run.id, options, first),
-        "hidden": max(0, len(found.paths) - MOST_CHARTS),
+        "hidden": sum(section.unnamed_count for section in sections),
         "count": len(paths),
         "matching": len(found.paths),
         "search": search,
@@ -80,6 +78,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "options": options,
         "axes": AXES,
         "epoch": epoch_path(paths),
+        "maps_json": orjson.dumps(histograms).decode(),
         **arrangement_context(request.actor, run.project, arrangement),
         "is_silent": silent_for(run) is not None,
         "may_own": may_own(request.actor, run.project),
@@ -96,7 +95,7 @@ def search_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     paths = sorted([*series_paths(run), *histogram_paths(run)])
     found: Found = find_paths(paths, text, is_regex=is_regex)
     answer = {
-        "paths": found.paths[:MOST_CHARTS],
+        "paths": found.paths[:MAX_FOUND],
         "count": len(found.paths),
         "mistake": found.mistake,
     }

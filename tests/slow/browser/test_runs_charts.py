@@ -298,3 +298,38 @@ def test_a_ticked_run_has_the_chosen_colour_in_table_charts_and_comparison(
     assert "colours=0.3" in compare.get_attribute("href")
     page.get_by_role("button", name="Charts", exact=True).click()
     expect(row(page, "two")).to_have_attribute("data-slot", "3")
+
+
+def test_charts_of_one_run_leave_room_for_those_that_runs_share_and_load_on_scroll(
+    open_runs, project
+):
+    """One run with 290 series of its own stands next to one with train/ and val/."""
+    debug = [f"debug/layer_{number:03}" for number in range(290)]
+    logged(project, "wide", "train/loss", "val/loss", *debug)
+    logged(project, "usual", "train/loss", "val/loss")
+    page = open_runs("?as=charts")
+    expect_lines(page, 2)
+
+    sections = page.locator('[data-part="section"]:not([hidden])')
+    heads = sections.locator("summary")
+    expect(heads).to_have_text(
+        [re.compile(text) for text in ("train/ *1", "val/ *1", "debug/ *290")]
+    )
+    charts = sections.nth(2).locator(".chart")
+    assert charts.count() < 100
+    last = page.get_by_role("group", name=f"Chart of {debug[-1]}")
+    more = page.get_by_role("button", name=re.compile("^Show .* more$"))
+    while more.is_visible():
+        count = charts.count()
+        more.scroll_into_view_if_needed()
+        wait_until(page, lambda count=count: charts.count() > count)
+    last.scroll_into_view_if_needed()
+    expect_lines(page, 1, debug[-1])
+    assert charts.count() == 290
+
+    # Another list of the same charts leaves those that were added.
+    eye(page, "usual").click()
+    charts_of_train = page.locator('[data-section="train/"] .chart')
+    charts_of_train.scroll_into_view_if_needed()
+    expect_lines(page, 1)
+    assert charts.count() == 290

@@ -21,7 +21,7 @@ from tracker.queries.comparison import (
     compare_attributes,
     difference,
     find_runs,
-    overlaid_paths,
+    overlaid_series,
     run_named,
     same,
 )
@@ -126,14 +126,15 @@ def test_as_many_queries_for_a_thousand_attributes_as_for_one(
 
 @database
 def test_overlays_every_series_that_any_run_has(runs):
-    write_series(runs[0], "train/loss", [1.0])
+    for run in runs[:2]:
+        write_series(run, "train/loss", [1.0])
     write_series(runs[1], "monitoring/train/job/cpu_cores", [1.0])
     write_values(runs[1], {"train/best": 0.5})
 
-    assert overlaid_paths([run.id for run in runs]) == [
-        "train/loss",
-        "monitoring/train/job/cpu_cores",
-    ]
+    assert overlaid_series([run.id for run in runs]) == {
+        "train/loss": 2,
+        "monitoring/train/job/cpu_cores": 1,
+    }
 
 
 @database

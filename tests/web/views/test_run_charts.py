@@ -216,7 +216,7 @@ class TestArrangement:
         assert self.sections(browser, run) == {
             "pinned": (["infer/latency"], True),
             "joined": (["train/loss, infer/latency"], True),
-            "train/": (["train/Loss_raw", "train/loss"], False),
+            "train/": ([], False),
             "infer/": ([], True),
         }
         assert self.sections(browser, other)["pinned"] == (["infer/latency"], True)

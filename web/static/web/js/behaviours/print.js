@@ -9,6 +9,7 @@ import { gettext } from "../texts.js"
 // Of what does not come; the page is printed without it.
 const LONGEST_WAIT_MS = 20_000
 const LOADS_WHEN_SEEN = '[hx-trigger^="intersect once"][aria-busy]'
+const MORE_CHARTS = '[open] > [data-part="more"]:not([hidden])'
 const CHART = '[data-behaviour~="chart"]'
 
 let sign = null
@@ -37,6 +38,8 @@ async function start(button) {
 
 async function whole(signal) {
   await within(LONGEST_WAIT_MS, [...widgets(), ...pictures()])
+  await connect(document)
+  for (const more of document.querySelectorAll(MORE_CHARTS)) more.click()
   await connect(document)
   if (signal.aborted || !document.querySelector(CHART)) return
   const { drawAll } = await import("../charts/for_paper.js")

@@ -22,6 +22,8 @@ const LONGEST_ADDRESS = 7_000
 
 export class ArrangedPage {
   saved = Promise.resolve()
+  // Tells which paths the page's search finds.
+  isFound = () => true
 
   // `goBack` takes what the address said and the arrangement before a change, or after it;
   // the latter is null if it is as it was.

@@ -3,6 +3,7 @@
 import { connect } from "../connecting.js"
 import { withParameters } from "../models/address.js"
 import { setText } from "../models/elements.js"
+import { restOf } from "./chart_rest.js"
 import { refusal } from "./refusal.js"
 import { gettext } from "../texts.js"
 
@@ -196,7 +197,9 @@ export class ChartsBesideRuns {
       const isOther = now.dataset.chartQuery !== fresh.dataset.chartQuery
       Object.assign(now.dataset, fresh.dataset)
       sync(now, fresh, (section, newer) => {
+        keepAdded(section, newer)
         section.className = newer.className
+        section.dataset.rest = newer.dataset.rest ?? "[]"
         section.open = newer.open
         section.hidden = newer.hidden
         section.querySelector("summary").replaceChildren(...newer.querySelector("summary").childNodes)
@@ -226,6 +229,14 @@ export class ChartsBesideRuns {
 }
 
 const grid = (section) => section.querySelector(".charts__grid")
+
+// Lists the charts that the reader has scrolled to.
+function keepAdded(section, newer) {
+  const added = new Map([...grid(section).children].map((chart) => [chart.dataset.path, chart]))
+  const [listed, rest] = [true, false].map((isAdded) => restOf(newer).filter((path) => added.has(path) === isAdded))
+  grid(newer).append(...listed.map((path) => added.get(path).cloneNode(false)))
+  newer.dataset.rest = JSON.stringify(rest)
+}
 
 // Makes children like newer ones: those of the same key stay where they are.
 function sync(parent, newer, update) {

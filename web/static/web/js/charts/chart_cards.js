@@ -1,12 +1,12 @@
 // Arranges the charts of a page: pinned ones at the top, joined ones after them, sections
 // open or folded, charts as large as their reader wants them.
 
-import { connect } from "../connecting.js"
 import { MOST_LINES } from "../models/arrangement.js"
 import { follow } from "../models/drag.js"
-import { made } from "../models/elements.js"
 import { toast } from "../toasts.js"
 import { gettext } from "../texts.js"
+import { newChart } from "./chart_made.js"
+import { addsRest, foundRest } from "./chart_rest.js"
 
 const MEASURED = "monitoring/"
 const LEAST_PIXELS = 120
@@ -32,6 +32,8 @@ export function cards(page) {
       page.arranged()
     })
   }
+  const rest = addsRest(page, (charts) => charts.forEach(fit))
+  page.make = rest.make
   const fitAll = () => page.charts().forEach(fit)
   window.addEventListener("resize", fitAll)
 
@@ -40,6 +42,7 @@ export function cards(page) {
     page.data.size = size
     for (const button of sizes) button.setAttribute("aria-pressed", button.dataset.size === size)
     fitAll()
+    rest.look()
   }
 
   look()
@@ -69,7 +72,7 @@ export function cards(page) {
       page.arrangement.split(chart.dataset.chart)
       const section = chart.closest('[data-part="section"]')
       whole(chart).remove()
-      tidy(section)
+      tidy(page, section)
       page.arranged()
     },
 
@@ -137,7 +140,7 @@ function place(page, chart) {
   if ("chosen" in to.dataset) room(to, moved).append(moved)
   else if (moved === chart) room(to, moved).prepend(moved)
   else to.querySelector("summary").after(moved)
-  for (const section of new Set([from, to])) if (section) tidy(section)
+  for (const section of new Set([from, to])) if (section) tidy(page, section)
   to.open = true
 }
 
@@ -145,13 +148,14 @@ function room(section, moved) {
   return moved.matches('[data-part="divided"]') ? section : section.querySelector(".charts__grid")
 }
 
-// Counts what a section shows, and hides it when that is nothing.
-export function tidy(section) {
+// Counts the charts that a section shows or can add, and hides it without any.
+export function tidy(page, section) {
   const charts = [...section.querySelectorAll('[data-behaviour="chart"]')].filter((chart) => !chart.hidden)
-  const shown = new Set(charts.map((chart) => chart.dataset.chart)).size
+  const rest = foundRest(page, section).length
+  const shown = new Set(charts.map((chart) => chart.dataset.chart)).size + rest
   section.hidden = shown === 0
   section.querySelector('[data-part="section-count"]').textContent = shown
-  const isBeside = !("chosen" in section.dataset) && shown === charts.length
+  const isBeside = !("chosen" in section.dataset) && shown === charts.length + rest && !page.data.parts
   for (const few of [1, 2]) section.classList.toggle(`charts__section--${few}`, isBeside && shown === few)
   return shown
 }
@@ -161,31 +165,6 @@ function namespaceOf(path) {
   const parts = path.split("/")
   const depth = path.startsWith(MEASURED) ? 2 : 1
   return parts.length > depth ? `${parts.slice(0, depth).join("/")}/` : ""
-}
-
-function newChart(page, key) {
-  const paths = JSON.parse(key)
-  const title = paths.join(", ")
-  const chart = document.createElement("figure")
-  chart.className = "card chart"
-  const query = new URLSearchParams(paths.map((path) => ["path", path]))
-  Object.assign(chart.dataset, {
-    behaviour: "chart",
-    chart: key,
-    figureUrl: `${page.data.seriesUrl}?${query}`,
-    live: page.data.live,
-  })
-  // Lists of charts of several runs come again, and tell them apart by this.
-  if (page.data.runs) chart.dataset.key = key
-  const caption = made("figcaption", "chart__title")
-  caption.title = title
-  caption.append(made("bdi", "", title))
-  const plot = made("div", "chart__plot")
-  plot.setAttribute("role", "group")
-  plot.setAttribute("aria-label", gettext("Chart of %(title)s", { title }))
-  chart.append(caption, plot)
-  connect(chart)
-  return chart
 }
 
 // Gives a chart the size it was given, or the usual one.

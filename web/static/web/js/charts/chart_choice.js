@@ -2,6 +2,7 @@
 
 import { made as text } from "../models/elements.js"
 import { gettext } from "../texts.js"
+import { restOf } from "./chart_rest.js"
 
 const MOST_SHOWN = 100
 
@@ -63,5 +64,7 @@ export function choice(page) {
 function pathsOf(page) {
   const charts = page.list.querySelectorAll("[data-chart]:not([data-map])")
   const paths = [...charts].map((chart) => JSON.parse(chart.dataset.chart)).filter(({ length }) => length === 1)
-  return [...new Set(paths.flat())].sort()
+  const maps = new Set(JSON.parse(page.data.maps ?? "[]"))
+  const rest = [...page.list.querySelectorAll("[data-rest]")].flatMap(restOf).filter((path) => !maps.has(path))
+  return [...new Set([...paths.flat(), ...rest])].sort()
 }

@@ -35,9 +35,9 @@ export default function chartList(list) {
       await page.anew()
     },
   })
-  const { choose } = arranging(page)
+  const { choose, shelf } = arranging(page)
   bar(page, choose)
-  search(page)
+  search(page, shelf.look)
   liveStatus(page)
 }
 

@@ -1,11 +1,13 @@
 // The search above a run's charts: a part of a path is looked for here, a regular
 // expression by the server, which no expression can hold up.
 import { tidy } from "./chart_cards.js"
+import { foundRest } from "./chart_rest.js"
 import { gettext, ngettext } from "../texts.js"
 
 const WAIT_MS = 120
 
-export function search(page) {
+// `onFound` hears of each search.
+export function search(page, onFound) {
   const field = page.list.querySelector('input[name="search"]')
   const regex = page.list.querySelector('input[name="regex"]')
   let waiting
@@ -15,8 +17,13 @@ export function search(page) {
     page.set({ search: field.value || null, regex: regex.checked ? "1" : null })
     clearTimeout(waiting)
     request?.abort()
-    if (!regex.checked || !field.value) return found(page, { part: field.value })
+    if (!regex.checked || !field.value) return show({ part: field.value })
     waiting = setTimeout(ask, WAIT_MS)
+  }
+
+  function show(answer) {
+    found(page, answer)
+    onFound()
   }
 
   async function ask() {
@@ -29,7 +36,7 @@ export function search(page) {
       })
       if (!response.ok) return say(page, gettext("The server cannot search just now. Try again in a moment."))
       const { paths, count, mistake } = await response.json()
-      found(page, { paths: new Set(paths), count, mistake, part: field.value })
+      show({ paths: new Set(paths), count, mistake, part: field.value })
     } catch (error) {
       if (error.name !== "AbortError") say(page, gettext("The server does not answer."))
     }
@@ -37,6 +44,8 @@ export function search(page) {
 
   field.addEventListener("input", look)
   regex.addEventListener("change", look)
+  // The address names a search.
+  if (field.value) look()
 }
 
 // Shows the charts that have one of these paths or, without any, this part in one.
@@ -45,17 +54,18 @@ function found(page, { paths = null, count, mistake = "", part }) {
   // While somebody types an expression, most of the time it is none.
   if (mistake) return
   const wanted = part.toLowerCase()
-  const isFound = paths
+  page.isFound = paths
     ? (path) => paths.has(path)
     : (path) => path.toLowerCase().includes(wanted)
   const matching = new Set()
   for (const chart of page.charts()) {
     const own = JSON.parse(chart.dataset.chart)
-    chart.hidden = !own.some(isFound)
+    chart.hidden = !own.some(page.isFound)
     if (!chart.hidden && own.length === 1) matching.add(own[0])
   }
   for (const section of page.list.querySelectorAll('[data-part="section"]')) {
-    const shown = tidy(section)
+    for (const path of foundRest(page, section)) matching.add(path)
+    const shown = tidy(page, section)
     // What was searched for must not stay folded away; nobody wants it so for ever.
     if (part && shown) section.open = true
   }

@@ -48,7 +48,9 @@ export function fullScreen(page) {
 
   // Opens what the address names; on some pages it comes after the page.
   function look() {
-    const chart = wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
+    const named = () => wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
+    if (wanted && !named()) page.make?.(wanted)
+    const chart = named()
     if (!chart) return
     const section = chart.closest("details")
     if (section) section.open = true
