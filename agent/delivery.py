@@ -13,10 +13,10 @@ from agent.errors import NoAnswer
 from agent.frames import Frame
 from agent.notices import Notices
 from agent.renewal import FIRST_NUMBER
+from agent.request_limits import RequestLimits, refused_by_proxy
 from agent.spool_reader import SpoolReader
 from agent.transport import Transport
 
-LARGEST_BATCH_BYTES = 4 * 1024 * 1024
 # As little gets through any line that lets anything through.
 _SMALLEST_BATCH_BYTES = 64 * 1024
 _FIRST_RETRY_SECONDS = 0.5
@@ -51,16 +51,21 @@ class Delivery:
         transport: Transport,
         notices: Notices,
         *,
+        limits: RequestLimits | None = None,
         last_written: Callable[[], int] | None = None,
     ) -> None:
-        """`last_written` says how far a spool is written whose process lives."""
+        """`last_written` says how far a spool is written whose process lives.
+
+        `limits` belong to the server and are shared with its other deliveries.
+        """
         self.spool = spool
         self.transport = transport
         self._notices = notices
         # What is said of one spool another must not have forgotten by being taken.
         self._held = f"held {spool.id}"
         self._last_written = last_written
-        self._batch_bytes = LARGEST_BATCH_BYTES
+        self._limits = limits or RequestLimits()
+        self._batch_bytes = self._limits.batch_bytes
         # Up to this number frames are sent alone, to find the one that fails.
         self._alone_until = 0
         # Frames the tracker cannot read, and what is sent in their place.
@@ -126,7 +131,9 @@ class Delivery:
 
     def _next_frames(self) -> list[Frame]:
         first = self.spool.acknowledged + 1
-        most_bytes = 0 if first <= self._alone_until else self._batch_bytes
+        most_bytes = min(self._batch_bytes, self._limits.batch_bytes)
+        if first <= self._alone_until:
+            most_bytes = 0
         frames = self.spool.frames_from(first, most_bytes=most_bytes)
         if self.spool.replaced:
             self._notices.warn(
@@ -180,12 +187,14 @@ class Delivery:
         if len(frames) <= 1:
             if answer.meaning is Meaning.NOT_LET_THROUGH:
                 # Another way to the tracker, or more room on this one, may take it.
-                return self._hold(answer)
+                size_bytes = _size_of(frames)
+                why = refused_by_proxy(size_bytes, "bytes before compression")
+                return self._hold(answer, why)
             return self._set_aside(answer, frames)
         if answer.meaning is Meaning.MALFORMED:
             self._alone_until = frames[-1].number
         else:
-            self._batch_bytes = sum(len(frame.payload) for frame in frames) // 2
+            self._limits.refuse_batch(_size_of(frames))
         return Outcome()
 
     def _wait(self, answer: Answer) -> Outcome:
@@ -213,7 +222,7 @@ class Delivery:
             why = "the server stores nothing of what it takes"
             return Outcome(wait_seconds=self._longer_wait(), why=why)
         self._failures = 0
-        self._batch_bytes = min(self._batch_bytes * 2 + 1, LARGEST_BATCH_BYTES)
+        self._batch_bytes = min(self._batch_bytes * 2 + 1, self._limits.batch_bytes)
         stored = min(answer.number, frames[-1].number)
         self.spool.acknowledge(stored)
         self._replacements = {n: f for n, f in self._replacements.items() if n > stored}
@@ -274,13 +283,14 @@ class Delivery:
         )
         return Outcome(wait_seconds=self._longer_wait())
 
-    def _hold(self, answer: Answer) -> Outcome:
+    def _hold(self, answer: Answer, why: str = "") -> Outcome:
+        why = why or f"the server does not accept data ({answer.text})"
         self._notices.warn(
             self._held,
-            f"the server does not accept data ({answer.text}); everything is kept in "
-            f"{self.spool.folder} and tried again every minute",
+            f"{why}; everything is kept in {self.spool.folder} and sent again every"
+            " minute",
         )
-        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True)
+        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True, why=why)
 
     def _longer_wait(self) -> float:
         wait = longer_wait(self._failures)
@@ -294,6 +304,10 @@ def longer_wait(failures: int) -> float:
     wait = min(_FIRST_RETRY_SECONDS * 2 ** min(failures, 16), _LONGEST_RETRY_SECONDS)
     jittered: float = wait * _random.uniform(0.5, 1.0)
     return jittered
+
+
+def _size_of(frames: list[Frame]) -> int:
+    return sum(len(frame.payload) for frame in frames)
 
 
 def tell_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:

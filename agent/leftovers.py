@@ -11,6 +11,7 @@ from agent.blobs import Blobs
 from agent.delivery import HOLD_SECONDS, Delivery, Outcome, tell_of_obstacle
 from agent.notices import Notices
 from agent.recovery import recover
+from agent.request_limits import RequestLimits
 from agent.servers import Server, origin
 from agent.spool import stored_bytes
 from agent.spool_reader import SpoolReader, spool_folders
@@ -31,11 +32,13 @@ class Leftovers:
         root: Path,
         notices: Notices,
         *,
+        limits: RequestLimits | None = None,
         any_server: bool = False,
         any_host: bool = False,
     ) -> None:
         self._root = root
         self._notices = notices
+        self._limits = limits or RequestLimits()
         self._any_server = any_server
         self._any_host = any_host
         self._current: Delivery | None = None
@@ -121,8 +124,10 @@ class Leftovers:
             # Read again: its last owner may have gone on until now.
             spool = SpoolReader(folder)
             if self._is_known(spool) and self._may_take(spool, server):
-                self._current = Delivery(spool, transport, self._notices)
-                self._uploads = Uploads(Blobs(folder), self._notices)
+                self._current = Delivery(
+                    spool, transport, self._notices, limits=self._limits
+                )
+                self._uploads = Uploads(Blobs(folder), self._notices, self._limits)
                 return True
         self.let_go()
         return False

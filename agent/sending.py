@@ -11,6 +11,7 @@ from agent.blobs import Blobs
 from agent.delivery import Delivery, Outcome
 from agent.leftovers import Leftovers
 from agent.notices import Notices
+from agent.request_limits import RequestLimits
 from agent.servers import Server, find_servers
 from agent.spool import Spool
 from agent.spool_reader import SpoolReader
@@ -37,11 +38,12 @@ class Sending:
         self._spool = spool
         self._count_dropped = count_dropped
         self._reader = SpoolReader(spool.folder, spool)
-        self._uploads = [Uploads(Blobs(spool.folder), notices)]
+        self._limits = RequestLimits()
+        self._uploads = [Uploads(Blobs(spool.folder), notices, self._limits)]
         self._files_not_before = float("-inf")
         self._are_files_held = False
         self._is_draining = False
-        self._leftovers = Leftovers(root, notices)
+        self._leftovers = Leftovers(root, notices, limits=self._limits)
         self._notices = notices
         self._server: Server | None = None
         # The server that was used last, all that were known then, and when it may be
@@ -74,7 +76,7 @@ class Sending:
         if self._reader.follow():
             self._uploads[0].is_left = True
             blobs = Blobs(self._spool.folder)
-            self._uploads.insert(0, Uploads(blobs, self._notices))
+            self._uploads.insert(0, Uploads(blobs, self._notices, self._limits))
         if is_draining and not self._is_draining:
             # Once more whatever the last answer was: the server may be back since.
             self._files_not_before = float("-inf")
@@ -153,10 +155,12 @@ class Sending:
                 self._reader,
                 self._transport,
                 self._notices,
+                limits=self._limits,
                 last_written=lambda: self._spool.written,
             )
         self._delivery.transport = self._transport
         if is_another:
+            self._limits.reset()
             self._delivery.forget_refusals()
         return self._delivery
 

@@ -13,15 +13,19 @@ from agent.delivery import HOLD_SECONDS, Outcome, longer_wait
 from agent.errors import NoAnswer
 from agent.notices import Notices
 from agent.own_files import NO_MEANS
+from agent.request_limits import (
+    SMALLEST_PART_BYTES,
+    RequestLimits,
+    refused_by_proxy,
+)
 from agent.transport import Transport
 
 # A part should take so long: points wait for no more than one.
 _PART_SECONDS = 0.5
-_SMALLEST_PART_BYTES = 64 * 1024
+# Fits into the largest request that nginx accepts by default.
 _FIRST_PART_BYTES = 1024 * 1024
-LARGEST_PART_BYTES = 8 * 1024 * 1024
 _CHECKING_SECONDS = 1.0
-_NO_ROOM_SECONDS = 600.0
+_LONG_HOLD_SECONDS = 600.0
 _ATTEMPTS = 3
 # Longer, the end of a script does not wait for files.
 _WORTH_WAITING_SECONDS = 5.0
@@ -47,9 +51,13 @@ class _PutOff:
 class Uploads:
     """The state of delivering one spool's files."""
 
-    def __init__(self, blobs: Blobs, notices: Notices) -> None:
+    def __init__(
+        self, blobs: Blobs, notices: Notices, limits: RequestLimits | None = None
+    ) -> None:
+        """`limits` belong to the server and are shared with its other uploads."""
         self._blobs = blobs
         self._notices = notices
+        self._limits = limits or RequestLimits()
         # Of other folders, what is taken says nothing.
         self._held = f"files held {blobs.folder}"
         self._current: _Current | None = None
@@ -96,12 +104,14 @@ class Uploads:
                 current.blob.digest, current.blob.size, current.offset or 0, part
             )
         except NoAnswer as error:
-            self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
+            self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
             # How much of it came only the tracker knows.
             current.offset = None
             return self._wait(f"the server does not answer ({error})")
-        self._pace(len(part), time.monotonic() - began)
-        return self._obey(reply, current)
+        if reply.status == HTTPStatus.OK:
+            # The time of a refusal is no measure of the line.
+            self._pace(len(part), time.monotonic() - began)
+        return self._obey(reply, current, sent_bytes=len(part))
 
     def _next(self) -> _Current | None:
         if not self._listed:
@@ -114,7 +124,8 @@ class Uploads:
     def _part(self, current: _Current) -> bytes:
         if current.offset is None:
             return b""
-        part = self._blobs.read(current.blob, current.offset, self._part_bytes)
+        size_bytes = min(self._part_bytes, self._limits.part_bytes)
+        part = self._blobs.read(current.blob, current.offset, size_bytes)
         if part:
             self._put_off.pop(current.blob.digest, None)
         return part
@@ -161,15 +172,15 @@ class Uploads:
 
     def _pace(self, sent_bytes: int, seconds: float) -> None:
         """Have the next part take as long as parts should."""
-        if sent_bytes < _SMALLEST_PART_BYTES:
+        if sent_bytes < SMALLEST_PART_BYTES:
             return
         fitting = int(sent_bytes * _PART_SECONDS / max(seconds, 0.001))
         # Not all at once: one answer may have been quick or slow by chance.
         fitting = min(max(fitting, sent_bytes // 2), sent_bytes * 2)
-        self._part_bytes = min(max(fitting, _SMALLEST_PART_BYTES), LARGEST_PART_BYTES)
+        self._part_bytes = max(fitting, SMALLEST_PART_BYTES)
 
     def _obey(  # noqa: PLR0911 - one for each answer
-        self, reply: Reply, current: _Current
+        self, reply: Reply, current: _Current, *, sent_bytes: int
     ) -> Outcome:
         content = content_of(reply.body)
         if reply.status == HTTPStatus.OK:
@@ -179,7 +190,7 @@ class Uploads:
         if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
             return self._send_again(current)
         if reply.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return self._too_large(reply, content, current)
+            return self._too_large(content, current, sent_bytes=sent_bytes)
         if reply.status in (
             HTTPStatus.TOO_MANY_REQUESTS,
             HTTPStatus.SERVICE_UNAVAILABLE,
@@ -191,14 +202,14 @@ class Uploads:
             # Who says 0, or a time that is over, says so each time: not to be hurried.
             return Outcome(wait_seconds=told, why=why) if told else self._wait(why)
         if reply.status == HTTPStatus.REQUEST_TIMEOUT:
-            self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
+            self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
             current.offset = None
             return self._wait(f"files come to the server too slowly ({reply.status})")
         if reply.status == HTTPStatus.INSUFFICIENT_STORAGE:
-            return self._hold(reply, content, _NO_ROOM_SECONDS)
+            return self._refused(reply, content, _LONG_HOLD_SECONDS)
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return self._wait(f"the server cannot take files now ({reply.status})")
-        return self._hold(reply, content, HOLD_SECONDS)
+        return self._refused(reply, content, HOLD_SECONDS)
 
     # A parsed answer of a server that is not trusted.
     def _progressed(self, content: dict[str, object], current: _Current) -> Outcome:
@@ -213,7 +224,10 @@ class Uploads:
             self._moved()
             return Outcome(wait_seconds=_CHECKING_SECONDS)
         sent, current.offset = current.offset, received
-        if sent is not None and received <= sent:
+        if sent is None:
+            # An answer to a question: parts may still fail as they did before.
+            return Outcome()
+        if received <= sent:
             return self._wait("the server stores nothing of what it takes")
         return self._moved()
 
@@ -225,7 +239,7 @@ class Uploads:
         sent, current.offset = current.offset, expected
         if sent == expected:
             return self._wait("the server asks again for what it was just sent")
-        return self._moved()
+        return Outcome()
 
     def _moved(self) -> Outcome:
         self._failures = 0
@@ -249,7 +263,7 @@ class Uploads:
                 "a file does not reach the server as it was sent; it is kept in"
                 f" {self._blobs.folder} and tried again later ({current.blob.digest})",
             )
-            self._leave_alone(current.blob.digest, _NO_ROOM_SECONDS, 1)
+            self._leave_alone(current.blob.digest, _LONG_HOLD_SECONDS, 1)
         return Outcome()
 
     def _lost(self, current: _Current, how: str) -> Outcome:
@@ -261,20 +275,29 @@ class Uploads:
         return Outcome()
 
     def _too_large(
-        self, reply: Reply, content: dict[str, object], current: _Current
+        self, content: dict[str, object], current: _Current, *, sent_bytes: int
     ) -> Outcome:
-        if current.offset is not None or _error(content).get("code") != "too_large":
-            # The file itself was not refused: something in between takes no such parts.
-            if self._part_bytes == _SMALLEST_PART_BYTES:
-                return self._hold(reply, content, HOLD_SECONDS)
-            self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
-            return Outcome()
+        error = _error(content)
+        if current.offset is not None or error.get("code") != "too_large":
+            return self._send_less(sent_bytes)
         self._notices.warn(
             "large file",
-            f"a file of {current.blob.size:,} bytes is not stored, as others may be:"
-            f" {_error(content).get('message') or 'the server refuses it'}",
+            f"a file of {current.blob.size:,} bytes is not stored:"
+            f" {error.get('message') or 'the server refuses it'}",
         )
         self._forget(current)
+        return Outcome()
+
+    def _send_less(self, refused_bytes: int) -> Outcome:
+        """Send smaller parts from now on: a proxy refuses larger requests."""
+        if refused_bytes <= SMALLEST_PART_BYTES:
+            return self._hold(refused_by_proxy(refused_bytes), _LONG_HOLD_SECONDS)
+        self._limits.refuse_part(refused_bytes)
+        self._notices.inform(
+            f"part size {self._limits.part_bytes}",
+            f"a proxy in front of the server refuses a request of {refused_bytes:,}"
+            f" bytes; files are sent in parts of {self._limits.part_bytes:,} bytes",
+        )
         return Outcome()
 
     def _forget(self, current: _Current) -> None:
@@ -283,17 +306,20 @@ class Uploads:
             self._stuck.add(current.blob.digest)
         self._current = None
 
-    def _hold(
+    def _refused(
         self, reply: Reply, content: dict[str, object], seconds: float
     ) -> Outcome:
+        why = f"the server does not accept files ({_text_of(reply, content)})"
+        return self._hold(why, seconds)
+
+    def _hold(self, why: str, seconds: float) -> Outcome:
         self._notices.warn(
             self._held,
-            f"the server does not accept files ({_text_of(reply, content)}); they are "
-            f"kept in {self._blobs.folder} and tried again later",
+            f"{why}; files are kept in {self._blobs.folder} and sent again later",
         )
         if self._current is not None:
             self._current.offset = None
-        return Outcome(wait_seconds=seconds, is_held=True)
+        return Outcome(wait_seconds=seconds, is_held=True, why=why)
 
     def _wait(self, why: str = "") -> Outcome:
         wait = longer_wait(self._failures)

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from agent import messages
-from agent.delivery import LARGEST_BATCH_BYTES, Delivery
+from agent.answers import Reply
+from agent.delivery import Delivery
 from agent.frames import read_frames
 from agent.notices import Notices
+from agent.request_limits import LARGEST_BATCH_BYTES, RequestLimits
 from agent.servers import Server
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader
@@ -228,6 +230,54 @@ def test_a_batch_that_is_too_large_is_halved(delivery, tracker, body):
     first, second, third = [len(body) for _, _, body in tracker.requests][:3]
     assert stored(tracker) == ALL
     assert first > second > third
+
+
+class Proxy(HttpTransport):
+    """Refuses larger batches, as a proxy does in front of a tracker."""
+
+    limit = 150
+
+    def __init__(self, server):
+        super().__init__(server)
+        self.refused = []
+
+    def send(self, spool_id, body):
+        if len(body) > self.limit:
+            self.refused.append(len(body))
+            return Reply(413, None, b"<html>")
+        return super().send(spool_id, body)
+
+
+def test_batches_stay_below_the_size_that_a_proxy_refused(tracker, spool):
+    limits, proxy = RequestLimits(), Proxy(Server(tracker.url, TOKEN))
+    reader = SpoolReader(spool.folder)
+
+    deliver(Delivery(reader, proxy, Notices(), limits=limits))
+    refused = len(proxy.refused)
+    reader.acknowledge(0)
+    deliver(Delivery(reader, proxy, Notices(), limits=limits))
+    proxy.close()
+
+    assert stored(tracker) == ALL
+    assert 0 < refused <= 3
+    assert len(proxy.refused) == refused
+
+
+def test_a_frame_that_no_proxy_lets_through_is_kept_with_a_warning_that_helps(
+    tracker, spool, caplog
+):
+    proxy = Proxy(Server(tracker.url, TOKEN))
+    proxy.limit = 10
+    delivery = Delivery(SpoolReader(spool.folder), proxy, Notices())
+
+    outcomes = deliver(delivery)
+
+    assert outcomes[-1].wait_seconds == 60
+    assert caplog.text.count("client_max_body_size") == 1
+    proxy.limit = 10_000
+    deliver(delivery)
+    proxy.close()
+    assert stored(tracker) == ALL
 
 
 def test_what_came_too_slowly_is_sent_again_and_never_set_aside(delivery, tracker):

@@ -11,7 +11,9 @@ import pytest
 from agent import blobs as blobs_module
 from agent import uploads as uploads_module
 from agent.answers import Reply
+from agent.errors import NoAnswer
 from agent.notices import Notices
+from agent.request_limits import RequestLimits
 from agent.uploads import Uploads
 from tests.agent.failing_disk import broken_disk
 from tests.agent.test_blobs import Counted
@@ -283,3 +285,77 @@ def test_what_cannot_be_compared_now_is_not_taken_for_damaged(
 
     assert disk.refused > 2
     assert [*blobs.digests()] == [digest]
+
+
+class Losing(Taking):
+    """A transport on which questions are answered and parts are lost."""
+
+    def send_part(self, digest, size, offset, part):
+        if part:
+            raise NoAnswer("timed out")
+        return super().send_part(digest, size, offset, part)
+
+
+def test_parts_that_are_lost_are_sent_again_ever_later(tmp_path):
+    blobs, _ = kept(tmp_path, b"content")
+    uploads, transport = Uploads(blobs, Notices()), Losing()
+
+    waits = [uploads.send_some(transport).wait_seconds for _ in range(20)]
+
+    assert waits[-1] >= 30
+
+
+class Proxy(Taking):
+    """A transport through a proxy that refuses larger requests."""
+
+    def __init__(self, limit):
+        super().__init__()
+        self.limit = limit
+        self.refused = []
+
+    def send_part(self, digest, size, offset, part):
+        if len(part) > self.limit:
+            self.refused.append(len(part))
+            return Reply(413, None, b"<html>413 Request Entity Too Large</html>")
+        return super().send_part(digest, size, offset, part)
+
+
+MIB = 1024 * 1024
+
+
+def test_a_size_that_a_proxy_refused_is_not_sent_again(tmp_path, clock):
+    contents = [bytes([number]) * 6 * MIB for number in (1, 2)]
+    blobs, _ = kept(tmp_path, *contents)
+    uploads, proxy = Uploads(blobs, Notices()), Proxy(MIB)
+
+    send_all(uploads, proxy, clock)
+
+    assert {bytes(content) for content in proxy.arrived.values()} == {*contents}
+    assert proxy.refused == [2 * MIB]
+
+
+def test_what_one_spool_learned_of_a_proxy_is_known_to_the_next(tmp_path, clock):
+    limits, proxy = RequestLimits(), Proxy(MIB // 2)
+    for name in ("first", "second"):
+        blobs, _ = kept(tmp_path / name, name.encode() * MIB)
+        send_all(Uploads(blobs, Notices(), limits), proxy, clock)
+
+    assert proxy.refused == [MIB]
+
+
+def test_a_proxy_that_refuses_every_part_is_left_alone_with_one_warning(
+    tmp_path, clock, caplog
+):
+    blobs, [digest] = kept(tmp_path, bytes(6 * MIB))
+    uploads, proxy = Uploads(blobs, Notices()), Proxy(1000)
+
+    for _ in range(3):
+        until_held(uploads, proxy, clock)
+
+    assert uploads.send_some(proxy).wait_seconds == 0
+    assert uploads.send_some(proxy).wait_seconds == 600
+    assert sorted(set(proxy.refused)) == [MIB // 16, MIB // 8, MIB // 4, MIB // 2, MIB]
+    assert proxy.refused.count(MIB // 16) == 4
+    assert [*blobs.digests()] == [digest]
+    assert caplog.text.count("client_max_body_size") == 1
+    assert "65,536 bytes" in caplog.text
