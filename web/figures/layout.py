@@ -15,7 +15,7 @@ from web.figures.texts import gettext, gettext_noop
 STEP, TIME, RELATIVE = "step", "time", "relative"
 X_TITLES = {
     STEP: gettext_noop("step"),
-    TIME: gettext_noop("time (UTC)"),
+    TIME: gettext_noop("time"),
     RELATIVE: gettext_noop("seconds since the start"),
 }
 
@@ -28,20 +28,6 @@ MARGIN = {"l": 52, "r": 20, "t": 8, "b": 34}
 LABELS = {"ticklabeloverflow": "allow"}
 # Below an axis of time stand the time, the date and the title.
 DATED_BOTTOM = 54
-
-# Dates as the pages write them, the day before the month. The part after a line break
-# is the date of all ticks up to the next that has one.
-TIME_HOVER_FORMAT = "%-d %b %Y, %H:%M:%S"
-# In a shorter range than this, in milliseconds, points can lie within one second.
-SHORT_RANGE = 60_000
-TIME_FORMATS = (
-    (None, 999, "%H:%M:%S.%L\n%-d %b %Y"),
-    (1_000, 59_999, "%H:%M:%S\n%-d %b %Y"),
-    (60_000, 86_399_999, "%H:%M\n%-d %b %Y"),
-    (86_400_000, 2_419_199_999, "%-d %b\n%Y"),
-    (2_419_200_000, "M11", "%b %Y"),
-    ("M12", None, "%Y"),
-)
 
 # JSON about to leave.
 Layout = dict[str, Any]
@@ -71,18 +57,11 @@ def x_axis(
         "spikedash": "solid",
         **LABELS,
     }
-    if axis == TIME:
-        described["hoverformat"] = TIME_HOVER_FORMAT
-        described["tickformatstops"] = [
-            {"dtickrange": [shortest, longest], "value": value}
-            for shortest, longest, value in TIME_FORMATS
-        ]
-    else:
+    if axis != TIME:
+        # The browser writes times, in the user's time zone.
         described["hoverformat"] = X_HOVER_FORMAT
     if low is not None and high is not None and not log:
         described["range"] = [low, high]
-        if axis == TIME and high - low < SHORT_RANGE:
-            described["hoverformat"] += ".%L"
     elif low is not None and high is not None and 0 < low < high:
         # Plotly wants the ends of a logarithmic axis as powers of ten.
         described["range"] = [math.log10(low), math.log10(high)]

@@ -22,6 +22,8 @@ NARROW_SPACE = "\u202f"
 MINUS = "\u2212"
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+# Older times are shown as dates.
+MAX_AGO = 60 * DAY
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 SIZE_STEP = 1024
 # Beyond these a number is easier to read with an exponent.
@@ -145,7 +147,7 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
         return gettext("%(count)s min ago") % {"count": int(seconds // MINUTE)}
     if seconds < 2 * DAY:
         return gettext("%(count)s h ago") % {"count": int(seconds // HOUR)}
-    if seconds < 60 * DAY:
+    if seconds < MAX_AGO:
         days = int(seconds // DAY)
         said = ngettext("%(count)s day ago", "%(count)s days ago", days)
         return said % {"count": days}
@@ -169,25 +171,23 @@ def counted(lasted: timedelta | None) -> SafeString | str:
 # would have a page that refreshes itself laid out twice each time.
 @register.simple_tag
 def moment(when: datetime | None) -> SafeString | str:
-    """Show a moment in UTC; the browser turns it into the reader's own time."""
-    if when is None:
-        return UNKNOWN
-    return format_html(
-        '<time datetime="{}" data-behaviour="local-time" hx-morph-skip-children>{} UTC</time>',
-        when.astimezone(UTC).isoformat(),
-        when.astimezone(UTC).strftime("%-d %b %Y, %H:%M"),
-    )
+    """Show an instant in UTC; the browser converts it to the user's time zone."""
+    return UNKNOWN if when is None else _time(when, "minute", "%-d %b %Y, %H:%M UTC")
 
 
 @register.simple_tag
 def exact_moment(when: datetime | None) -> SafeString | str:
-    """Show a moment to the second, where several follow each other within a minute."""
-    if when is None:
-        return UNKNOWN
+    """Show an instant with its seconds."""
+    return UNKNOWN if when is None else _time(when, "second", "%-d %b %Y, %H:%M:%S UTC")
+
+
+def _time(when: datetime, precision: str, form: str) -> SafeString:
+    utc = when.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" data-behaviour="local-time" data-seconds hx-morph-skip-children>{} UTC</time>',
-        when.astimezone(UTC).isoformat(),
-        when.astimezone(UTC).strftime("%-d %b %Y, %H:%M:%S"),
+        '<time datetime="{}" data-behaviour="local-time" data-precision="{}" hx-morph-skip-children>{}</time>',
+        utc.isoformat(),
+        precision,
+        utc.strftime(form),
     )
 
 
@@ -196,8 +196,10 @@ def moment_ago(when: datetime | None) -> SafeString | str:
     """Show how long ago a moment was, with the moment itself on hover."""
     if when is None:
         return UNKNOWN
+    if (timezone.now() - when).total_seconds() >= MAX_AGO:
+        return _time(when, "day", "%-d %b %Y")
     return format_html(
-        '<time datetime="{}" data-behaviour="local-time" data-relative>{}</time>',
+        '<time datetime="{}" data-behaviour="local-time">{}</time>',
         when.astimezone(UTC).isoformat(),
         ago(when),
     )

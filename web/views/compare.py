@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from web.cells import SERIES, make_cell
 from web.compare_state import CompareState
 from web.numbers import whole_number
 from web.polling import poll_answer, poll_unless
+from web.run_cells import json_value
 from web.session import PageRequest, signed_in
 from web.snippets import capture, two_runs
 from web.views.compare_frame import (
@@ -253,7 +255,9 @@ def _table_row(row: ComparedRow, reference: int) -> list[Any]:
         if value is None:
             cells.append([None, "", cell.is_changed, ""])
         else:
-            cells.append([cell.text, cell.change, cell.is_changed, cell.title])
+            is_time = isinstance(value.value, datetime)
+            text = json_value(value.value) if is_time else cell.text
+            cells.append([text, cell.change, cell.is_changed, cell.title])
     is_series = any(value is not None and value.kind == SERIES for value in row.values)
     is_monitoring = row.path.startswith(MONITORING)
     return [row.path, namespace(row.path), is_monitoring, cells, is_series]

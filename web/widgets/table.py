@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 from django.utils.translation import gettext
@@ -15,7 +16,7 @@ from tracker.queries.run_columns import run_seconds
 from tracker.queries.run_fields import FIELDS, FieldValue
 from web.cells import value_text
 from web.run_fields import LABELS, field_of, field_text, path_of
-from web.templatetags.format import duration, number
+from web.templatetags.format import duration, exact_moment, number
 from web.texts import gettext_lazy
 from web.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.widgets.value import SERIES, summary_value
@@ -101,7 +102,10 @@ def _cell(held: Mapping[str, AttributeRow], column: str) -> dict[str, Any]:
         return {"text": number(summary_value(row, summary)), "is_number": True}
     is_number = isinstance(row.value, int | float) and not isinstance(row.value, bool)
     title = repr(row.value) if isinstance(row.value, float) else ""
-    return {"text": value_text(row.value), "is_number": is_number, "title": title}
+    text = value_text(row.value)
+    if isinstance(row.value, datetime):
+        text = exact_moment(row.value)
+    return {"text": text, "is_number": is_number, "title": title}
 
 
 KIND = Kind(

@@ -25,7 +25,7 @@ CASES = {
     "date": (
         [{**LINE, "x": [0, 1000, 2000]}],
         {"xaxis": {"type": "date"}},
-        "a <b>: 2 points, last 1 at 1970-01-01 00:00:02, lowest 1, highest 3.",
+        "a <b>: 2 points, last 1 at 1 Jan 1970, 00:00:02 UTC, lowest 1, highest 3.",
     ),
     "band": ([{**LINE, "hoverinfo": "skip"}], {}, "Nothing is drawn."),
     "nothing": (

@@ -131,23 +131,12 @@ def test_a_logarithmic_axis_lifts_a_band_that_crosses_zero():
     assert numbers(band["y"]).tolist() == [2.0, 3.0, 0.5, 0.5]
 
 
-def test_dates_stand_as_on_the_pages_and_have_room():
+def test_dates_have_room_below_an_axis_of_time():
     by_step, by_time = (
         figure_of(PLAIN, axis=axis)["layout"] for axis in ("step", "time")
     )
 
     assert by_time["margin"]["b"] > by_step["margin"]["b"]
-    formats = [stop["value"] for stop in by_time["xaxis"]["tickformatstops"]]
-    assert "%H:%M\n%-d %b %Y" in formats
-    assert by_time["xaxis"]["hoverformat"].startswith("%-d %b %Y")
-    assert "tickformatstops" not in by_step["xaxis"]
-
-
-@pytest.mark.parametrize(("high", "seconds"), [(9e4, "%S"), (9e3, "%S.%L")])
-def test_close_up_a_time_has_milliseconds(high, seconds):
-    layout = figure_of(PLAIN, axis="time", low=0.0, high=high)["layout"]
-
-    assert layout["xaxis"]["hoverformat"].endswith(seconds)
 
 
 def test_a_logarithmic_axis_says_what_it_cannot_show():

@@ -46,6 +46,7 @@ const BEHAVIOURS = {
   "zoom-in-address": () => import("./behaviours/zoom_in_address.js"),
   "tabs": () => import("./behaviours/tabs.js"),
   "theme": () => import("./behaviours/theme.js"),
+  "time-zone": () => import("./behaviours/time_zone.js"),
   "toasts": () => import("./behaviours/toasts.js"),
   "wakes": () => import("./behaviours/wakes.js"),
 }

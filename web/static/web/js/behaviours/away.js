@@ -1,5 +1,6 @@
 // Says that the server cannot be reached, and when it is back. It is asked when a request
 // of the page failed, when the network changed, and now and then while somebody looks.
+import { clock } from "../models/clock.js"
 import { toast } from "../toasts.js"
 import { gettext } from "../texts.js"
 
@@ -31,7 +32,7 @@ export default function away(element) {
     if (isThere && !wasThere) toast(gettext("The server answers again."))
     if (!isThere && wasThere) {
       since.dateTime = seenAt.toISOString()
-      since.textContent = seenAt.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })
+      since.textContent = clock(seenAt)
     }
   }
 

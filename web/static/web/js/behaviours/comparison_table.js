@@ -5,9 +5,10 @@
 // data-chart-url  the page that charts a series, but for its path
 // data-live       "true": what was looked at is looked at again every few seconds
 // A row is [path, namespace, isMonitoring, cells, isSeries], a cell
-// [text, change, isChanged, title].
+// [text, change, isChanged, title], a time instead of a text is { time }.
 
 import { keepInAddress } from "../models/address.js"
+import { full, toSecond } from "../models/clock.js"
 import { made as cell } from "../models/elements.js"
 import { gettext } from "../texts.js"
 
@@ -334,7 +335,8 @@ function runHeader(run) {
   return header
 }
 
-function valueCell([text, change, isChanged, title]) {
+function valueCell([held, change, isChanged, said]) {
+  const [text, title] = held?.time === undefined ? [held, said] : [toSecond(held.time), full(held.time)]
   const element = cell("td", "")
   if (isChanged) element.classList.add("compare-table__changed")
   const value = span("compare-table__value", text ?? "absent")

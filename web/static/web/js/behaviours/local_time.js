@@ -1,19 +1,14 @@
-// Shows a moment in the reader's own time zone; without script it stays in UTC.
+// Shows an instant in the zone of the page; without script it stays in UTC.
+//
+// data-precision   "day", "minute" or "second"; without it only the tooltip is set
+import { day, full, toMinute, toSecond } from "../models/clock.js"
 import { setText } from "../models/elements.js"
 
-const MINUTES = {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-}
-const FORMAT = new Intl.DateTimeFormat("en-GB", MINUTES)
-const EXACT = new Intl.DateTimeFormat("en-GB", { ...MINUTES, second: "2-digit" })
+const FORMATS = { day, minute: toMinute, second: toSecond }
 
 export default function localTime(element) {
-  const moment = new Date(element.dateTime)
-  element.title = `${moment.toISOString().slice(0, 19).replace("T", " ")} UTC`
-  if (element.dataset.relative !== undefined) return
-  setText(element, (element.dataset.seconds === undefined ? FORMAT : EXACT).format(moment))
+  const instant = new Date(element.dateTime)
+  element.title = full(instant)
+  const format = FORMATS[element.dataset.precision]
+  if (format) setText(element, format(instant))
 }

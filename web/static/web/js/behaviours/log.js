@@ -7,12 +7,13 @@
 import { copyBy } from "../clipboard.js"
 import { keepInAddress } from "../models/address.js"
 import { plain } from "../models/ansi.js"
+import { clockMilliseconds, full, zoneName } from "../models/clock.js"
 import { made as element, setText } from "../models/elements.js"
 import { lineText } from "../models/log_text.js"
 import { LogPages } from "../models/log_pages.js"
 import { LogSearch } from "../models/log_search.js"
 import { LINE_PIXELS, firstLine, heightOf, scrollTopOf } from "../models/log_window.js"
-import { absolute, relative } from "../models/log_times.js"
+import { relative } from "../models/log_times.js"
 import { gettext, ngettext } from "../texts.js"
 
 const POLL_MS = 2_000
@@ -75,6 +76,7 @@ class Log {
     this.part("follow").addEventListener("click", () => this.follow(!this.isFollowing))
     for (const button of this.root.querySelectorAll("[data-times]")) {
       button.addEventListener("click", () => this.showTimes(button.dataset.times))
+      if (button.dataset.times === "absolute") button.title = zoneName()
     }
   }
 
@@ -131,10 +133,10 @@ class Log {
   }
 
   time(line) {
-    const shown = this.times === "absolute" ? absolute(line.time) : relative(line.time - this.start)
+    const shown = this.times === "absolute" ? clockMilliseconds(line.time) : relative(line.time - this.start)
     const time = element("time", "log__time", shown)
     time.dateTime = new Date(line.time).toISOString()
-    time.title = time.dateTime
+    time.title = full(line.time)
     return time
   }
 

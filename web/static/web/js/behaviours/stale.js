@@ -1,14 +1,13 @@
 // Says quietly that a part of the page could not be refreshed, until it is again.
+import { clock } from "../models/clock.js"
 import { isAnswered, isPoll } from "../refusals.js"
 import { gettext } from "../texts.js"
-
-const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
 
 export default function stale(element) {
   let since = null
 
   document.addEventListener("poll-refused", ({ detail }) => {
-    since ??= TIME.format(new Date())
+    since ??= clock(new Date())
     const text = gettext("Not refreshed since %(time)s. %(why)s", { time: since, why: detail })
     if (element.textContent !== text) element.textContent = text
     element.hidden = false

@@ -31,6 +31,7 @@ import { refusal } from "./refusal.js"
 import { RowsHover } from "./rows_hover.js"
 import { settleBefore, settleLater, settled } from "./settling.js"
 import { sketched } from "./sketch.js"
+import { fitTicks, isTime, withTimeAxis } from "./time_axis.js"
 import { gettext } from "../texts.js"
 
 const REFRESH_MS = 5_000
@@ -207,7 +208,8 @@ class Chart {
     if (this.isLive) withRoom(layout, this.figure, this.pace)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
-    await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
+    const drawn = isTime(this.figure) ? withTimeAxis({ data, layout }, this.plot.clientWidth) : layout
+    await plotly.react(this.plot, data, drawn, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
     this.wipe()
     this.isAhead = false
     this.drawn = { free: freeOf(this.plot, this.figure), at: performance.now() }
@@ -288,7 +290,13 @@ class Chart {
     // What is folded away or gone has no size, and Plotly refuses to draw it.
     if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
     this.size = size
-    window.Plotly.Plots.resize(this.plot).then(() => this.hover?.refresh())
+    window.Plotly.Plots.resize(this.plot)
+      .then(() => this.fitTicks())
+      .then(() => this.hover?.refresh())
+  }
+
+  fitTicks() {
+    return this.isDrawn && isTime(this.figure) ? fitTicks(window.Plotly, this.plot) : null
   }
 
   // New points must not move what the reader has zoomed to, nor bring lines back that were
@@ -324,8 +332,9 @@ class Chart {
     const isReset = change["xaxis.autorange"] === true
     if (range[0] === undefined && !isReset) return
 
+    this.fitTicks()
     const isLog = this.figure.layout.xaxis?.type === "log"
-    const [low, high] = isReset ? [] : range.map((end) => asNumber(end, isLog))
+    const [low, high] = isReset ? [] : range.map((end) => (isLog ? 10 ** end : end))
     const zoom = isReset ? null : { low, high }
     if (!this.tell("chart-zoom", zoom)) return
     this.zoom = zoom
@@ -377,13 +386,6 @@ function paragraph(text) {
 }
 
 const sizeOf = (element) => `${element.clientWidth} × ${element.clientHeight}`
-
-// Plotly gives the ends of a time axis as text in UTC, and those of a logarithmic one as
-// powers of ten.
-function asNumber(end, isLog) {
-  if (typeof end === "string") return Date.parse(`${end.replace(" ", "T")}Z`)
-  return isLog ? 10 ** end : end
-}
 
 function forgetRemoved() {
   for (const chart of all) {

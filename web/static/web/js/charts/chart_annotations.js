@@ -1,6 +1,7 @@
 // Texts at points of charts, that people put there and that the script noted: a list of a
 // chart's own, and a dialog to write one. In a chart of several runs it is at a point of one.
 
+import { toMinute } from "../models/clock.js"
 import { made as text } from "../models/elements.js"
 import { chartOf } from "./draw_queue.js"
 import { placeBeside } from "./floating.js"
@@ -9,7 +10,6 @@ import { toast } from "../toasts.js"
 
 // Stands in an address for the run that is chosen.
 const ANY_RUN = "00000000-0000-0000-0000-000000000000"
-const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
 
 export function annotations(page) {
   const { user, mayEdit, mayOwn } = page.list.dataset
@@ -61,7 +61,7 @@ export function annotations(page) {
   function item(chart, mark) {
     const row = document.createElement("article")
     row.className = "written"
-    const when = MOMENT.format(mark.edited ?? mark.written)
+    const when = toMinute(mark.edited ?? mark.written)
     const isNote = mark.id === null
     const who = isNote ? gettext("the script") : mark.author || gettext("somebody who has left")
     row.append(

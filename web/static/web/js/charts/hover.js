@@ -2,6 +2,7 @@
 // same place on every other chart of the page. Drawn by the page and not by Plotly, which
 // would list lines in their own order, and know of no other chart.
 
+import { toMillisecond, toSecond } from "../models/clock.js"
 import { duration, number } from "../models/format.js"
 import { isBeyond, nearest, readings } from "../models/nearest.js"
 import { gettext } from "../texts.js"
@@ -18,10 +19,8 @@ const GAP_PIXELS = 14
 // From the end of a line, still taken as on it.
 const END_PIXELS = 16
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
-const MOMENT = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", year: "numeric",
-  hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
-})
+// In a shorter range than this, points can lie within one second.
+const SHORT_RANGE_MS = 60_000
 
 const shown = new Set()
 
@@ -294,9 +293,14 @@ export class Hover {
     return number(value)
   }
 
+  get isShort() {
+    const [low, high] = this.axes.xaxis.range
+    return high - low < SHORT_RANGE_MS
+  }
+
   described(place) {
     const { axis, over } = this.chart.figure
-    if (axis === "time") return `${MOMENT.format(place)} UTC`
+    if (axis === "time") return this.isShort ? toMillisecond(place) : toSecond(place)
     if (axis === "relative") return gettext("%(time)s after the start", { time: duration(place) })
     if (axis === "series") return `${over} ${number(place)}`
     return gettext("step %(step)s", { step: number(place) })

@@ -1,9 +1,8 @@
 // Says that the server is gone, and since when, while charts would show old points as if
 // they were new.
+import { clockSeconds } from "../models/clock.js"
 import { isAnswered } from "../refusals.js"
 import { gettext } from "../texts.js"
-
-const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
 
 export function liveStatus(page) {
   const sign = page.part("gone")
@@ -13,7 +12,7 @@ export function liveStatus(page) {
     sign.hidden = since === null
     if (since) sign.textContent = gettext(
     "The server has not answered since %(time)s. What you see is as old as that; the page keeps trying.",
-    { time: TIME.format(since) },
+    { time: clockSeconds(since) },
   )
   }
   // Every chart says so at every look; what does not change is not written again.

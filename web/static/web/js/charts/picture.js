@@ -6,6 +6,7 @@ import { literal } from "../models/plotly_text.js"
 import { themed } from "./colours.js"
 import { fileNameOf, titleOf } from "./named.js"
 import { loadPlotly } from "./plotly.js"
+import { isTime, withTimeAxis } from "./time_axis.js"
 
 const LEAST_WIDTH = 900
 const LEAST_HEIGHT = 480
@@ -17,8 +18,8 @@ const LEGEND = { orientation: "h", x: 0, xanchor: "left", y: -0.14, yanchor: "to
 
 export async function savePicture(chart, format) {
   const plotly = await loadPlotly()
-  const options = { ...sizeOf(chart, format), filename: fileNameOf(chart.element) }
-  await plotly.downloadImage(pictured(chart), options)
+  const size = sizeOf(chart, format)
+  await plotly.downloadImage(pictured(chart, size), { ...size, filename: fileNameOf(chart.element) })
 }
 
 // Browsers copy pictures only where nobody can have changed the page on its way.
@@ -44,7 +45,8 @@ export async function copySvg(chart) {
 
 async function drawn(chart, format) {
   const plotly = await loadPlotly()
-  return plotly.toImage(pictured(chart), sizeOf(chart, format))
+  const size = sizeOf(chart, format)
+  return plotly.toImage(pictured(chart, size), size)
 }
 
 function sizeOf({ figure, plot }, format) {
@@ -57,8 +59,9 @@ function sizeOf({ figure, plot }, format) {
   }
 }
 
-function pictured(chart) {
-  const { data, layout } = themed(chart.figure)
+function pictured(chart, { width }) {
+  const { data, layout: own } = themed(chart.figure)
+  const layout = isTime(chart.figure) ? withTimeAxis({ data, layout: own }, width) : own
   const lines = linesOf(chart.figure)
   const title = titleOf(chart.element)
   // A title says already of which lines it is, where it is their names.

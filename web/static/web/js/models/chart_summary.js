@@ -1,5 +1,6 @@
 // What a chart shows, in words, for whoever does not see it: each line with its last value
 // and its range, each bar with its length. A function of Plotly's traces.
+import { toSecond } from "./clock.js"
 import { number } from "./format.js"
 import { plain } from "./plotly_text.js"
 import { gettext, ngettext } from "../texts.js"
@@ -63,7 +64,7 @@ function bars({ text, x }, name) {
 
 function where(place, isDate) {
   if (typeof place === "string" && !isDate) return place
-  return isDate ? new Date(place).toISOString().slice(0, 19).replace("T", " ") : number(place)
+  return isDate ? toSecond(place) : number(place)
 }
 
 function axisName({ xaxis = "x" }) {

@@ -1,15 +1,4 @@
-// When a line was logged: on the reader's clock, or since the run began.
-
-const CLOCK = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  fractionalSecondDigits: 3,
-})
-
-export function absolute(milliseconds) {
-  return CLOCK.format(milliseconds)
-}
+// When a line was logged, counted from the start of the run.
 
 export function relative(milliseconds) {
   const sign = milliseconds < 0 ? "-" : "+"

@@ -1,19 +1,9 @@
 // What each column of the runs table shows, and how a cell is filled.
+import { full, short, toSecond, zoneName } from "./clock.js"
 import { icon } from "./elements.js"
 import { duration, number, percent } from "./format.js"
 import { gettext } from "../texts.js"
 
-const STARTED = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-})
-const STARTED_IN_ANOTHER_YEAR = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-})
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
 // Of runs without a main finding, as the server's Verdict has it.
 const VERDICTS = {
@@ -39,7 +29,7 @@ const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
 export const OF_RUN = {
   state: { label: gettext("State"), width: 94, fill: fillState },
-  started: { label: gettext("Started"), width: 114, fill: fillMoment },
+  started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
   duration: { label: gettext("Duration"), width: 106, isNumeric: true, said: (value) => duration(Math.round(value)), fill: fillDuration },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
@@ -49,8 +39,8 @@ export const OF_RUN = {
   gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of the GPU time held in which it computed nothing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
   gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
   energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
-  created: { label: gettext("Created"), width: 114, fill: fillMoment },
-  ended: { label: gettext("Ended"), width: 114, fill: fillMoment },
+  created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
+  ended: { label: gettext("Ended"), hint: zoned(gettext("Ended")), width: 114, fill: fillMoment },
   made_by: { label: gettext("Made by"), width: 110, fill: fillValue },
 }
 
@@ -92,6 +82,10 @@ function attributeOf(key) {
   if (colon < 1 || Object.hasOwn(OF_RUN, key)) return null
   if (mark === "path") return { path: key.slice(colon + 1), summary: "last" }
   return SUMMARIES.includes(mark) ? { path: key.slice(colon + 1), summary: mark } : null
+}
+
+function zoned(label) {
+  return `${label} (${zoneName()})`
 }
 
 // By what runs have in common, and a condition can find again.
@@ -136,10 +130,7 @@ function fillState(cell, value, row, now) {
 
 function fillMoment(cell, value) {
   if (value === null) return fillText(cell, "–")
-  const moment = new Date(value.time)
-  const isThisYear = moment.getFullYear() === new Date().getFullYear()
-  const format = isThisYear ? STARTED : STARTED_IN_ANOTHER_YEAR
-  fillText(cell, format.format(moment), moment.toLocaleString())
+  fillText(cell, short(value.time), full(value.time))
 }
 
 function fillDuration(cell, _, row, now) {
@@ -230,8 +221,8 @@ export function texts(value) {
   if (typeof value === "number") return [number(value), String(value)]
   if (Array.isArray(value)) return [value.join(", "), value.join(", ")]
   if (typeof value === "object") {
-    const text = value.special ?? new Date(value.time).toLocaleString()
-    return [text, text]
+    if (value.special) return [value.special, value.special]
+    return [toSecond(value.time), full(value.time)]
   }
   return [String(value), String(value)]
 }

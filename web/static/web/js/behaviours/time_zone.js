@@ -1,0 +1,13 @@
+// Switches between the browser's time zone and UTC. The browser stores the choice.
+import { isUtc, useUtc, zoneName } from "../models/clock.js"
+import { gettext } from "../texts.js"
+
+export default function timeZone(button) {
+  const label = isUtc()
+    ? gettext("Times in UTC. Switch to your time zone")
+    : gettext("Times in %(zone)s. Switch to UTC", { zone: zoneName() })
+  button.title = label
+  button.setAttribute("aria-label", label)
+  button.setAttribute("aria-pressed", isUtc())
+  button.addEventListener("click", () => useUtc(!isUtc()))
+}
