@@ -14,6 +14,7 @@ COPY tracker/embedded tracker/embedded
 RUN python3 -c "from tracker.embedded.environment import prepare_for; prepare_for('serve')"
 
 COPY agent agent
+RUN ln -s agent seamark
 COPY tracker tracker
 COPY web web
 COPY migrations migrations

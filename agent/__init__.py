@@ -6,12 +6,14 @@ run = agent.init("baseline", project="digits", stage="train")
 for batch in run.loader(batches):
     ...
     run["train/loss"].append(loss)
+
+`import seamark as agent` gives the same, also next to an `agent.py` of your own.
 """
 
-from agent.api import init, open_run, runs
-from agent.attribute import Attribute
-from agent.contents import File, Image
-from agent.errors import (
+from seamark.api import init, open_run, runs
+from seamark.attribute import Attribute
+from seamark.contents import File, Image
+from seamark.errors import (
     AgentError,
     CannotRead,
     InvalidPath,
@@ -22,8 +24,8 @@ from agent.errors import (
     TypeConflict,
     UnsupportedValue,
 )
-from agent.histogram import Histogram
-from agent.run import Run
+from seamark.histogram import Histogram
+from seamark.run import Run
 
 __all__ = [
     "AgentError",
@@ -44,3 +46,9 @@ __all__ = [
     "open_run",
     "runs",
 ]
+
+if __name__ == "agent":
+    # This folder is the package `seamark`, and `agent` is a second name for it. The
+    # submodules of the second name re-export those of the first, so that no module runs
+    # twice and there is one copy of all state.
+    __path__ = [f"{folder}/alias" for folder in __path__]

@@ -1,8 +1,8 @@
-"""`python -m agent` is the command `seamark`."""
+"""`python -m seamark` is the command `seamark`."""
 
 import sys
 
-from agent.commands import main
+from seamark.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,24 +6,24 @@ import os
 import sys
 from pathlib import Path
 
-from agent.patience import within
+from seamark.patience import within
 
 # A folder of the PATH may lie on the file system that this is about, which hangs.
 _LOOK_SECONDS = 0.1
 
 
 def command_line(arguments: str) -> str:
-    """Return how the command `seamark` is called with these arguments from here.
+    """Return the command line that runs `seamark` with these arguments on this machine.
 
-    Where it is not installed, as from a checkout, that is `python -m agent`, which takes
-    an `agent.py` of the folder it is typed in for the library.
+    Where the command is not installed, for example in a checkout, that is
+    `python -m seamark`.
     """
     try:
         is_installed = within(_LOOK_SECONDS, _is_installed)
     except (OSError, ValueError):
         is_installed = False
     name = Path(sys.executable or "python").name
-    return f"seamark {arguments}" if is_installed else f"{name} -m agent {arguments}"
+    return f"seamark {arguments}" if is_installed else f"{name} -m seamark {arguments}"
 
 
 def _is_installed() -> bool:

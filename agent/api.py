@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
-from agent.hooks import claim_names, find_open_run
-from agent.run import Run
-from agent.settings import Settings, read_settings
+from seamark.hooks import claim_names, find_open_run
+from seamark.run import Run
+from seamark.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from agent.reading import Runs
-    from agent.stored_run import StoredRun
+    from seamark.reading import Runs
+    from seamark.stored_run import StoredRun
 
 
 def init(
@@ -155,7 +155,7 @@ def runs(
         CannotRead: The server refused, or does not answer.
     """
     # Imported here: training scripts need none of it.
-    from agent.reading import read_runs  # noqa: PLC0415
+    from seamark.reading import read_runs  # noqa: PLC0415
 
     return read_runs(query, project=project, sort=sort, columns=columns, limit=limit)
 
@@ -172,6 +172,6 @@ def open_run(name: str, *, project: str | None = None) -> StoredRun:
         InvalidSetting: No server is known.
         CannotRead: There is no such run, the server refused, or it does not answer.
     """
-    from agent.reading import read_run  # noqa: PLC0415
+    from seamark.reading import read_run  # noqa: PLC0415
 
     return read_run(name, project=project)

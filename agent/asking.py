@@ -15,12 +15,12 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from agent.answers import retry_after
-from agent.errors import CannotRead
-from agent.failures import explain, redirected, strange
-from agent.proxies import find_proxy, proxy_problem
-from agent.servers import Server
-from agent.version import VERSION
+from seamark.answers import retry_after
+from seamark.errors import CannotRead
+from seamark.failures import explain, redirected, strange
+from seamark.proxies import find_proxy, proxy_problem
+from seamark.servers import Server
+from seamark.version import VERSION
 
 # For so long at most an answer is waited for, and a server that is busy asked again.
 _SECONDS = 60.0

@@ -11,14 +11,14 @@ from os import PathLike
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from agent.errors import AgentError, UnsupportedValue
-from agent.record_writer import is_record
-from agent.recorder import Recorder
-from agent.series_recorder import Point
-from agent.values import to_microseconds, to_number, to_step
+from seamark.errors import AgentError, UnsupportedValue
+from seamark.record_writer import is_record
+from seamark.recorder import Recorder
+from seamark.series_recorder import Point
+from seamark.values import to_microseconds, to_number, to_step
 
 if TYPE_CHECKING:
-    from agent.run import Run
+    from seamark.run import Run
 
 # A value, its step and its time, as they were given.
 Row = tuple[object, float | None, float | datetime | None]

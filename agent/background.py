@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
-from agent.notices import Notices
+from seamark.notices import Notices
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from agent.own_files import sync, sync_open
+from seamark.own_files import sync, sync_open
 
 FOLDER = "blobs"
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agent.records import Record
-from agent.values import Value
+from seamark.records import Record
+from seamark.values import Value
 
 # Of rows, when the ring is full or there is none; at a rate no training loop keeps.
 CAPACITY_BYTES = 64 * 1024 * 1024

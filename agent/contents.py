@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.errors import AgentError, UnsupportedValue
-from agent.foreign import (
+from seamark.errors import AgentError, UnsupportedValue
+from seamark.foreign import (
     can,
     csv_of,
     is_figure,
@@ -30,7 +30,7 @@ from agent.foreign import (
     is_plotly_figure,
     is_table,
 )
-from agent.png import COLOURS, to_png
+from seamark.png import COLOURS, to_png
 
 PNG = "image/png"
 PLOTLY = "application/vnd.plotly.v1+json"

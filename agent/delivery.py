@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent import messages
-from agent.answers import Answer, Meaning, is_not_found, judge
-from agent.errors import NoAnswer
-from agent.frames import Frame
-from agent.notices import Notices
-from agent.renewal import FIRST_NUMBER
-from agent.request_limits import RequestLimits, refused_by_proxy
-from agent.spool_reader import SpoolReader
-from agent.transport import Transport
+from seamark import messages
+from seamark.answers import Answer, Meaning, is_not_found, judge
+from seamark.errors import NoAnswer
+from seamark.frames import Frame
+from seamark.notices import Notices
+from seamark.renewal import FIRST_NUMBER
+from seamark.request_limits import RequestLimits, refused_by_proxy
+from seamark.spool_reader import SpoolReader
+from seamark.transport import Transport
 
 # As little gets through any line that lets anything through.
 _SMALLEST_BATCH_BYTES = 64 * 1024

@@ -19,7 +19,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.errors import CannotRead, InvalidSetting
+from seamark.errors import CannotRead, InvalidSetting
 
 # What becomes of other files where one has not arrived.
 _MISSING = ("raise", "skip")

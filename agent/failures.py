@@ -8,7 +8,7 @@ import ssl
 import urllib.error
 from urllib.parse import urlsplit
 
-from agent.errors import shown
+from seamark.errors import shown
 
 # Of OpenSSL: what is wrong with a certificate.
 _NOT_YET, _EXPIRED = 9, 10

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent.contents import Job
-from agent.errors import shown
-from agent.notices import Notices
+from seamark.contents import Job
+from seamark.errors import shown
+from seamark.notices import Notices
 
 if TYPE_CHECKING:
-    from agent.files import Files
+    from seamark.files import Files
 
 # Of one that another thread is starting: it takes a few milliseconds.
 _MOST_EARLY = 64

@@ -15,18 +15,18 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.background import Background
-from agent.blobs import Blob, Blobs, Changed
-from agent.buffer import SetFile
-from agent.contents import BINARY, Content, Job, to_content
-from agent.errors import AgentError, shown
-from agent.file_jobs import say_not_waited_for
-from agent.kinds import Kind
-from agent.matching import matching, printable_path
-from agent.notices import Notices
-from agent.path import clean_path
-from agent.recorder import Recorder
-from agent.records import IMAGE, Record
+from seamark.background import Background
+from seamark.blobs import Blob, Blobs, Changed
+from seamark.buffer import SetFile
+from seamark.contents import BINARY, Content, Job, to_content
+from seamark.errors import AgentError, shown
+from seamark.file_jobs import say_not_waited_for
+from seamark.kinds import Kind
+from seamark.matching import matching, printable_path
+from seamark.notices import Notices
+from seamark.path import clean_path
+from seamark.recorder import Recorder
+from seamark.records import IMAGE, Record
 
 # Of what waits in memory: figures, images, arrays, bytes.
 CAPACITY_BYTES = 64 * 1024 * 1024

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
-from agent import messages
-from agent.buffer import Change, Rewind, SetFile, SetValue, TagChange
-from agent.notices import Notices
-from agent.path import is_encodable
-from agent.records import Record, grouped
-from agent.rows import Row
+from seamark import messages
+from seamark.buffer import Change, Rewind, SetFile, SetValue, TagChange
+from seamark.notices import Notices
+from seamark.path import is_encodable
+from seamark.records import Record, grouped
+from seamark.rows import Row
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
 PAYLOAD_BYTES = 1024 * 1024

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from agent.errors import AgentError, UnsupportedValue
+from seamark.errors import AgentError, UnsupportedValue
 
 MOST_BINS = 512
 # What the bytes begin with: how the edges are written, and the values without a bin.

@@ -13,9 +13,9 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Protocol
 
-from agent import exit_code
-from agent.background import importing
-from agent.settings import Mode, Settings
+from seamark import exit_code
+from seamark.background import importing
+from seamark.settings import Mode, Settings
 
 # The last lines say what went wrong, so the front is what is cut.
 _LONGEST_FAILURE = 20_000  # characters
@@ -113,7 +113,7 @@ def described(failure: object) -> str:
         text = f"a {type(failure).__name__}"
     # Imported here: few processes fail.
     with importing():
-        from agent.capture.texts import redacted_end  # noqa: PLC0415
+        from seamark.capture.texts import redacted_end  # noqa: PLC0415
     text = redacted_end(text, without_secrets, _LONGEST_FAILURE).rstrip()
     return text.encode("utf-8", "replace").decode()
 
@@ -122,7 +122,7 @@ def without_secrets(text: str) -> str:
     """Return the text without what this process knows as secrets."""
     # Imported here: `import agent` stays light.
     with importing():
-        from agent.redaction import make_redactor  # noqa: PLC0415
+        from seamark.redaction import make_redactor  # noqa: PLC0415
     return make_redactor()(text)
 
 

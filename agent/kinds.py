@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from agent.errors import TooManyAttributes, TypeConflict
+from seamark.errors import TooManyAttributes, TypeConflict
 
 LARGEST_RUN = 100_000  # attributes
 

@@ -6,17 +6,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent import locks
-from agent.blobs import Blobs
-from agent.delivery import HOLD_SECONDS, Delivery, Outcome, tell_of_obstacle
-from agent.notices import Notices
-from agent.recovery import recover
-from agent.request_limits import RequestLimits
-from agent.servers import Server, origin
-from agent.spool import stored_bytes
-from agent.spool_reader import SpoolReader, spool_folders
-from agent.transport import Transport
-from agent.uploads import Uploads
+from seamark import locks
+from seamark.blobs import Blobs
+from seamark.delivery import HOLD_SECONDS, Delivery, Outcome, tell_of_obstacle
+from seamark.notices import Notices
+from seamark.recovery import recover
+from seamark.request_limits import RequestLimits
+from seamark.servers import Server, origin
+from seamark.spool import stored_bytes
+from seamark.spool_reader import SpoolReader, spool_folders
+from seamark.transport import Transport
+from seamark.uploads import Uploads
 
 _SEARCH_SECONDS = 30.0
 # A process says more often that it lives.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from agent.steps import StepClock, Steps, find_framework
+from seamark.steps import StepClock, Steps, find_framework
 
 Batch = TypeVar("Batch")
 

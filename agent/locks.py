@@ -7,7 +7,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from agent.descriptors import Descriptor, descriptor
+from seamark.descriptors import Descriptor, descriptor
 
 LOCK_FILE = "lock"
 

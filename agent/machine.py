@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agent.ring import boot_id
+from seamark.ring import boot_id
 
 
 def host_name() -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from agent.contents import printable
+from seamark.contents import printable
 
 _WILDCARD = re.compile(r"[*?\[]")
 

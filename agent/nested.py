@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MemberDescriptorType
 from typing import Any
 
-from agent.errors import AgentError, InvalidPath, UnsupportedValue
+from seamark.errors import AgentError, InvalidPath, UnsupportedValue
 
 _DEEPEST_NESTING = 32
 MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together

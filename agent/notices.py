@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-logger = logging.getLogger("agent")
+logger = logging.getLogger("seamark")
 
 
 class Notices:

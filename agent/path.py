@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.errors import InvalidPath
+from seamark.errors import InvalidPath
 
 LONGEST_PATH = 1024  # characters
 LARGEST_PATH = 2048  # bytes of UTF-8

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agent.device_times import Span
-    from agent.run import Run
+    from seamark.device_times import Span
+    from seamark.run import Run
 
 # Names may be made up each time; of one phase so many parts are told apart.
 MOST_PARTS = 64

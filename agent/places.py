@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.mounts import file_system_of
-from agent.ring import SHARED_MEMORY
+from seamark.mounts import file_system_of
+from seamark.ring import SHARED_MEMORY
 
 # Of memory, a spool takes at most this and what is written to a file meanwhile; and
 # none where that would be a large part of it, as data loaders die where it runs out.

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent.steps import Steps
+    from seamark.steps import Steps
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ def examine(error: BaseException, steps: Steps) -> None:
     if "torch" not in sys.modules:
         return
     try:
-        from agent.frameworks.torch_memory import (  # noqa: PLC0415
+        from seamark.frameworks.torch_memory import (  # noqa: PLC0415
             is_out_of_memory,
             report,
         )

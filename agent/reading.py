@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
-from agent.asking import Json, ask, rows_of
-from agent.errors import CannotRead, InvalidSetting
-from agent.stored_project import StoredProject, find_project, known_server
-from agent.stored_run import StoredRun, stored_run
+from seamark.asking import Json, ask, rows_of
+from seamark.errors import CannotRead, InvalidSetting
+from seamark.stored_project import StoredProject, find_project, known_server
+from seamark.stored_run import StoredRun, stored_run
 
 if TYPE_CHECKING:
     import pandas

@@ -10,8 +10,8 @@ import threading
 from array import array
 from collections.abc import Iterable
 
-from agent import messages
-from agent.frames import Frame
+from seamark import messages
+from seamark.frames import Frame
 
 _MOST_BYTES = 256 * 1024
 

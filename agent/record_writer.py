@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from agent.buffer import Buffer
-from agent.contents import Image, Job, to_content
-from agent.errors import AgentError, UnsupportedValue
-from agent.file_jobs import FileJobs
-from agent.foreign import is_picture, is_plotly_figure
-from agent.kinds import Kind, Kinds
-from agent.notices import Notices
-from agent.records import RECORDED, Recorded, Records
+from seamark.buffer import Buffer
+from seamark.contents import Image, Job, to_content
+from seamark.errors import AgentError, UnsupportedValue
+from seamark.file_jobs import FileJobs
+from seamark.foreign import is_picture, is_plotly_figure
+from seamark.kinds import Kind, Kinds
+from seamark.notices import Notices
+from seamark.records import RECORDED, Recorded, Records
 
 # What series hold besides numbers.
 _NO_NUMBERS = (*RECORDED, Image)

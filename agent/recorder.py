@@ -8,14 +8,14 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from time import time_ns
 
-from agent.buffer import Change, Rewind, SetValue
-from agent.contents import Job, is_content, to_content
-from agent.errors import AgentError, NotStored, UnsupportedValue
-from agent.kinds import Kind
-from agent.nested import flatten
-from agent.path import clean_path
-from agent.series_recorder import SeriesRecorder
-from agent.values import to_value
+from seamark.buffer import Change, Rewind, SetValue
+from seamark.contents import Job, is_content, to_content
+from seamark.errors import AgentError, NotStored, UnsupportedValue
+from seamark.kinds import Kind
+from seamark.nested import flatten
+from seamark.path import clean_path
+from seamark.series_recorder import SeriesRecorder
+from seamark.values import to_value
 
 
 class Recorder(SeriesRecorder):

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from agent.errors import shown
-from agent.histogram import Histogram
-from agent.notices import Notices
-from agent.values import LONGEST_TEXT
+from seamark.errors import shown
+from seamark.histogram import Histogram
+from seamark.notices import Notices
+from seamark.values import LONGEST_TEXT
 
 TEXT = "text"
 HISTOGRAM = "histogram"

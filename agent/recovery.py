@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from agent import locks
-from agent.frames import Frame, read_frames
-from agent.grouping import encoded, payloads
-from agent.layouts import HEAD, TAIL, Layout
-from agent.notices import Notices
-from agent.own_files import NO_FILE, read_all, write_file
-from agent.ring import (
+from seamark import locks
+from seamark.frames import Frame, read_frames
+from seamark.grouping import encoded, payloads
+from seamark.layouts import HEAD, TAIL, Layout
+from seamark.notices import Notices
+from seamark.own_files import NO_FILE, read_all, write_file
+from seamark.ring import (
     CHECKSUM,
     DEFINITIONS,
     LEAST_ROW_BYTES,
@@ -42,10 +42,10 @@ from agent.ring import (
     row_bytes_of,
     sealed_mark,
 )
-from agent.rows import Row, intact_rows
-from agent.spool import SEGMENT_SUFFIX
-from agent.spool_reader import SpoolReader
-from agent.writer import RING_BYTES_AT_ONCE
+from seamark.rows import Row, intact_rows
+from seamark.spool import SEGMENT_SUFFIX
+from seamark.spool_reader import SpoolReader
+from seamark.writer import RING_BYTES_AT_ONCE
 
 _decode_paths = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 

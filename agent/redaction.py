@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent.capture.texts import REDACTED as MARK
+from seamark.capture.texts import REDACTED as MARK
 
 # A value that is shorter is as likely to be an ordinary word.
 _SHORTEST_KNOWN = 8  # characters

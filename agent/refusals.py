@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.errors import AgentError, UnsupportedValue, shown
-from agent.notices import Notices
+from seamark.errors import AgentError, UnsupportedValue, shown
+from seamark.notices import Notices
 
 # Whoever has read so many warnings needs no more of them.
 _MOST_TOLD = 50

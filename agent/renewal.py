@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.messages import Origin, open_spool
-from agent.own_files import read_if_there, write_file
+from seamark.messages import Origin, open_spool
+from seamark.own_files import read_if_there, write_file
 
 RENEWAL_FILE = "renewal.json"
 # Behind the frame that opens the new spool.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent.buffer import Buffer, Rewind
-from agent.kinds import LARGEST_RUN
-from agent.layouts import MEASURED
+from seamark.buffer import Buffer, Rewind
+from seamark.kinds import LARGEST_RUN
+from seamark.layouts import MEASURED
 
 
 class Rewinds:

@@ -25,12 +25,12 @@ from pathlib import Path
 
 import msgspec
 
-from agent.descriptors import Descriptor
-from agent.frames import Frame
-from agent.layouts import HEAD, TAIL, Layout
-from agent.mounts import file_system_of
-from agent.own_files import read_if_there, write_file
-from agent.rows import Row, read_row
+from seamark.descriptors import Descriptor
+from seamark.frames import Frame
+from seamark.layouts import HEAD, TAIL, Layout
+from seamark.mounts import file_system_of
+from seamark.own_files import read_if_there, write_file
+from seamark.rows import Row, read_row
 
 MAGIC = b"SMRING\x02\x00"
 # Rows of the first kind of rings never went back to the start before they had to, which

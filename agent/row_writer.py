@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.buffer import Buffer
-from agent.layouts import Layout, Layouts, StepsDiffer
-from agent.rewinds import Rewinds
-from agent.values import to_step
+from seamark.buffer import Buffer
+from seamark.layouts import Layout, Layouts, StepsDiffer
+from seamark.rewinds import Rewinds
+from seamark.values import to_step
 
 if TYPE_CHECKING:
-    from agent.ring import Ring
+    from seamark.ring import Ring
 
 # How long another thread may take to log; one that takes longer is not waited for.
 _TURN_SECONDS = 0.001

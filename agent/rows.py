@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from mmap import mmap
 from typing import NamedTuple
 
-from agent.layouts import HEAD, TAIL, Layout
+from seamark.layouts import HEAD, TAIL, Layout
 
 Memory = bytes | bytearray | memoryview | mmap
 

@@ -12,24 +12,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent import hooks
-from agent.advice import command_line
-from agent.attribute import Attribute
-from agent.background import importing
-from agent.errors import AgentError, RunFinished
-from agent.kinds import LARGEST_RUN
-from agent.loader import Loader
-from agent.notices import Notices
-from agent.phases import Phase
-from agent.post_mortem import examine
-from agent.recorder import Recorder
-from agent.settings import Mode, Settings
-from agent.steps import Steps
-from agent.tags import Tags
+from seamark import hooks
+from seamark.advice import command_line
+from seamark.attribute import Attribute
+from seamark.background import importing
+from seamark.errors import AgentError, RunFinished
+from seamark.kinds import LARGEST_RUN
+from seamark.loader import Loader
+from seamark.notices import Notices
+from seamark.phases import Phase
+from seamark.post_mortem import examine
+from seamark.recorder import Recorder
+from seamark.settings import Mode, Settings
+from seamark.steps import Steps
+from seamark.tags import Tags
 
 if TYPE_CHECKING:
-    from agent.session import Session
-    from agent.trials.trials import Trials
+    from seamark.session import Session
+    from seamark.trials.trials import Trials
 
 Batch = TypeVar("Batch")
 
@@ -171,7 +171,7 @@ class Run:
         """
         # Imported here: most scripts never ask.
         with importing():
-            from agent.trials.trials import Trials  # noqa: PLC0415
+            from seamark.trials.trials import Trials  # noqa: PLC0415
         is_enabled = self.settings.mode is not Mode.DISABLED and not self._is_finished
         return Trials(self.steps, self._notices, is_enabled=is_enabled)
 
@@ -374,7 +374,7 @@ class Run:
         # Imported here: `import agent` stays light, and costs a script that
         # never logs nothing.
         with importing():
-            from agent.session import open_session  # noqa: PLC0415
+            from seamark.session import open_session  # noqa: PLC0415
         return open_session(
             self.settings,
             self._recorder,

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.frames import read_frames
-from agent.own_files import LARGEST_BYTES, NO_FILE, NO_MEANS, CutOff, read_file
-from agent.spool import SEGMENT_SUFFIX
+from seamark.frames import read_frames
+from seamark.own_files import LARGEST_BYTES, NO_FILE, NO_MEANS, CutOff, read_file
+from seamark.spool import SEGMENT_SUFFIX
 
 MOST_REPLACED = 100_000  # frames
 _NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.background import Background, importing
-from agent.notices import Notices
-from agent.spool import Spool
+from seamark.background import Background, importing
+from seamark.notices import Notices
+from seamark.spool import Spool
 
 if TYPE_CHECKING:
-    from agent.sending import Sending
+    from seamark.sending import Sending
 
 # A batch a second: each takes the interpreter from the training a dozen times.
 _IDLE_SECONDS = 1.0
@@ -120,7 +120,7 @@ class Sender:
 
     def _begin(self) -> Sending:
         with importing():
-            from agent.sending import Sending  # noqa: PLC0415 - see the class
+            from seamark.sending import Sending  # noqa: PLC0415 - see the class
         self._sending = Sending(
             self._spool,
             self._root,

@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.blobs import Blobs
-from agent.delivery import Delivery, Outcome
-from agent.leftovers import Leftovers
-from agent.notices import Notices
-from agent.request_limits import RequestLimits
-from agent.servers import Server, find_servers
-from agent.spool import Spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport, Transport
-from agent.uploads import Uploads
+from seamark.blobs import Blobs
+from seamark.delivery import Delivery, Outcome
+from seamark.leftovers import Leftovers
+from seamark.notices import Notices
+from seamark.request_limits import RequestLimits
+from seamark.servers import Server, find_servers
+from seamark.spool import Spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import HttpTransport, Transport
+from seamark.uploads import Uploads
 
 _HEARTBEAT_SECONDS = 10.0
 # A server on this machine may be started after the training.

@@ -11,24 +11,24 @@ from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from agent.buffer import Buffer
-from agent.errors import AgentError, UnsupportedValue
-from agent.file_jobs import FileJobs
-from agent.foreign import is_time
-from agent.kinds import Kind, Kinds
-from agent.layouts import Layout, StepsDiffer
-from agent.nested import flatten
-from agent.notices import Notices
-from agent.path import clean_path
-from agent.record_writer import RecordWriter
-from agent.refusals import Refusals
-from agent.rewinds import Rewinds
-from agent.row_writer import PLAIN, Asleep, RowWriter
-from agent.values import a_time, to_microseconds, to_number, to_step
+from seamark.buffer import Buffer
+from seamark.errors import AgentError, UnsupportedValue
+from seamark.file_jobs import FileJobs
+from seamark.foreign import is_time
+from seamark.kinds import Kind, Kinds
+from seamark.layouts import Layout, StepsDiffer
+from seamark.nested import flatten
+from seamark.notices import Notices
+from seamark.path import clean_path
+from seamark.record_writer import RecordWriter
+from seamark.refusals import Refusals
+from seamark.rewinds import Rewinds
+from seamark.row_writer import PLAIN, Asleep, RowWriter
+from seamark.values import a_time, to_microseconds, to_number, to_step
 
 if TYPE_CHECKING:
-    from agent.files import Files
-    from agent.ring import Ring
+    from seamark.files import Files
+    from seamark.ring import Ring
 
 # Value, step (None: the one after the last), time in microseconds since 1970.
 Point = tuple[float, float | None, int]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from agent.errors import InvalidSetting
+from seamark.errors import InvalidSetting
 
 Environment = Mapping[str, str]
 

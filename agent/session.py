@@ -12,28 +12,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from agent.advice import command_line
-from agent.background import Background
-from agent.capture.capture import Capture
-from agent.ending import Ending
-from agent.files import Files
-from agent.machine import host_name
-from agent.messages import Origin
-from agent.mounts import Mount, mount_below
-from agent.notices import Notices
-from agent.patience import within
-from agent.places import Place, places
-from agent.probes.probe import ANY_JOB, Job
-from agent.probes.sampler import Sampler
-from agent.recorder import Recorder
-from agent.recovery import recover_all
-from agent.ring import MOST_ROW_BYTES, Ring, create_ring
-from agent.sender import Sender
-from agent.servers import find_server, find_url
-from agent.settings import Mode, Settings
-from agent.spool import Refuge, Spool, create_spool
-from agent.version import VERSION
-from agent.writer import RING_BYTES_AT_ONCE, Writer
+from seamark.advice import command_line
+from seamark.background import Background
+from seamark.capture.capture import Capture
+from seamark.ending import Ending
+from seamark.files import Files
+from seamark.machine import host_name
+from seamark.messages import Origin
+from seamark.mounts import Mount, mount_below
+from seamark.notices import Notices
+from seamark.patience import within
+from seamark.places import Place, places
+from seamark.probes.probe import ANY_JOB, Job
+from seamark.probes.sampler import Sampler
+from seamark.recorder import Recorder
+from seamark.recovery import recover_all
+from seamark.ring import MOST_ROW_BYTES, Ring, create_ring
+from seamark.sender import Sender
+from seamark.servers import find_server, find_url
+from seamark.settings import Mode, Settings
+from seamark.spool import Refuge, Spool, create_spool
+from seamark.version import VERSION
+from seamark.writer import RING_BYTES_AT_ONCE, Writer
 
 # Of the end of a run, what writing has, however short the wait for delivery; at the
 # least, whatever took long before it.

@@ -11,21 +11,21 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
 
-from agent.capture.choice import (
+from seamark.capture.choice import (
     as_yes_or_no,
     chosen,
     chosen_in_text,
     surely_wanted,
 )
-from agent.errors import InvalidSetting
-from agent.naming import readable_name
-from agent.notices import Notices
-from agent.path import is_encodable
-from agent.restarts import process_start, resumed_at
-from agent.servers import Environment, check_url, spool_root, usable_token
+from seamark.errors import InvalidSetting
+from seamark.naming import readable_name
+from seamark.notices import Notices
+from seamark.path import is_encodable
+from seamark.restarts import process_start, resumed_at
+from seamark.servers import Environment, check_url, spool_root, usable_token
 
 if TYPE_CHECKING:
-    from agent.capture.relay import Relay
+    from seamark.capture.relay import Relay
 
 # In characters, as the tracker takes them.
 _LONGEST_NAMES = {"project": 200, "run": 255, "stage": 100}
@@ -188,7 +188,7 @@ def read_settings(
 
 def as_monitored(settings: Settings) -> str:
     """Return what SEAMARK_MONITORED says to the programs of who measures a machine."""
-    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+    from seamark.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     return json.dumps(
         [machine_id(), settings.project, settings.run, settings.namespace]
@@ -390,7 +390,7 @@ def _measured_by(settings: Settings, said: str | None) -> str | None:
     """Return the namespace of who measures this machine for this run; None if nobody."""
     if not said:
         return None
-    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+    from seamark.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     try:
         *whose, namespace = json.loads(said)

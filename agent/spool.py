@@ -18,14 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from agent import locks, messages
-from agent.descriptors import Descriptor, descriptor
-from agent.frames import Frame
-from agent.own_files import read_file, read_if_there, sync, write_file
-from agent.patience import within
-from agent.places import Place
-from agent.recent_frames import RecentFrames
-from agent.ring import boot_id, mark_ring
+from seamark import locks, messages
+from seamark.descriptors import Descriptor, descriptor
+from seamark.frames import Frame
+from seamark.own_files import read_file, read_if_there, sync, write_file
+from seamark.patience import within
+from seamark.places import Place
+from seamark.recent_frames import RecentFrames
+from seamark.ring import boot_id, mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 # Beyond this, new points are dropped and counted: the disk is not ours.

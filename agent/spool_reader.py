@@ -17,20 +17,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from agent import messages
-from agent.frames import HEADER_BYTES, Frame, read_frames
-from agent.locks import LOCK_FILE
-from agent.machine import is_this_machine
-from agent.own_files import NO_FILE, CutOff, append_to_file, read_file
-from agent.renewal import (
+from seamark import messages
+from seamark.frames import HEADER_BYTES, Frame, read_frames
+from seamark.locks import LOCK_FILE
+from seamark.machine import is_this_machine
+from seamark.own_files import NO_FILE, CutOff, append_to_file, read_file
+from seamark.renewal import (
     FIRST_NUMBER,
     Renewal,
     read_renewal,
     renewed,
     store_renewal,
 )
-from agent.segments import MOST_REPLACED, Segments
-from agent.spool import (
+from seamark.segments import MOST_REPLACED, Segments
+from seamark.spool import (
     COMPLETE_FILE,
     DESCRIPTION_FILE,
     SEGMENT_SUFFIX,

@@ -12,14 +12,14 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from agent.background import importing
-from agent.datasets import find_data_folder
-from agent.device_times import DeviceTimes
-from agent.recorder import Recorder
+from seamark.background import importing
+from seamark.datasets import find_data_folder
+from seamark.device_times import DeviceTimes
+from seamark.recorder import Recorder
 
 if TYPE_CHECKING:
-    from agent.frameworks.torch_loop import TorchLoop
-    from agent.phases import Phase
+    from seamark.frameworks.torch_loop import TorchLoop
+    from seamark.phases import Phase
 
 logger = logging.getLogger(__name__)
 
@@ -280,7 +280,7 @@ class Steps:
             return
         if self._torch is None and "torch" in sys.modules:
             with importing():
-                from agent.frameworks.torch_loop import TorchLoop  # noqa: PLC0415
+                from seamark.frameworks.torch_loop import TorchLoop  # noqa: PLC0415
             self._torch = TorchLoop()
         if self._torch is None:
             return

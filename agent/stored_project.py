@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.asking import Json, Taken, ask
-from agent.errors import CannotRead, InvalidSetting
-from agent.servers import Server, find_server
+from seamark.asking import Json, Taken, ask
+from seamark.errors import CannotRead, InvalidSetting
+from seamark.servers import Server, find_server
 
 _MOST_NAMED = 10
 

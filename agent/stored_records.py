@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from agent.asking import Json
+from seamark.asking import Json
 
 if TYPE_CHECKING:
     import pandas

@@ -9,13 +9,13 @@ from datetime import datetime
 from os.path import commonprefix
 from typing import Any
 
-from agent.asking import Json, Taken, ask, opened, rows_of
-from agent.downloads import StoredFile, StoredFiles
-from agent.errors import CannotRead
-from agent.stored_project import StoredProject
-from agent.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
-from agent.stored_series import NO_SERIES, Points, Series
-from agent.stored_values import (
+from seamark.asking import Json, Taken, ask, opened, rows_of
+from seamark.downloads import StoredFile, StoredFiles
+from seamark.errors import CannotRead
+from seamark.stored_project import StoredProject
+from seamark.stored_records import RECORD_KINDS, Page, StoredRecords, page_of
+from seamark.stored_series import NO_SERIES, Points, Series
+from seamark.stored_values import (
     Edge,
     given,
     given_range,

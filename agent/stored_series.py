@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from agent.asking import BUSY, Json, opened, told
-from agent.errors import CannotRead
-from agent.stored_project import StoredProject
-from agent.stored_values import to_moment
+from seamark.asking import BUSY, Json, opened, told
+from seamark.errors import CannotRead
+from seamark.stored_project import StoredProject
+from seamark.stored_values import to_moment
 
 if TYPE_CHECKING:
     import pandas

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 
-from agent.asking import Json
-from agent.values import to_microseconds
+from seamark.asking import Json
+from seamark.values import to_microseconds
 
 # Where a range begins or ends: a place on its axis; of times, a moment as well.
 Edge = float | datetime

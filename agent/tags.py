@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from agent.buffer import TagChange
-from agent.errors import UnsupportedValue
-from agent.nested import MOST_MEMBERS
-from agent.path import is_encodable
-from agent.recorder import Recorder
+from seamark.buffer import TagChange
+from seamark.errors import UnsupportedValue
+from seamark.nested import MOST_MEMBERS
+from seamark.path import is_encodable
+from seamark.recorder import Recorder
 
 _LONGEST_TAG = 1_024  # characters
 

@@ -12,12 +12,12 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import zstandard
 
-from agent.answers import Reply
-from agent.errors import NoAnswer
-from agent.failures import explain
-from agent.proxies import find_proxy, proxy_problem
-from agent.servers import Server
-from agent.version import VERSION
+from seamark.answers import Reply
+from seamark.errors import NoAnswer
+from seamark.failures import explain
+from seamark.proxies import find_proxy, proxy_problem
+from seamark.servers import Server
+from seamark.version import VERSION
 
 # Looking up a host imports this codec at its first use. A process that forks
 # meanwhile has children that wait for ever when they look up a host themselves.

@@ -7,18 +7,18 @@ from collections import deque
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from agent.answers import Reply, content_of, retry_after
-from agent.blobs import Blob, Blobs, Shortened
-from agent.delivery import HOLD_SECONDS, Outcome, longer_wait
-from agent.errors import NoAnswer
-from agent.notices import Notices
-from agent.own_files import NO_MEANS
-from agent.request_limits import (
+from seamark.answers import Reply, content_of, retry_after
+from seamark.blobs import Blob, Blobs, Shortened
+from seamark.delivery import HOLD_SECONDS, Outcome, longer_wait
+from seamark.errors import NoAnswer
+from seamark.notices import Notices
+from seamark.own_files import NO_MEANS
+from seamark.request_limits import (
     SMALLEST_PART_BYTES,
     RequestLimits,
     refused_by_proxy,
 )
-from agent.transport import Transport
+from seamark.transport import Transport
 
 # A part should take so long: points wait for no more than one.
 _PART_SECONDS = 0.5

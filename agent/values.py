@@ -13,8 +13,8 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
 
-from agent.errors import AgentError, UnsupportedValue
-from agent.foreign import (
+from seamark.errors import AgentError, UnsupportedValue
+from seamark.foreign import (
     can,
     is_array,
     is_picture,
@@ -24,7 +24,7 @@ from agent.foreign import (
     size_of,
     with_plain_numbers,
 )
-from agent.path import is_encodable
+from seamark.path import is_encodable
 
 # What a single-valued attribute holds; a set of strings is stored as one.
 Value = float | int | bool | str | datetime | frozenset[str]

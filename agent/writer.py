@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from agent import messages
-from agent.background import Background
-from agent.grouping import PAYLOAD_BYTES, encoded, payloads
-from agent.notices import Notices
-from agent.recorder import Recorder
-from agent.ring import Position, Ring
-from agent.rows import Row, read_row
-from agent.spool import Spool, SpoolFull
+from seamark import messages
+from seamark.background import Background
+from seamark.grouping import PAYLOAD_BYTES, encoded, payloads
+from seamark.notices import Notices
+from seamark.recorder import Recorder
+from seamark.ring import Position, Ring
+from seamark.rows import Row, read_row
+from seamark.spool import Spool, SpoolFull
 
 # While things are put beside the ring, which do not outlive the process there.
 _INTERVAL_SECONDS = 0.25

@@ -30,10 +30,10 @@ from pathlib import Path
 import msgspec
 import zstandard
 
-from agent import messages
-from agent.frames import Frame
 from benchmarks.load.table import Bound, Row, rows_table
 from benchmarks.refusals import MIB, free_port, memory
+from seamark import messages
+from seamark.frames import Frame
 from tracker.embedded.server import EmbeddedServer
 
 REPEATS = 8

@@ -6,10 +6,10 @@ import os
 
 import zstandard
 
-from agent import messages
-from agent.frames import Frame
-from agent.version import VERSION
 from benchmarks.peers.workload import START, Block
+from seamark import messages
+from seamark.frames import Frame
+from seamark.version import VERSION
 
 COMPRESSION_LEVEL = 3  # as in the agent
 

@@ -46,8 +46,8 @@ FETCH_SECONDS = 300
 LISTED = re.compile(r"^ALL_LOGGER_CLASSES = \(.*?^\)", re.DOTALL | re.MULTILINE)
 # Lightning looks for threads that a test leaves; a run is open until its script ends.
 OUR_LOGGER = """
-from agent import hooks
-from agent.frameworks.lightning import SeamarkLogger
+from seamark import hooks
+from seamark.frameworks.lightning import SeamarkLogger
 
 ALL_LOGGER_CLASSES = (SeamarkLogger,)
 
@@ -67,7 +67,7 @@ EXAMPLES = {
 # has arrived at a server.
 OUR_TRACKERS = {
     "MyCustomTracker": """
-from agent.frameworks.accelerate import SeamarkTracker
+from seamark.frameworks.accelerate import SeamarkTracker
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
 class Ours(SeamarkTracker):

@@ -85,8 +85,8 @@ def main() -> int:
 
 def _print_calls() -> None:
     """Print what each question to NVIDIA's driver costs, if there is one."""
-    from agent.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
-    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+    from seamark.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
+    from seamark.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
 
     try:
         probe = NvmlProbe.of(Job())
@@ -117,8 +117,8 @@ def _print_calls() -> None:
 
 
 def _gpu_count() -> int:
-    from agent.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
-    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+    from seamark.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
+    from seamark.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
 
     try:
         probe = NvmlProbe.of(Job())
@@ -166,8 +166,8 @@ def table(found: Sequence[Taken], bounds: Sequence[Bound]) -> str:
 
 def _probe_costs(turns: int) -> Iterator[tuple[str, int, list[float]]]:
     """Yield each probe's name, how many values it has, and what its turns took."""
-    from agent.probes.listing import probe_classes  # noqa: PLC0415 - after the driver
-    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+    from seamark.probes.listing import probe_classes  # noqa: PLC0415 - after the driver
+    from seamark.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
 
     for make in probe_classes():
         try:
@@ -190,7 +190,7 @@ def _probe_costs(turns: int) -> Iterator[tuple[str, int, list[float]]]:
 def _measured(words: str, seconds: float, *, monitors: bool = True) -> Taken:
     """Return what the threads of a run take, which logs nothing but what it measures."""
     import agent  # noqa: PLC0415 - reads the environment
-    from agent.probes.reading import pattern_of  # noqa: PLC0415
+    from seamark.probes.reading import pattern_of  # noqa: PLC0415
 
     run = agent.init(f"benchmark, {words}", monitor=monitors)
     session = run._session  # noqa: SLF001 - what the agent itself says is what is asked

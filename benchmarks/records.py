@@ -42,7 +42,7 @@ from django.db.models import Count, Sum  # noqa: E402
 from django.db.models.functions import Length  # noqa: E402
 from django.test import Client  # noqa: E402
 
-from agent import messages  # noqa: E402
+from seamark import messages  # noqa: E402
 from tracker.actions.access import (  # noqa: E402
     authenticate,
     found_installation,

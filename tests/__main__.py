@@ -39,7 +39,7 @@ CHECKS = {
     "ruff format": ["-m", "ruff", "format", "--check"],
     "mypy": ["-m", "mypy"],
     # The agent runs on Pythons that are older than the server's.
-    "mypy of the agent": ["-m", "mypy", "--python-version", VERSIONS[0], "agent"],
+    "mypy of the agent": ["-m", "mypy", "--python-version", VERSIONS[0], "seamark"],
     "import contracts": [
         "-c",
         "import importlinter.cli as c; c.lint_imports_command()",

@@ -73,4 +73,4 @@ def scheduler() -> list[str]:
 
 def forwarder() -> list[str]:
     """Deliver what local training processes wrote and could not send before they died."""
-    return [sys.executable, "-m", "agent", "sync", "--follow"]
+    return [sys.executable, "-m", "seamark", "sync", "--follow"]

@@ -9,21 +9,21 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from types import TracebackType
 
-from agent.background import Background, importing
-from agent.buffer import SetValue
-from agent.capture.choice import OF_FIRST_RANK
-from agent.capture.console import Console
-from agent.capture.facts import Facts
-from agent.capture.script import find_script
-from agent.capture.signals import Signals
-from agent.capture.sources import make_sources
-from agent.capture.texts import redacted_beginning
-from agent.ending import Ending
-from agent.errors import AgentError
-from agent.notices import Notices
-from agent.recorder import Recorder
-from agent.settings import Settings
-from agent.values import LONGEST_SET_STRING, Value
+from seamark.background import Background, importing
+from seamark.buffer import SetValue
+from seamark.capture.choice import OF_FIRST_RANK
+from seamark.capture.console import Console
+from seamark.capture.facts import Facts
+from seamark.capture.script import find_script
+from seamark.capture.signals import Signals
+from seamark.capture.sources import make_sources
+from seamark.capture.texts import redacted_beginning
+from seamark.ending import Ending
+from seamark.errors import AgentError
+from seamark.notices import Notices
+from seamark.recorder import Recorder
+from seamark.settings import Settings
+from seamark.values import LONGEST_SET_STRING, Value
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Capture:
         if "failure" not in self._wanted:
             return
         with importing():
-            from agent.capture import failure  # noqa: PLC0415 - few processes fail
+            from seamark.capture import failure  # noqa: PLC0415 - few processes fail
         self._store("failure", failure.facts(kind, error, trace))
 
     @property
@@ -172,7 +172,7 @@ class _Redaction:
     def __call__(self, text: str) -> str:
         if self._redact is None or time.monotonic() > self._made_at + _RENEW_SECONDS:
             with importing():
-                from agent.redaction import make_redactor  # noqa: PLC0415
+                from seamark.redaction import make_redactor  # noqa: PLC0415
             # Anew now and then: scripts read secrets into their environment.
             self._redact, self._made_at = make_redactor(), time.monotonic()
         return self._redact(text)

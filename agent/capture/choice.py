@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent.errors import InvalidSetting
+from seamark.errors import InvalidSetting
 
 # docs/how-to/what-is-captured.md says what each of them stores, and where.
 NAMES = frozenset(

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.background import Background
-from agent.capture.allowance import Allowance
-from agent.capture.screen import REDRAW_SECONDS, Line, Screen
-from agent.capture.tail import Tail, tail_of
-from agent.capture.tee import Pending, Taken, Tee, attach, tee_of
-from agent.capture.texts import REDACTED, storable
+from seamark.background import Background
+from seamark.capture.allowance import Allowance
+from seamark.capture.screen import REDRAW_SECONDS, Line, Screen
+from seamark.capture.tail import Tail, tail_of
+from seamark.capture.tee import Pending, Taken, Tee, attach, tee_of
+from seamark.capture.texts import REDACTED, storable
 
 if TYPE_CHECKING:
-    from agent.capture.heard import Heard
-    from agent.capture.relay import Relay
+    from seamark.capture.heard import Heard
+    from seamark.capture.relay import Relay
 
 INTERVAL_SECONDS = 0.25
 # While nothing is written; what is then written is still stored within a second, though
@@ -69,7 +69,7 @@ class Console:
 
     def hear(self, relays: Mapping[str, Relay]) -> None:
         """Begin to see what a program writes to terminals and pipes it has from us."""
-        from agent.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
+        from seamark.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
 
         self._heard = [
             Heard(relay, self._readers[name].pending) for name, relay in relays.items()

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 
-from agent.capture.facts import Facts
-from agent.capture.texts import REDACTED
-from agent.redaction import is_secret_name
+from seamark.capture.facts import Facts
+from seamark.capture.texts import REDACTED
+from seamark.redaction import is_secret_name
 
 # docs/how-to/what-is-captured.md has the same list. Each is a name, or with a star
 # what names begin with.

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from agent.values import Value
+from seamark.values import Value
 
 Facts = dict[str, Value]

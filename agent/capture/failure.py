@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from types import TracebackType
 
-from agent.capture.facts import Facts
+from seamark.capture.facts import Facts
 
 _LONGEST_TRACEBACK = 60_000  # characters
 _MOST_FRAMES = 200

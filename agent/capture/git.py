@@ -17,10 +17,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.background import importing
-from agent.capture.facts import Facts
-from agent.capture.script import Script
-from agent.values import LARGEST_SET, LONGEST_SET_STRING
+from seamark.background import importing
+from seamark.capture.facts import Facts
+from seamark.capture.script import Script
+from seamark.values import LARGEST_SET, LONGEST_SET_STRING
 
 if TYPE_CHECKING:
     import subprocess

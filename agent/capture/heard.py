@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import os
 
-from agent.capture.relay import PIECE, PIPE_SIZE, Relay, carry_on, is_over, read
-from agent.capture.tee import CAPACITY, Pending
+from seamark.capture.relay import PIECE, PIPE_SIZE, Relay, carry_on, is_over, read
+from seamark.capture.tee import CAPACITY, Pending
 
 
 class Heard:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent.background import importing
-from agent.capture.facts import Facts
+from seamark.background import importing
+from seamark.capture.facts import Facts
 
 _LONGEST_FILE = 64 * 1024  # characters
 

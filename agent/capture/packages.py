@@ -7,8 +7,8 @@ import sys
 import time
 from types import ModuleType
 
-from agent.background import importing
-from agent.capture.facts import Facts
+from seamark.background import importing
+from seamark.capture.facts import Facts
 
 _MOST_PACKAGES = 5_000
 _LONGEST_NAME = 200  # characters

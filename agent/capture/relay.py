@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.capture.fronts import Front
+from seamark.capture.fronts import Front
 
 # Of the copy, what waits for a reader that is behind: the newest, as what is said last
 # matters most.

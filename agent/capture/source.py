@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 
-from agent.capture.facts import Facts
-from agent.capture.script import Script
-from agent.redaction import redacted_arguments
+from seamark.capture.facts import Facts
+from seamark.capture.script import Script
+from seamark.redaction import redacted_arguments
 
 # Read of a script, before secrets are taken out and it is cut to what is stored.
 _LARGEST_SCRIPT = 256 * 1024  # bytes

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from agent.background import importing
-from agent.capture.facts import Facts
-from agent.capture.script import Script
+from seamark.background import importing
+from seamark.capture.facts import Facts
+from seamark.capture.script import Script
 
 
 def make_sources(script: Script) -> dict[str, tuple[str, Callable[[], Facts]]]:
     """Return the sources by their names, each with what its paths begin with."""
     # Imported here, in the thread that asks them: init() is not kept waiting.
     with importing():
-        from agent.capture import (  # noqa: PLC0415
+        from seamark.capture import (  # noqa: PLC0415
             environment,
             git,
             host,

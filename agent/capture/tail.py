@@ -12,8 +12,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from agent.capture.outlets import DESCRIPTORS
-from agent.capture.tee import CAPACITY, Pending
+from seamark.capture.outlets import DESCRIPTORS
+from seamark.capture.tee import CAPACITY, Pending
 
 
 class Tail:

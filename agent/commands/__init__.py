@@ -1,4 +1,4 @@
-"""`seamark`, or `python -m agent`: what can be done without changing a script."""
+"""`seamark`, or `python -m seamark`: what can be done without changing a script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from agent.commands import (
+from seamark.commands import (
     completion,
     doctor,
     export,
@@ -25,9 +25,9 @@ from agent.commands import (
     up,
     watch,
 )
-from agent.commands.output import MISUSED, Refusal, say_json, tell
-from agent.commands.parsing import Command, parse
-from agent.errors import AgentError, CannotRead, InvalidSetting
+from seamark.commands.output import MISUSED, Refusal, say_json, tell
+from seamark.commands.parsing import Command, parse
+from seamark.errors import AgentError, CannotRead, InvalidSetting
 
 # A new command is one file and one entry here.
 COMMANDS: dict[str, Command] = {
@@ -116,7 +116,7 @@ def _performed(words: Sequence[str]) -> int:
             words,
             "unexpected",
             f"This should not happen ({type(error).__name__}: {error}). The same with "
-            "`python -X dev -m agent` instead of `seamark` says where it did; please "
+            "`python -X dev -m seamark` instead of `seamark` says where it did; please "
             "report that.",
             1,
         )

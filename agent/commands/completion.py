@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
-from agent import commands
-from agent.asking import ask
-from agent.commands.output import say, say_json
-from agent.commands.parsing import GENERAL, Parser, options_of, parser_of
-from agent.errors import AgentError
-from agent.servers import find_server
+from seamark import commands
+from seamark.asking import ask
+from seamark.commands.output import say, say_json
+from seamark.commands.parsing import GENERAL, Parser, options_of, parser_of
+from seamark.errors import AgentError
+from seamark.servers import find_server
 
 HELP = "print a script that completes words: bash, zsh or fish"
 EXAMPLES = (

@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from agent.commands.checks import Finding, State
-from agent.commands.import_checks import look_at_import
-from agent.commands.machine_checks import look_at_machine
-from agent.commands.output import (
+from seamark.commands.checks import Finding, State
+from seamark.commands.import_checks import look_at_import
+from seamark.commands.machine_checks import look_at_machine
+from seamark.commands.output import (
     broken,
     clean,
     counted,
@@ -23,9 +23,9 @@ from agent.commands.output import (
     say_json,
     terminal_width,
 )
-from agent.commands.server_checks import look_at_server
-from agent.commands.spool_checks import look_at_spools
-from agent.servers import Environment
+from seamark.commands.server_checks import look_at_server
+from seamark.commands.spool_checks import look_at_spools
+from seamark.servers import Environment
 
 HELP = "look for what keeps points from arriving"
 EXAMPLES = ("seamark doctor", "seamark doctor --json")

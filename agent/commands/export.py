@@ -14,9 +14,9 @@ import re
 import time
 from pathlib import Path
 
-from agent.asking import Json, find_tracker
-from agent.commands.ls import run_json
-from agent.commands.output import (
+from seamark.asking import Json, find_tracker
+from seamark.commands.ls import run_json
+from seamark.commands.output import (
     MISUSED,
     Refusal,
     clean,
@@ -25,19 +25,19 @@ from agent.commands.output import (
     say_json,
     tell,
 )
-from agent.commands.tables import (
+from seamark.commands.tables import (
     ENDINGS,
     check_format,
     write_attributes,
     write_points,
     write_records,
 )
-from agent.commands.whole_file import whole_file
-from agent.downloads import StoredFiles
-from agent.errors import CannotRead
-from agent.reading import read_run, read_runs
-from agent.stored_records import RECORD_KINDS
-from agent.stored_run import StoredRun
+from seamark.commands.whole_file import whole_file
+from seamark.downloads import StoredFiles
+from seamark.errors import CannotRead
+from seamark.reading import read_run, read_runs
+from seamark.stored_records import RECORD_KINDS
+from seamark.stored_run import StoredRun
 
 HELP = "write runs into files: CSV, JSON or Parquet"
 EXAMPLES = (

@@ -1,4 +1,4 @@
-"""Whether `import agent` means the library."""
+"""Check that `import agent` finds the SDK."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-import agent
-from agent.commands.checks import Finding, fine, note
-from agent.servers import Environment
+import seamark
+from seamark.commands.checks import Finding, fine, note
+from seamark.servers import Environment
+
+_SDK = Path(seamark.__file__)
 
 
 def look_at_import(environment: Environment) -> Iterator[Finding]:
-    """Look whether scripts of the current folder would import a module of their own."""
+    """Report a module of the current folder that hides the SDK."""
     del environment
     other = _other_module()
     if other is None:
-        yield fine("module", "scripts in this folder import the library as `agent`")
+        yield fine("module", "`import agent` finds the SDK from this folder")
     else:
         yield note(
             "module",
-            f"scripts in this folder import {other} as `agent`, not the library",
-            "rename it: Python looks into the script's own folder first",
+            f"`import agent` finds {other} from this folder, not the SDK",
+            "write `import seamark as agent` in scripts of this folder",
         )
 
 
 def _other_module() -> Path | None:
-    """Return what is found as `agent` in the current folder, unless it is the library."""
+    """Return the current folder's own module `agent`, if it has one."""
     try:
         folder = str(Path.cwd())
         found = PathFinder.find_spec("agent", [folder])
-        # A folder without an __init__.py is passed over for the library.
+        # Python skips a folder without an __init__.py.
         if found is None or found.origin is None:
             return None
-        is_library = Path(found.origin).samefile(agent.__file__)
+        # The two packages of the SDK lie next to each other.
+        is_library = Path(found.origin).parents[1].samefile(_SDK.parents[1])
     except (OSError, ImportError):
         return None
     return None if is_library else Path(found.origin)

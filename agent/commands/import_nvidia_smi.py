@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.commands.imported import (
+from seamark.commands.imported import (
     Imported,
     Importer,
     add_files,
@@ -21,10 +21,10 @@ from agent.commands.imported import (
     report,
     settings_of,
 )
-from agent.importers.noted import Noted
-from agent.importers.nvidia_smi import read_log
-from agent.importers.reading import Reading, Stated
-from agent.importers.text import lines_of, open_log
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_smi import read_log
+from seamark.importers.reading import Reading, Stated
+from seamark.importers.text import lines_of, open_log
 
 HELP = "import logs of nvidia-smi"
 EXAMPLES = (

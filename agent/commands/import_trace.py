@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.commands.imported import (
+from seamark.commands.imported import (
     Imported,
     Importer,
     add_files,
@@ -21,12 +21,12 @@ from agent.commands.imported import (
     report,
     settings_of,
 )
-from agent.importers.json_stream import JsonStream
-from agent.importers.noted import Noted
-from agent.importers.text import open_log
-from agent.importers.trace import Trace, collect
-from agent.importers.trace_facts import base_microseconds, facts_of, rank_of
-from agent.importers.trace_steps import Account, account
+from seamark.importers.json_stream import JsonStream
+from seamark.importers.noted import Noted
+from seamark.importers.text import open_log
+from seamark.importers.trace import Trace, collect
+from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
+from seamark.importers.trace_steps import Account, account
 
 HELP = "import traces of torch.profiler"
 EXAMPLES = (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 
-from agent.commands.imported import (
+from seamark.commands.imported import (
     Imported,
     Importer,
     add_files,
@@ -23,19 +23,19 @@ from agent.commands.imported import (
     report,
     settings_of,
 )
-from agent.commands.output import Refusal
-from agent.importers.noted import Noted
-from agent.importers.reading import Reading, Stated
-from agent.importers.text import lines_of, open_log
-from agent.importers.wandb import (
+from seamark.commands.output import Refusal
+from seamark.importers.noted import Noted
+from seamark.importers.reading import Reading, Stated
+from seamark.importers.text import lines_of, open_log
+from seamark.importers.wandb import (
     Machine,
     are_events,
     read_events,
     read_history,
     read_metadata,
 )
-from agent.importers.wandb_fields import OF_ONE_PROCESS
-from agent.importers.wandb_values import read_config, read_summary
+from seamark.importers.wandb_fields import OF_ONE_PROCESS
+from seamark.importers.wandb_values import read_config, read_summary
 
 HELP = "import system metrics, history and parameters of W&B"
 EXAMPLES = (

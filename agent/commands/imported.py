@@ -15,16 +15,24 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json, tell
-from agent.commands.watched import add_names
-from agent.errors import AgentError
-from agent.importers.moments import UnknownZone, to_moment, zone_of
-from agent.importers.noted import Noted
-from agent.importers.nvidia_query import Clock
-from agent.importers.reading import Reading, Stated
-from agent.reading import read_run
-from agent.run import Run
-from agent.settings import Mode, Settings, read_settings
+from seamark.commands.output import (
+    MISUSED,
+    Refusal,
+    clean,
+    counted,
+    say,
+    say_json,
+    tell,
+)
+from seamark.commands.watched import add_names
+from seamark.errors import AgentError
+from seamark.importers.moments import UnknownZone, to_moment, zone_of
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_query import Clock
+from seamark.importers.reading import Reading, Stated
+from seamark.reading import read_run
+from seamark.run import Run
+from seamark.settings import Mode, Settings, read_settings
 
 MICROSECONDS = 1_000_000
 # So much may wait for the spool; a twentieth of what would fit.

@@ -14,10 +14,10 @@ import re
 import sys
 from urllib.parse import urlsplit
 
-from agent.asking import Json, ask, find_tracker
-from agent.commands.output import MISUSED, Refusal, clean, say, say_json, tell
-from agent.errors import CannotRead, InvalidSetting
-from agent.servers import (
+from seamark.asking import Json, ask, find_tracker
+from seamark.commands.output import MISUSED, Refusal, clean, say, say_json, tell
+from seamark.errors import CannotRead, InvalidSetting
+from seamark.servers import (
     Server,
     agent_file,
     check_url,

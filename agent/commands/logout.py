@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from agent.commands.login import TOKENS_PAGE
-from agent.commands.output import say, say_json
-from agent.servers import agent_file, read_agent_file
+from seamark.commands.login import TOKENS_PAGE
+from seamark.commands.output import say, say_json
+from seamark.servers import agent_file, read_agent_file
 
 HELP = "forget the stored address and token"
 EXAMPLES = ("seamark logout",)

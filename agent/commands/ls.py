@@ -13,8 +13,8 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from agent.asking import Json
-from agent.commands.output import (
+from seamark.asking import Json
+from seamark.commands.output import (
     MISUSED,
     Refusal,
     say_csv,
@@ -23,9 +23,9 @@ from agent.commands.output import (
     tell,
     time_text,
 )
-from agent.reading import read_projects, read_run, read_runs
-from agent.stored_run import StoredRun
-from agent.stored_values import to_moment
+from seamark.reading import read_projects, read_run, read_runs
+from seamark.stored_run import StoredRun
+from seamark.stored_values import to_moment
 
 HELP = "list projects, runs, or a run's attributes"
 EXAMPLES = (

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import psutil
 
-from agent.commands.checks import Finding, fine, note
-from agent.probes.nvml import NvmlProbe
-from agent.probes.probe import ProbeUnavailable
-from agent.servers import Environment
+from seamark.commands.checks import Finding, fine, note
+from seamark.probes.nvml import NvmlProbe
+from seamark.probes.probe import ProbeUnavailable
+from seamark.servers import Environment
 
 _OLDEST_PYTHON = (3, 10)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
 
-from agent.errors import AgentError
+from seamark.errors import AgentError
 
 MISUSED = 2
 _SMALLEST_WIDTH = 20

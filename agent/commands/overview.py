@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping
 
-from agent.commands.output import (
+from seamark.commands.output import (
     aligned,
     broken,
     counted,
@@ -15,10 +15,10 @@ from agent.commands.output import (
     say_json,
     terminal_width,
 )
-from agent.commands.parsing import GENERAL, Command
-from agent.commands.status import Waiting, find_waiting
-from agent.servers import find_server, find_url, spool_root
-from agent.version import VERSION
+from seamark.commands.parsing import GENERAL, Command
+from seamark.commands.status import Waiting, find_waiting
+from seamark.servers import find_server, find_url, spool_root
+from seamark.version import VERSION
 
 _FIRST = (
     ("seamark up", "start a server here, or"),

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol
 
-from agent.commands.output import MISUSED, Refusal
-from agent.version import VERSION
+from seamark.commands.output import MISUSED, Refusal
+from seamark.version import VERSION
 
 JSON = "print one JSON object instead of text"
 _CHOICES = re.compile(r"argument ([^:]+): invalid choice: (.+?) \(choose from (.*)\)")

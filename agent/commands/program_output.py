@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
-from agent.capture.fronts import front_of
-from agent.capture.outlets import DESCRIPTORS, NOWHERE, Outlets, find_outlets
-from agent.capture.relay import Relay
-from agent.settings import Mode, Settings
+from seamark.capture.fronts import front_of
+from seamark.capture.outlets import DESCRIPTORS, NOWHERE, Outlets, find_outlets
+from seamark.capture.relay import Relay
+from seamark.settings import Mode, Settings
 
 # How long the end waits for what the program leaves behind.
 _LEFT_SECONDS = 1.0

@@ -1,21 +1,21 @@
-"""Writes docs/commands.md from the commands: python -m agent.commands.reference."""
+"""Writes docs/commands.md from the commands: python -m seamark.commands.reference."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from agent.commands import COMMANDS
-from agent.commands.parsing import GENERAL, JSON, Command, parser_of
+from seamark.commands import COMMANDS
+from seamark.commands.parsing import GENERAL, JSON, Command, parser_of
 
 _HEAD = """\
 # Commands
 
 `seamark` comes with the agent: `pip install .` in a checkout, into whichever environment training uses.
-From a checkout, without installing anything, the same is `python -m agent`.
+From a checkout, without installing anything, the same is `python -m seamark`.
 Without a command it says what there is, which server is known, and whether something waits to be delivered.
 
-<!-- Written by `python -m agent.commands.reference > docs/commands.md`; a test compares. -->
+<!-- Written by `python -m seamark.commands.reference > docs/commands.md`; a test compares. -->
 """
 _COMMON = """\
 ## What holds for all

@@ -23,14 +23,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from agent.capture.signals import GRACE_SECONDS
-from agent.capture.texts import redacted_beginning
-from agent.commands.output import MISUSED, Refusal
-from agent.commands.program_output import ProgramOutput, program_output
-from agent.commands.watched import add_names, opened, settings_of, tell_json
-from agent.redaction import make_redactor, redacted_arguments
-from agent.run import Run
-from agent.settings import Settings, as_monitored
+from seamark.capture.signals import GRACE_SECONDS
+from seamark.capture.texts import redacted_beginning
+from seamark.commands.output import MISUSED, Refusal
+from seamark.commands.program_output import ProgramOutput, program_output
+from seamark.commands.watched import add_names, opened, settings_of, tell_json
+from seamark.redaction import make_redactor, redacted_arguments
+from seamark.run import Run
+from seamark.settings import Settings, as_monitored
 
 HELP = "run a program and measure it"
 EXAMPLES = (

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from agent.asking import Json, find_tracker, proxy_for
-from agent.commands.checks import Finding, fine, note, problem
-from agent.commands.login import (
+from seamark.asking import Json, find_tracker, proxy_for
+from seamark.commands.checks import Finding, fine, note, problem
+from seamark.commands.login import (
     MAY_WRITE,
     SECONDS,
     TOKENS_PAGE,
@@ -19,9 +19,9 @@ from agent.commands.login import (
     normalized,
     who_is,
 )
-from agent.errors import CannotRead, InvalidSetting
-from agent.redaction import is_secret_name, redacted
-from agent.servers import (
+from seamark.errors import CannotRead, InvalidSetting
+from seamark.redaction import is_secret_name, redacted
+from seamark.servers import (
     Environment,
     Server,
     agent_file,
@@ -32,8 +32,8 @@ from agent.servers import (
     read_agent_file,
     token_variable,
 )
-from agent.settings import Mode, read_settings
-from agent.version import VERSION
+from seamark.settings import Mode, read_settings
+from seamark.version import VERSION
 
 _CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; that of the answer is whole ones
 _WRITING_ROLES = ("owner", "editor")

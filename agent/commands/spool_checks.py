@@ -7,14 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.commands.checks import Finding, fine, note, problem
-from agent.commands.output import counted
-from agent.commands.status import Waiting, find_waiting
-from agent.leftovers import is_meant_for, may_live_elsewhere
-from agent.mounts import mount_below
-from agent.ring import SHARED_MEMORY, shared_memory_problem
-from agent.servers import Environment, find_server, spool_root
-from agent.spool_reader import find_spools
+from seamark.commands.checks import Finding, fine, note, problem
+from seamark.commands.output import counted
+from seamark.commands.status import Waiting, find_waiting
+from seamark.leftovers import is_meant_for, may_live_elsewhere
+from seamark.mounts import mount_below
+from seamark.ring import SHARED_MEMORY, shared_memory_problem
+from seamark.servers import Environment, find_server, spool_root
+from seamark.spool_reader import find_spools
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 _LITTLE_FREE_BYTES = 1024 * 1024 * 1024

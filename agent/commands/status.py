@@ -14,12 +14,12 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent import locks
-from agent.blobs import Blobs
-from agent.commands.output import Refusal, clean, say, say_json
-from agent.recovery import points_left
-from agent.servers import spool_root
-from agent.spool_reader import SpoolReader, find_spools
+from seamark import locks
+from seamark.blobs import Blobs
+from seamark.commands.output import Refusal, clean, say, say_json
+from seamark.recovery import points_left
+from seamark.servers import spool_root
+from seamark.spool_reader import SpoolReader, find_spools
 
 HELP = "list what is not delivered"
 EXAMPLES = ("seamark status", "seamark status --json")

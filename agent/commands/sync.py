@@ -22,17 +22,17 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent import locks
-from agent.blobs import Blobs
-from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json
-from agent.commands.status import find_waiting, folder_of
-from agent.delivery import Outcome
-from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
-from agent.notices import Notices
-from agent.recovery import points_left, remove_ring
-from agent.servers import Server, find_server, spool_root
-from agent.spool_reader import SpoolReader, find_spools
-from agent.transport import HttpTransport
+from seamark import locks
+from seamark.blobs import Blobs
+from seamark.commands.output import MISUSED, Refusal, clean, counted, say, say_json
+from seamark.commands.status import find_waiting, folder_of
+from seamark.delivery import Outcome
+from seamark.leftovers import Leftovers, is_meant_for, may_live_elsewhere
+from seamark.notices import Notices
+from seamark.recovery import points_left, remove_ring
+from seamark.servers import Server, find_server, spool_root
+from seamark.spool_reader import SpoolReader, find_spools
+from seamark.transport import HttpTransport
 
 HELP = "deliver what ended processes left behind"
 EXAMPLES = (

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, BinaryIO, TextIO
 
-from agent.asking import Json
-from agent.commands.output import MISUSED, Refusal, no_formula, time_text
-from agent.stored_records import StoredHistogram, StoredImage, StoredRecords
-from agent.stored_series import Points
-from agent.stored_values import to_moment
+from seamark.asking import Json
+from seamark.commands.output import MISUSED, Refusal, no_formula, time_text
+from seamark.stored_records import StoredHistogram, StoredImage, StoredRecords
+from seamark.stored_series import Points
+from seamark.stored_values import to_moment
 
 # Of the file of attributes, and that of points.
 ENDINGS = {

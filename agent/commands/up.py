@@ -12,8 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import agent
-from agent.commands.output import MISUSED, Refusal
+import seamark
+from seamark.commands.output import MISUSED, Refusal
 
 HELP = "start the server on this machine, from a checkout"
 EXAMPLES = (
@@ -69,7 +69,7 @@ def find_checkout(named: Path | None) -> Path | None:
 
     Never the current folder by itself, as anything may lie there.
     """
-    folder = named or Path(agent.__file__).parents[1]
+    folder = named or Path(seamark.__file__).parents[1]
     is_one = (folder / "manage.py").is_file() and (
         folder / "tracker/settings.py"
     ).is_file()

@@ -13,9 +13,9 @@ import signal
 
 import psutil
 
-from agent.commands.output import Refusal, clean, tell
-from agent.commands.run import describe, end
-from agent.commands.watched import add_names, opened, settings_of, tell_json
+from seamark.commands.output import Refusal, clean, tell
+from seamark.commands.run import describe, end
+from seamark.commands.watched import add_names, opened, settings_of, tell_json
 
 HELP = "measure a program that runs already"
 EXAMPLES = ("seamark watch --pid 4711 --project digits --run baseline --stage train",)

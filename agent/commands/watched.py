@@ -7,8 +7,8 @@ import json
 import os
 import sys
 
-from agent.run import Run
-from agent.settings import Settings, read_settings
+from seamark.run import Run
+from seamark.settings import Settings, read_settings
 
 
 def add_names(parser: argparse.ArgumentParser, stage: str = "SEAMARK_STAGE") -> None:

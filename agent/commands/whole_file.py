@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.commands.output import Refusal
+from seamark.commands.output import Refusal
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Accelerate: a tracker for its Accelerator.
 
-from agent.frameworks.accelerate import SeamarkTracker
+from seamark.frameworks.accelerate import SeamarkTracker
 
 accelerator = Accelerator(log_with=SeamarkTracker(run))
 accelerator.init_trackers("digits", config={"learning_rate": 0.1})
@@ -20,19 +20,19 @@ from accelerate import Accelerator
 from accelerate.tracking import GeneralTracker, on_main_process
 from accelerate.utils import DistributedDataParallelKwargs
 
-from agent import hooks
-from agent.api import init
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
-from agent.frameworks.torch import (
+from seamark import hooks
+from seamark.api import init
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_for
+from seamark.frameworks.torch import (
     DDP,
     is_spread,
     model_facts,
     optimizer_facts,
     scaler_facts,
 )
-from agent.loader import loader_facts
-from agent.run import Run
+from seamark.loader import loader_facts
+from seamark.run import Run
 
 # The module whose code calls trackers, and makes those that are named, not given.
 _ACCELERATOR = "accelerate.accelerator"

@@ -1,6 +1,6 @@
 """Keras 3, whatever computes for it: a callback for `fit`.
 
-from agent.frameworks.keras import SeamarkCallback
+from seamark.frameworks.keras import SeamarkCallback
 
 model.fit(x, y, callbacks=[SeamarkCallback(run)])
 """
@@ -14,10 +14,10 @@ from typing import Any
 
 import keras
 
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
-from agent.run import Run
-from agent.steps import StepClock
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_for
+from seamark.run import Run
+from seamark.steps import StepClock
 
 _FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
 # Where a batch is there when it begins. Elsewhere the call that computes fetches it.

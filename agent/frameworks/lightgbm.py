@@ -1,6 +1,6 @@
 """LightGBM: a callback for `train`, `cv` and the scikit-learn classes.
 
-    from agent.frameworks.lightgbm import SeamarkCallback
+    from seamark.frameworks.lightgbm import SeamarkCallback
 
     lightgbm.train(params, data, valid_sets=[data], callbacks=[SeamarkCallback(run)])
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
-from agent.run import Run
-from agent.steps import StepClock
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_for
+from seamark.run import Run
+from seamark.steps import StepClock
 
 
 class SeamarkCallback:

@@ -1,6 +1,6 @@
 """Lightning: a logger for metrics, and a callback that times steps and their phases.
 
-from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+from seamark.frameworks.lightning import SeamarkCallback, SeamarkLogger
 
 trainer = Trainer(logger=SeamarkLogger(run), callbacks=[SeamarkCallback()])
 """
@@ -12,7 +12,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from agent.frameworks.lightning_package import (
+from seamark.frameworks.lightning_package import (
     Callback,
     Logger,
     PassThroughProfiler,
@@ -20,12 +20,12 @@ from agent.frameworks.lightning_package import (
     rank_zero_experiment,
     rank_zero_only,
 )
-from agent.frameworks.lightning_profiler import BACKWARD, StepProfiler
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import for_child, run_for
-from agent.frameworks.torch import model_facts, optimizer_facts
-from agent.loader import count_examples, find_batch_size, loader_facts
-from agent.run import Run
+from seamark.frameworks.lightning_profiler import BACKWARD, StepProfiler
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import for_child, run_for
+from seamark.frameworks.torch import model_facts, optimizer_facts
+from seamark.loader import count_examples, find_batch_size, loader_facts
+from seamark.run import Run
 
 _AUTOCAST = {"bf16-mixed": "bfloat16", "16-mixed": "float16"}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.frameworks.lightning_package import Profiler
-from agent.frameworks.quiet import quiet
-from agent.phases import Phase
-from agent.run import Run
-from agent.steps import StepClock
+from seamark.frameworks.lightning_package import Profiler
+from seamark.frameworks.quiet import quiet
+from seamark.phases import Phase
+from seamark.run import Run
+from seamark.steps import StepClock
 
 _FETCH = "fetch"
 # Of manual optimization Lightning tells the first; our callback adds the second.

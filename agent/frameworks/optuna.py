@@ -1,6 +1,6 @@
 """Optuna: a callback that logs a study's trials, and runs for single trials.
 
-    from agent.frameworks.optuna import SeamarkCallback, trial_run
+    from seamark.frameworks.optuna import SeamarkCallback, trial_run
 
     study.optimize(objective, n_trials=100, callbacks=[SeamarkCallback(run)])
 
@@ -23,11 +23,11 @@ from optuna.exceptions import TrialPruned
 from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState
 
-import agent
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
-from agent.naming import random_text, readable_name
-from agent.run import Run
+import seamark
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_for
+from seamark.naming import random_text, readable_name
+from seamark.run import Run
 
 # The attribute of a study in memory that makes the names of its trials' runs its own.
 _MARK = "seamark"
@@ -107,7 +107,7 @@ def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
     facts = _facts(trial)
     if "run" not in options:
         options["run"] = _name(trial)
-    run = agent.init(**options)
+    run = seamark.init(**options)
     run.add_tags("trial")
     pruned = None
     with run:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec
 
-from agent.errors import AgentError
+from seamark.errors import AgentError
 
 logger = logging.getLogger(__name__)
 

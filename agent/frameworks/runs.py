@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from multiprocessing.context import get_spawning_popen
 
-from agent import hooks
-from agent.api import init
-from agent.run import Run
+from seamark import hooks
+from seamark.api import init
+from seamark.run import Run
 
 
 def meant_run(given: Run | str | None) -> Run | None:

@@ -1,6 +1,6 @@
 """PyTorch: what a model and its optimizer are, for whoever reads the run.
 
-    from agent.frameworks.torch import describe
+    from seamark.frameworks.torch import describe
 
     describe(run, model=model, optimizer=optimizer)
     for inputs, labels in run.loader(loader):
@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
-from agent.frameworks.torch_loop import TorchLoop, type_name
-from agent.run import Run
+from seamark.frameworks.torch_loop import TorchLoop, type_name
+from seamark.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from agent.device_times import DeviceTimes, Event
-from agent.frameworks.torch_devices import find_computing, holding_tensors
+from seamark.device_times import DeviceTimes, Event
+from seamark.frameworks.torch_devices import find_computing, holding_tensors
 
 _TF32 = "tf32"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from agent.frameworks.allocator_snapshot import summarised
-from agent.frameworks.torch_loop import type_name
+from seamark.frameworks.allocator_snapshot import summarised
+from seamark.frameworks.torch_loop import type_name
 
 # A failure of the allocator for the CPU has no type of its own.
 _CPU_MESSAGE = "DefaultCPUAllocator"

@@ -1,6 +1,6 @@
 """Hugging Face Transformers: a callback for its Trainer.
 
-from agent.frameworks.transformers import SeamarkCallback
+from seamark.frameworks.transformers import SeamarkCallback
 
 trainer = Trainer(model, args, train_dataset=data, callbacks=[SeamarkCallback(run)])
 """
@@ -12,14 +12,14 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from agent import hooks
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_beside, run_for
-from agent.frameworks.torch import DDP, is_spread, model_facts, optimizer_facts
-from agent.loader import loader_facts
-from agent.phases import Phase
-from agent.run import Run
-from agent.steps import StepClock
+from seamark import hooks
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_beside, run_for
+from seamark.frameworks.torch import DDP, is_spread, model_facts, optimizer_facts
+from seamark.loader import loader_facts
+from seamark.phases import Phase
+from seamark.run import Run
+from seamark.steps import StepClock
 
 
 class SeamarkCallback(TrainerCallback):

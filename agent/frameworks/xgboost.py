@@ -1,6 +1,6 @@
 """XGBoost: a callback for `train`, `cv` and the scikit-learn classes.
 
-from agent.frameworks.xgboost import SeamarkCallback
+from seamark.frameworks.xgboost import SeamarkCallback
 
 xgboost.train(params, data, evals=[(data, "train")], callbacks=[SeamarkCallback(run)])
 """
@@ -18,10 +18,10 @@ except ImportError:
     # Before 1.7.
     from xgboost.rabit import get_rank  # type: ignore[no-redef]
 
-from agent.frameworks.quiet import quiet
-from agent.frameworks.runs import run_for
-from agent.run import Run
-from agent.steps import StepClock
+from seamark.frameworks.quiet import quiet
+from seamark.frameworks.runs import run_for
+from seamark.run import Run
+from seamark.steps import StepClock
 
 
 class SeamarkCallback(TrainingCallback):

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from agent.importers.noted import Noted
+from seamark.importers.noted import Noted
 
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _MOMENT = re.compile(

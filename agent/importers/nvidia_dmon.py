@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
-from agent.importers.moments import LogTimes
-from agent.importers.noted import Noted
-from agent.importers.nvidia_fields import MIB
-from agent.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
-from agent.importers.reading import Reading, to_number
+from seamark.importers.moments import LogTimes
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_fields import MIB
+from seamark.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
+from seamark.importers.reading import Reading, to_number
 
 # Of dmon's columns, what each is below `gpu/<i>/`, and how many of our unit one is.
 COLUMNS: dict[str, tuple[str, float]] = {

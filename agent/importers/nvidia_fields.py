@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.importers.reading import to_number
+from seamark.importers.reading import to_number
 
 MIB = 1024.0 * 1024.0
 # Units as cells and heads write them, and how many of ours one is.

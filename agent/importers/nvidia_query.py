@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import chain, islice
 
-from agent.importers.moments import LogTimes
-from agent.importers.noted import Noted
-from agent.importers.nvidia_fields import (
+from seamark.importers.moments import LogTimes
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_fields import (
     FIELDS,
     IDENTITIES,
     INDEX,
@@ -20,8 +20,8 @@ from agent.importers.nvidia_fields import (
     field_name,
     is_absent,
 )
-from agent.importers.nvidia_pace import Pace, pace_of
-from agent.importers.reading import Reading, Stated, to_number
+from seamark.importers.nvidia_pace import Pace, pace_of
+from seamark.importers.reading import Reading, Stated, to_number
 
 _MICROSECONDS = 1_000_000
 _MOST_GPUS = 1_024

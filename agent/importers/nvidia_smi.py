@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from agent.importers.noted import Noted
-from agent.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
-from agent.importers.nvidia_query import Clock, read_query
-from agent.importers.reading import Reading, Stated
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
+from seamark.importers.nvidia_query import Clock, read_query
+from seamark.importers.reading import Reading, Stated
 
 _LOOKED_AT = 50  # lines
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from agent.importers.noted import Noted
+from seamark.importers.noted import Noted
 
 LONGEST_LINE = 1 << 20  # characters; beyond, it is no line of a log
 _CHUNK_BYTES = 1 << 20

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.importers.intervals import Interval
-from agent.importers.noted import Noted
+from seamark.importers.intervals import Interval
+from seamark.importers.noted import Noted
 
 # Any: JSON of strangers.
 Event = Mapping[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from agent.importers.trace import Trace
-from agent.importers.trace_steps import is_pinned
+from seamark.importers.trace import Trace
+from seamark.importers.trace_steps import is_pinned
 
 TOOL = "torch.profiler"
 # How good what a trace says is; see docs/monitoring.md.

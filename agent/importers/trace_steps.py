@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from agent.importers.intervals import (
+from seamark.importers.intervals import (
     Interval,
     longest_gap,
     total,
@@ -19,7 +19,7 @@ from agent.importers.intervals import (
     within,
     without,
 )
-from agent.importers.trace import Copy, HostSpan, Spans, Trace, TracedStep
+from seamark.importers.trace import Copy, HostSpan, Spans, Trace, TracedStep
 
 MICROSECONDS = 1_000_000
 # Of a window in which a GPU's use is told.

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from agent.importers.noted import Noted
-from agent.importers.reading import LARGEST, Reading, Stated
-from agent.importers.wandb_fields import (
+from seamark.importers.noted import Noted
+from seamark.importers.reading import LARGEST, Reading, Stated
+from seamark.importers.wandb_fields import (
     COMMON,
     CORES,
     GPU,

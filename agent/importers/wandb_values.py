@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent.importers.noted import Noted
-from agent.importers.wandb import SPECIAL, leaves, to_float
+from seamark.importers.noted import Noted
+from seamark.importers.wandb import SPECIAL, leaves, to_float
 
 NO_YAML = "it takes PyYAML to read it, which is not installed: pip install pyyaml"
 # Of `config.yaml`; other programs have files of that name.

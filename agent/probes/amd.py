@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agent.background import importing
-from agent.probes.amd_catalogue import FACTS, READINGS
-from agent.probes.amd_counters import Link, Shares, limits_between, number
-from agent.probes.gpu_states import PRESENT, States
-from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
-from agent.probes.nvidia.visible import own_gpus
-from agent.probes.probe import (
+from seamark.background import importing
+from seamark.probes.amd_catalogue import FACTS, READINGS
+from seamark.probes.amd_counters import Link, Shares, limits_between, number
+from seamark.probes.gpu_states import PRESENT, States
+from seamark.probes.nvidia.users import Pids, Use, job_root, use_readings
+from seamark.probes.nvidia.visible import own_gpus
+from seamark.probes.probe import (
     ANY_JOB,
     Facts,
     Job,
@@ -27,9 +27,9 @@ from agent.probes.probe import (
     ProbeUnavailable,
     Sample,
 )
-from agent.probes.rates import Growths, Rates, known
-from agent.probes.reading import Fact, Reading
-from agent.values import Value
+from seamark.probes.rates import Growths, Rates, known
+from seamark.probes.reading import Fact, Reading
+from seamark.values import Value
 
 _MEBIBYTE = 2**20
 _JOULES_OF_MICROJOULE, _WATTS_OF_MICROWATT = 1e-6, 1e-6

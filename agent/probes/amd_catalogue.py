@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
-from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
+from seamark.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
+from seamark.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 
 _SOURCE = "amdsmi"
 _ROWS = (

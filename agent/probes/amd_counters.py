@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from agent.probes.rates import Growths, Rates
+from seamark.probes.rates import Growths, Rates
 
 # Paths below gpu/<i>/ and what the firmware calls the time of each reason.
 LIMITS = {

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agent.probes.amd import load_library, visible_gpus
-from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COUNTED, Fact, Reading, Scope
-from agent.values import Value
+from seamark.probes.amd import load_library, visible_gpus
+from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COUNTED, Fact, Reading, Scope
+from seamark.values import Value
 
 # The library is waited for in a thread that does nothing else.
 _WAIT_MILLISECONDS = 900

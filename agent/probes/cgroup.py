@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.cgroup_limits import FACTS, Limits, changed, limits
-from agent.probes.files import KernelFile, table
-from agent.probes.groups import PROCESSES, ROOT, Groups
-from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Growth, Rates, known
-from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
+from seamark.probes.cgroup_limits import FACTS, Limits, changed, limits
+from seamark.probes.files import KernelFile, table
+from seamark.probes.groups import PROCESSES, ROOT, Groups
+from seamark.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Growth, Rates, known
+from seamark.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 
 _SECOND_IN_MICROSECONDS, _SECOND_IN_NANOSECONDS = 1e6, 1e9
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import KernelFile
-from agent.probes.groups import PROCESSES, ROOT, Groups
-from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Rates, known
-from agent.probes.reading import COUNTED, Reading, Scope
+from seamark.probes.files import KernelFile
+from seamark.probes.groups import PROCESSES, ROOT, Groups
+from seamark.probes.probe import Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Rates, known
+from seamark.probes.reading import COUNTED, Reading, Scope
 
 _UNIFIED_NAMES = {
     "rbytes": "read_bytes",

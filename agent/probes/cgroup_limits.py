@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 
 import psutil
 
-from agent.probes.files import read_number, read_text
-from agent.probes.groups import Groups
-from agent.probes.probe import Facts
-from agent.probes.reading import Fact
-from agent.values import Value
+from seamark.probes.files import read_number, read_text
+from seamark.probes.groups import Groups
+from seamark.probes.probe import Facts
+from seamark.probes.reading import Fact
+from seamark.values import Value
 
 # Version 1 writes "no limit" as a number near 2**63.
 _UNLIMITED_BYTES = 2**60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from agent.probes.summary import quantile
+from seamark.probes.summary import quantile
 
 SATURATED, IDLE = 0.9, 0.1
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from agent.probes.files import read_at_once, read_briefly
+from seamark.probes.files import read_at_once, read_briefly
 
 
 def descendants(pid: int) -> list[int]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from agent.probes.files import KernelFile
-from agent.probes.probe import Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COARSE, INFERRED, Reading, Scope
+from seamark.probes.files import KernelFile
+from seamark.probes.probe import Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COARSE, INFERRED, Reading, Scope
 
 _SECTOR_BYTES = 512  # in /proc/diskstats, whatever the disk's own are
 _SHORTEST_SECONDS = 0.25

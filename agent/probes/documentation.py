@@ -1,6 +1,6 @@
 """Writes the tables of docs/monitoring.md from what the probes say of themselves.
 
-`python -m agent.probes.documentation docs/monitoring.md`
+`python -m seamark.probes.documentation docs/monitoring.md`
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from agent.probes.listing import probe_classes
-from agent.probes.reading import Fact, Reading
-from agent.probes.sampler import Sampler
+from seamark.probes.listing import probe_classes
+from seamark.probes.reading import Fact, Reading
+from seamark.probes.sampler import Sampler
 
 NOTICE = (
-    "<!-- Written by `python -m agent.probes.documentation docs/monitoring.md`. -->"
+    "<!-- Written by `python -m seamark.probes.documentation docs/monitoring.md`. -->"
 )
 END = "<!-- The end of what is written so. -->"
 # Readings of one group, by how their paths begin; the first that fits.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.values import Value
+from seamark.values import Value
 
 PRESENT = "present"
 

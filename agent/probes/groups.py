@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.probes.files import read_text
+from seamark.probes.files import read_text
 
 ROOT = Path("/sys/fs/cgroup")
 PROCESSES = Path("/proc")

@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.cores import (
+from seamark.probes.cores import (
     Statistics,
     core_shares,
     cpu_list,
     distribution,
     parse_statistics,
 )
-from agent.probes.files import KernelFile, read_number, read_text
-from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import known
-from agent.probes.reading import COARSE, INFERRED, SAMPLED, Fact, Reading, Scope
-from agent.values import Value
+from seamark.probes.files import KernelFile, read_number, read_text
+from seamark.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import known
+from seamark.probes.reading import COARSE, INFERRED, SAMPLED, Fact, Reading, Scope
+from seamark.values import Value
 
 _DEVICES = Path("/dev")
 _SHORTEST_SECONDS = 0.25

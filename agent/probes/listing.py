@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from agent.background import importing
-from agent.probes import PROBES
-from agent.probes.probe import Probe
+from seamark.background import importing
+from seamark.probes import PROBES
+from seamark.probes.probe import Probe
 
 
 def probe_classes() -> list[type[Probe]]:
     with importing():
         return [
-            getattr(import_module(f"agent.probes.{module}"), name)
+            getattr(import_module(f"seamark.probes.{module}"), name)
             for module, name in PROBES
         ]

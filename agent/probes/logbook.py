@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 
-from agent.buffer import SetValue
-from agent.probes.probe import Probe
-from agent.probes.reading import Described, Reading
-from agent.recorder import Recorder
-from agent.values import Value
+from seamark.buffer import SetValue
+from seamark.probes.probe import Probe
+from seamark.probes.reading import Described, Reading
+from seamark.recorder import Recorder
+from seamark.values import Value
 
 
 class Logbook:

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import KernelFile, picked
-from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Growth, Rates, known
-from agent.probes.reading import COARSE, Fact, Reading, Scope
+from seamark.probes.files import KernelFile, picked
+from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Growth, Rates, known
+from seamark.probes.reading import COARSE, Fact, Reading, Scope
 
 _KIBIBYTE = 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from agent.probes.files import KernelFile
-from agent.probes.probe import Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COARSE, Reading, Scope
+from seamark.probes.files import KernelFile
+from seamark.probes.probe import Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COARSE, Reading, Scope
 
 _LOOPBACK = "lo"
 _SOURCE = "/proc/net/dev"

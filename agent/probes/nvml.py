@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from agent.probes.gpu_states import States
-from agent.probes.nvidia import catalogue, identity
-from agent.probes.nvidia.driver import GpuLost, begin, load_library, uuid_of
-from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
-from agent.probes.nvidia.paced import Paced
-from agent.probes.nvidia.users import Pids, job_root
-from agent.probes.nvidia.visible import own_gpus, visible_gpus
-from agent.probes.probe import (
+from seamark.probes.gpu_states import States
+from seamark.probes.nvidia import catalogue, identity
+from seamark.probes.nvidia.driver import GpuLost, begin, load_library, uuid_of
+from seamark.probes.nvidia.gpu import Gpu, Slice, slices_of
+from seamark.probes.nvidia.paced import Paced
+from seamark.probes.nvidia.users import Pids, job_root
+from seamark.probes.nvidia.visible import own_gpus, visible_gpus
+from seamark.probes.probe import (
     ANY_JOB,
     Facts,
     Job,
@@ -24,8 +24,8 @@ from agent.probes.probe import (
     ProbeUnavailable,
     Sample,
 )
-from agent.probes.reading import Fact, Reading
-from agent.values import Value
+from seamark.probes.reading import Fact, Reading
+from seamark.values import Value
 
 # Of one core, for each GPU. Its questions keep to what each may take, and are about half
 # of this together: all of them are asked less often only of a driver that is slow in all.

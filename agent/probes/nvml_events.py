@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from agent.probes.nvidia.catalogue import EVENTS
-from agent.probes.nvidia.driver import (
+from seamark.probes.nvidia.catalogue import EVENTS
+from seamark.probes.nvidia.driver import (
     TIMEOUT,
     GpuLost,
     NotNow,
@@ -22,10 +22,10 @@ from agent.probes.nvidia.driver import (
     refusal,
     uuid_of,
 )
-from agent.probes.nvidia.visible import visible_gpus
-from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COUNTED, Reading, Scope
-from agent.values import Value
+from seamark.probes.nvidia.visible import visible_gpus
+from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COUNTED, Reading, Scope
+from seamark.values import Value
 
 # The driver is waited for in a thread that does nothing else.
 _WAIT_MILLISECONDS = 900

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import psutil
 
-from agent.probes.host import facts_of_system
-from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Rate, Rates, known
-from agent.probes.reading import COARSE, Reading, Scope
+from seamark.probes.host import facts_of_system
+from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Rate, Rates, known
+from seamark.probes.reading import COARSE, Reading, Scope
 
 _SOURCE = "psutil"
 _LOOPBACK_PREFIX = "lo"

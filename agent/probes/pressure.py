@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import KernelFile
-from agent.probes.groups import PROCESSES, ROOT, UNIFIED, Groups
-from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Rates, known, share
-from agent.probes.reading import COARSE, COUNTED, Reading, Scope
+from seamark.probes.files import KernelFile
+from seamark.probes.groups import PROCESSES, ROOT, UNIFIED, Groups
+from seamark.probes.probe import Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Rates, known, share
+from seamark.probes.reading import COARSE, COUNTED, Reading, Scope
 
 _RESOURCES = ("cpu", "memory", "io")
 _MEANINGS = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.rates import Growth, Growths
-from agent.probes.reading import Fact, Reading
-from agent.values import Value
+from seamark.probes.rates import Growth, Growths
+from seamark.probes.reading import Fact, Reading
+from seamark.values import Value
 
 Facts = Mapping[str, Value]
 Sample = Mapping[str, float]

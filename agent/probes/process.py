@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agent.probes.descendants import children_of_thread, descendants
-from agent.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
-from agent.probes.process_catalogue import READINGS
-from agent.probes.processes import (
+from seamark.probes.descendants import children_of_thread, descendants
+from seamark.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.process_catalogue import READINGS
+from seamark.probes.processes import (
     ENDED,
     WAITING_FOR_DISK,
     ProcessGone,
@@ -24,10 +24,10 @@ from agent.probes.processes import (
     read_state,
     read_traffic,
 )
-from agent.probes.rates import Rate, Rates, known, share
-from agent.probes.reading import Reading
-from agent.probes.summary import mean
-from agent.probes.workers import Workers
+from seamark.probes.rates import Rate, Rates, known, share
+from seamark.probes.reading import Reading
+from seamark.probes.summary import mean
+from seamark.probes.workers import Workers
 
 # Finding grandchildren and the children of other threads takes a look at every
 # thread; children of the main thread, and of a fork server, are seen at every sample.

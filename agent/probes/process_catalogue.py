@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
+from seamark.probes.reading import COUNTED, SAMPLED, Reading, Scope
 
 _STAT, _IO = "/proc/<pid>/stat", "/proc/<pid>/io"
 _SCHEDULER, _ROLLUP = "/proc/<pid>/schedstat", "/proc/<pid>/smaps_rollup"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import psutil
 
-from agent.probes.files import read_at_once, read_briefly, read_text
+from seamark.probes.files import read_at_once, read_briefly, read_text
 
 _PROC = Path("/proc")
 _IS_PROC = (_PROC / "self/stat").exists()

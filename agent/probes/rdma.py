@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import KernelFile
-from agent.probes.probe import Probe, ProbeUnavailable, Sample
-from agent.probes.rates import Rates, known
-from agent.probes.reading import COARSE, Reading, Scope
+from seamark.probes.files import KernelFile
+from seamark.probes.probe import Probe, ProbeUnavailable, Sample
+from seamark.probes.rates import Rates, known
+from seamark.probes.reading import COARSE, Reading, Scope
 
 _DEVICES = Path("/sys/class/infiniband")
 _WORD_BYTES = 4  # ports count words of so many bytes

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agent.probes.nvidia.numbers import Numbers
-from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COUNTED, Reading, Scope
+from seamark.probes.nvidia.numbers import Numbers
+from seamark.probes.probe import Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COUNTED, Reading, Scope
 
 _SOURCES = {
     "reserved_bytes": ("reserved_bytes", "all", "current"),

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
-from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
-from agent.probes.reading import COUNTED, Reading, Scope
+from seamark.probes.probe import Job, Probe, ProbeUnavailable, Sample
+from seamark.probes.reading import COUNTED, Reading, Scope
 
 _SECONDS = 5.0
 _COUNTING, _FRAMES = "torch._dynamo.utils", "torch._dynamo.convert_frame"

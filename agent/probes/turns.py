@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 
-from agent.background import Background
-from agent.notices import Notices
-from agent.probes.logbook import Logbook
-from agent.probes.probe import Job, Kept, Probe, ProbeUnavailable
+from seamark.background import Background
+from seamark.notices import Notices
+from seamark.probes.logbook import Logbook
+from seamark.probes.probe import Job, Kept, Probe, ProbeUnavailable
 
 logger = logging.getLogger(__name__)
 

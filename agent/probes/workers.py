@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from agent.probes.process_catalogue import SECONDS_OF_WORKERS
-from agent.probes.processes import ProcessState, Traffic, read_proportional
-from agent.probes.rates import Rates, known, share
+from seamark.probes.process_catalogue import SECONDS_OF_WORKERS
+from seamark.probes.processes import ProcessState, Traffic, read_proportional
+from seamark.probes.rates import Rates, known, share
 
 MOST_WORKERS = 16
 # The kernel looks at every page of a process for it, and the process may have to wait.

@@ -10,7 +10,7 @@ import gc
 import sys
 from typing import Any
 
-from agent.frameworks.torch_devices import (
+from seamark.frameworks.torch_devices import (
     find_computing,
     holding_memory,
     holding_tensors,

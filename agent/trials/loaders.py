@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from agent.loader import Loader
-from agent.trials import random_numbers
+from seamark.loader import Loader
+from seamark.trials import random_numbers
 
 # Of an iterable that says neither, batches that may be prepared already.
 _USUALLY_READY = 2
@@ -191,7 +191,7 @@ def effective_cores() -> int:
     """Return how many cores this process may use, a container's quota included."""
     with contextlib.suppress(Exception):
         # Imported here: it reads the control groups, which nothing else needs now.
-        from agent.probes.cgroup import CgroupProbe  # noqa: PLC0415
+        from seamark.probes.cgroup import CgroupProbe  # noqa: PLC0415
 
         found = CgroupProbe().facts().get("facts/effective_cores")
         if isinstance(found, float) and found > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent.trials.fitting import Line
+from seamark.trials.fitting import Line
 
 
 @dataclass(frozen=True)

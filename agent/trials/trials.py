@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from agent.notices import Notices
-from agent.steps import Steps
-from agent.trials import device, loaders, random_numbers
-from agent.trials.clock import Deadline, Passage, pass_over, time_calls, time_passage
-from agent.trials.fitting import fit_line, largest_batch
-from agent.trials.results import (
+from seamark.notices import Notices
+from seamark.steps import Steps
+from seamark.trials import device, loaders, random_numbers
+from seamark.trials.clock import Deadline, Passage, pass_over, time_calls, time_passage
+from seamark.trials.fitting import fit_line, largest_batch
+from seamark.trials.results import (
     BatchResult,
     CachedResult,
     LoaderResult,

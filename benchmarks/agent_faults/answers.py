@@ -10,15 +10,15 @@ from email.utils import formatdate
 from pathlib import Path
 from time import time
 
-from agent import messages
-from agent.delivery import Delivery
-from agent.notices import Notices, logger
-from agent.servers import Server
-from agent.spool import create_spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport
 from benchmarks.agent_faults.case import Bound, Found, Size, none_of
 from benchmarks.agent_faults.spools import ORIGIN
+from seamark import messages
+from seamark.delivery import Delivery
+from seamark.notices import Notices, logger
+from seamark.servers import Server
+from seamark.spool import create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import HttpTransport
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
 # The first opens the run, each of the others has one point.

@@ -39,7 +39,7 @@ for step in range(int(sys.argv[1])):
 STEPS, SHARED_STEPS = 2_000, 4_900
 # Says each step that is safe; what it says has room until somebody reads it.
 SAYING = LIVE.replace("    time.sleep", "    print(step, flush=True)\n    time.sleep")
-SYNC = "import sys; from agent.commands import main; sys.exit(main(sys.argv[1:]))"
+SYNC = "import sys; from seamark.commands import main; sys.exit(main(sys.argv[1:]))"
 # Another name, another start of the machine, and other memory.
 ANOTHER_HOST = (
     "hostname elsewhere && mount -t tmpfs none /dev/shm"

@@ -9,12 +9,12 @@ import pickle
 import uuid
 from pathlib import Path
 
-from agent.frames import Frame
-from agent.messages import payload, points
-from agent.spool import SEGMENT_SUFFIX, create_spool
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.scripts import Place, answer_of, lost_and_doubled
 from benchmarks.agent_faults.spools import ORIGIN
+from seamark.frames import Frame
+from seamark.messages import payload, points
+from seamark.spool import SEGMENT_SUFFIX, create_spool
 from tests.agent.test_downloads import HOSTILE, files
 from tests.agent.tracker_double import Scripted, TrackerDouble
 
@@ -29,7 +29,7 @@ POINTS = 100
 PICKLED = POINTS + 2
 SYNC = """
 import json, resource
-from agent.commands import main
+from seamark.commands import main
 code = main(["sync"])
 print(json.dumps({"code": code, "kibibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 """

@@ -8,14 +8,6 @@ import subprocess
 import time
 from contextlib import ExitStack
 
-from agent.advice import command_line
-from agent.delivery import Delivery
-from agent.messages import Origin, payload, points
-from agent.notices import Notices
-from agent.servers import Server
-from agent.spool import create_spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.proxy import HEALTHY, HUNG, Proxy, Way, random_cuts
 from benchmarks.agent_faults.scripts import (
@@ -30,6 +22,14 @@ from benchmarks.faults.case import Size as StoreSize
 from benchmarks.faults.installation import Installation
 from benchmarks.faults.repeats import installed, unused
 from benchmarks.faults.scripts import read
+from seamark.advice import command_line
+from seamark.delivery import Delivery
+from seamark.messages import Origin, payload, points
+from seamark.notices import Notices
+from seamark.servers import Server
+from seamark.spool import create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import HttpTransport
 from tests.agent.tracker_double import TrackerDouble
 
 METRICS = 100

@@ -166,7 +166,7 @@ def at_once(size: Size) -> list[Found]:
             process.communicate()
         began = time.monotonic()
         command = (
-            "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+            "import sys; from seamark.commands import main; sys.exit(main(['sync']))"
         )
         for process in [place.start(command) for _ in range(4)]:
             process.communicate()

@@ -89,7 +89,7 @@ class Place:
     def sync(self) -> subprocess.CompletedProcess[str]:
         """Deliver what was left behind."""
         return subprocess.run(
-            [sys.executable, "-m", "agent", "sync"],
+            [sys.executable, "-m", "seamark", "sync"],
             env=self.environment,
             capture_output=True,
             text=True,

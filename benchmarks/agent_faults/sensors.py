@@ -24,7 +24,7 @@ import json, sys, threading, time
 import pynvml
 from tests.agent.probes.nvml_double import LOST, Card, NvmlDouble
 import agent
-from agent.probes import turns
+from seamark.probes import turns
 
 fault, gpus, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 # As long as the driver is waited for before it counts as hanging.

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from agent import messages, spool
-from agent.frames import HEADER_BYTES, Frame, read_frames
-from agent.spool_reader import SpoolReader
 from benchmarks.agent_faults.case import Bound, Found, Size, none_of
 from benchmarks.faults.case import SEED
+from seamark import messages, spool
+from seamark.frames import HEADER_BYTES, Frame, read_frames
+from seamark.spool_reader import SpoolReader
 
 TAIL_BYTES, PAGE_BYTES = 64 * 1024, 4096
 LONGEST_FRAME_POINTS = 24

@@ -18,7 +18,7 @@ is_for_good = sys.argv[2] == "for good"
 warnings = []
 class Heard(logging.Handler):
     def emit(self, record): warnings.append(record.getMessage())
-logging.getLogger("agent").addHandler(Heard())
+logging.getLogger("seamark").addHandler(Heard())
 run = agent.init("r", monitor=False)
 session = run._session
 step, slowest, longest = 0, 0.0, 0.0

@@ -12,10 +12,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.servers import Server, store_server
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of, not_shown
 from benchmarks.agent_faults.proxy import eventually
 from benchmarks.agent_faults.scripts import Place, lost_and_doubled
+from seamark.servers import Server, store_server
 from tests.agent.commands.site import Authority
 from tests.agent.tracker_double import Scripted, TrackerDouble
 

@@ -25,7 +25,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.spool_reader import find_spools
 from benchmarks.diagnosis.faults import CASES, Case, find_case
 from benchmarks.diagnosis.job import Job
 from benchmarks.diagnosis.recordings import (
@@ -35,6 +34,7 @@ from benchmarks.diagnosis.recordings import (
     exists,
     write_recording,
 )
+from seamark.spool_reader import find_spools
 
 CORES = {0, 1}
 GPU_CORES = 4

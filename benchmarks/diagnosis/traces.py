@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.commands.import_trace import read_trace
-from agent.importers.noted import Noted
-from agent.importers.trace import Trace
-from agent.importers.trace_facts import MEASURED, base_microseconds, facts_of
-from agent.importers.trace_steps import Account, account
+from seamark.commands.import_trace import read_trace
+from seamark.importers.noted import Noted
+from seamark.importers.trace import Trace
+from seamark.importers.trace_facts import MEASURED, base_microseconds, facts_of
+from seamark.importers.trace_steps import Account, account
 from tracker.diagnosis.engine import Diagnosis, diagnose
 from tracker.diagnosis.judgement import label_of
 from tracker.diagnosis.measurements import Measurements, Steps

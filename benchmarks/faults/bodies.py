@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from agent import messages
-from agent.frames import Frame
+from seamark import messages
+from seamark.frames import Frame
 
 PROJECT = "faults"
 START = 1_767_225_600_000_000

@@ -13,7 +13,6 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from agent.answers import Answer, Meaning, judge
 from benchmarks.faults import bodies
 from benchmarks.faults.history import (
     Event,
@@ -24,6 +23,7 @@ from benchmarks.faults.history import (
 )
 from benchmarks.faults.installation import WAIT_SECONDS, Stuck, eventually
 from benchmarks.faults.wire import Address, Connection, NoAnswer, NobodyListens, Tally
+from seamark.answers import Answer, Meaning, judge
 
 PATHS = ("loss", "accuracy", "rate")
 LARGEST_BATCH = 4

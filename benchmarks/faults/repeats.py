@@ -16,12 +16,12 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from agent.answers import Reply
 from benchmarks.faults import bodies
 from benchmarks.faults.case import Database, Result, Size
 from benchmarks.faults.history import value_of
 from benchmarks.faults.installation import Installation
 from benchmarks.faults.wire import Connection, NoAnswer
+from seamark.answers import Reply
 
 THREADS = 8
 PATH = "loss"

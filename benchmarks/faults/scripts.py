@@ -115,7 +115,7 @@ class Script:
     def sync(self) -> int:
         """Deliver what it left behind; return 0 if that was possible."""
         return subprocess.run(
-            [sys.executable, "-m", "agent", "sync"],
+            [sys.executable, "-m", "seamark", "sync"],
             env=self._environment,
             stdout=subprocess.DEVNULL,
             check=False,

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from itertools import count, islice
 
-from agent import messages
-from agent.frames import Frame
 from benchmarks import frames
 from benchmarks.growth.derivation import Rank
 from benchmarks.growth.installation import Installation
 from benchmarks.peers.workload import metric_names
+from seamark import messages
+from seamark.frames import Frame
 
 # Names that rules look for, so that diagnosis has as much to do as it will have.
 OF_A_HOST = (

@@ -18,13 +18,13 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from agent import messages
-from agent.version import VERSION
 from benchmarks import frames
 from benchmarks.peers.databases import Database, PostgresDatabase, SqliteDatabase
 from benchmarks.peers.driving import drive
 from benchmarks.peers.system import Http, Server, System, free_port
 from benchmarks.peers.workload import Block
+from seamark import messages
+from seamark.version import VERSION
 from tracker import processes
 
 PROJECT = "benchmark"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import hooks
+from seamark import hooks
 from tests.agent.commands.site import Authority
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
@@ -114,7 +114,7 @@ def start(tmp_path):
 
     def run(*arguments, **options):
         process = subprocess.Popen(
-            [sys.executable, "-m", "agent", *arguments],
+            [sys.executable, "-m", "seamark", *arguments],
             cwd=tmp_path,
             env=_environment(),
             stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.advice import command_line
+from seamark.advice import command_line
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def install(folder: Path, mode: int = 0o755) -> None:
 
 
 def test_without_an_installed_command_it_is_a_module_of_the_interpreter(interpreter):
-    assert command_line("sync --spool /x") == "python3 -m agent sync --spool /x"
+    assert command_line("sync --spool /x") == "python3 -m seamark sync --spool /x"
 
 
 def test_a_command_beside_the_interpreter_is_named(interpreter):
@@ -47,19 +47,19 @@ def test_what_cannot_be_run_is_no_command(interpreter, tmp_path):
     install(tmp_path / "bin", mode=0o644)
     (interpreter.parent / "seamark").mkdir()
 
-    assert command_line("sync") == "python3 -m agent sync"
+    assert command_line("sync") == "python3 -m seamark sync"
 
 
 def test_an_embedded_python_has_no_name(interpreter, monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
 
-    assert command_line("sync") == "python -m agent sync"
+    assert command_line("sync") == "python -m seamark sync"
 
 
 def test_a_path_that_hangs_is_not_waited_for(interpreter, monkeypatch):
     may_go_on = threading.Event()
-    monkeypatch.setattr("agent.advice._is_installed", lambda: may_go_on.wait(60))
+    monkeypatch.setattr("seamark.advice._is_installed", lambda: may_go_on.wait(60))
 
-    assert command_line("sync") == "python3 -m agent sync"
+    assert command_line("sync") == "python3 -m seamark sync"
 
     may_go_on.set()

@@ -8,8 +8,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from agent.frameworks import allocator_snapshot
-from agent.frameworks.allocator_snapshot import summarised
+from seamark.frameworks import allocator_snapshot
+from seamark.frameworks.allocator_snapshot import summarised
 
 MIB = 2**20
 
@@ -87,10 +87,10 @@ class Torch(ModuleType):
 def allocator_of(monkeypatch, torch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     for name in ("torch_loop", "torch_memory"):
-        monkeypatch.delitem(sys.modules, f"agent.frameworks.{name}", raising=False)
-    memory = import_module("agent.frameworks.torch_memory")
+        monkeypatch.delitem(sys.modules, f"seamark.frameworks.{name}", raising=False)
+    memory = import_module("seamark.frameworks.torch_memory")
     for name in ("torch_loop", "torch_memory"):
-        monkeypatch.delitem(sys.modules, f"agent.frameworks.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"seamark.frameworks.{name}", raising=False)
     return memory._allocator("cuda:1")
 
 

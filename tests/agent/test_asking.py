@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import agent
-from agent import asking
-from agent.servers import Server
-from agent.stored_project import StoredProject
-from agent.stored_run import stored_run
+from seamark import asking
+from seamark.servers import Server
+from seamark.stored_project import StoredProject
+from seamark.stored_run import stored_run
 from tests.agent.commands.site import TOKEN, Site, as_json
 
 BUSY = {"error": {"code": "unavailable", "message": "Too busy."}}

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 import agent
-from agent import background as module
-from agent.background import Background
-from agent.notices import Notices
+from seamark import background as module
+from seamark.background import Background
+from seamark.notices import Notices
 from tests.agent.conftest import wait_until
 
 FOR_EVER = 86_400.0
@@ -189,7 +189,7 @@ def test_points_arrive_once_a_thread_can_be_started(
     limit, tracker, monkeypatch, caplog, has_ring
 ):
     if not has_ring:
-        monkeypatch.setattr("agent.session.create_ring", lambda _: None)
+        monkeypatch.setattr("seamark.session.create_ring", lambda _: None)
     # Of other tests, some may still be ending.
     before = set(threading.enumerate())
     with limit.reached():

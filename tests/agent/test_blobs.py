@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent import blobs as module
-from agent.blobs import Blobs, Changed
+from seamark import blobs as module
+from seamark.blobs import Blobs, Changed
 from tests.agent.conftest import wait_until
 
 

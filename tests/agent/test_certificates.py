@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import agent
-from agent.commands import main
+from seamark.commands import main
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 

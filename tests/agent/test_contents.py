@@ -10,9 +10,9 @@ import zlib
 import numpy as np
 import pytest
 
-from agent.contents import PLOTLY, PNG, File, to_content
-from agent.errors import UnsupportedValue
-from agent.png import to_png
+from seamark.contents import PLOTLY, PNG, File, to_content
+from seamark.errors import UnsupportedValue
+from seamark.png import to_png
 
 
 def content(value, fallback="picture", **options):

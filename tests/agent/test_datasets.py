@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.datasets import find_data_folder
+from seamark.datasets import find_data_folder
 
 
 class Holds:

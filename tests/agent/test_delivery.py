@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from agent import messages
-from agent.answers import Reply
-from agent.delivery import Delivery
-from agent.frames import read_frames
-from agent.notices import Notices
-from agent.request_limits import LARGEST_BATCH_BYTES, RequestLimits
-from agent.servers import Server
-from agent.spool import create_spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport
+from seamark import messages
+from seamark.answers import Reply
+from seamark.delivery import Delivery
+from seamark.frames import read_frames
+from seamark.notices import Notices
+from seamark.request_limits import LARGEST_BATCH_BYTES, RequestLimits
+from seamark.servers import Server
+from seamark.spool import create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import HttpTransport
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 

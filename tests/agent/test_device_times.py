@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import agent
-from agent.device_times import MOST_SPANS, MOST_STEPS_WAITING, DeviceTimes
+from seamark.device_times import MOST_SPANS, MOST_STEPS_WAITING, DeviceTimes
 
 
 class Device:

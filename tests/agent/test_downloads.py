@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.downloads import StoredFile, StoredFiles, safe_name
-from agent.errors import CannotRead, InvalidSetting
+from seamark.downloads import StoredFile, StoredFiles, safe_name
+from seamark.errors import CannotRead, InvalidSetting
 
 HOSTILE = [
     "../escaped",

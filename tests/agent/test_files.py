@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import agent
-from agent import blobs, session
-from agent import files as files_module
-from agent.commands import main
-from agent.contents import Content, Job, to_content
-from agent.file_jobs import FileJobs
-from agent.matching import matching
-from agent.notices import Notices
-from agent.run import Run
+from seamark import blobs, session
+from seamark import files as files_module
+from seamark.commands import main
+from seamark.contents import Content, Job, to_content
+from seamark.file_jobs import FileJobs
+from seamark.matching import matching
+from seamark.notices import Notices
+from seamark.run import Run
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
 from tests.agent.tracker_double import Scripted, doubles

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import agent
-from agent import blobs, uploads
-from agent.contents import Content, Job
+from seamark import blobs, uploads
+from seamark.contents import Content, Job
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import Scripted
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agent.frames import Frame, read_frames
+from seamark.frames import Frame, read_frames
 
 FRAMES = [Frame(n, bytes([n]) * (n * 7 % 60)) for n in range(1, 40)]
 DATA = b"".join(frame.to_bytes() for frame in FRAMES)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agent
-from agent.histogram import MOST_BINS
+from seamark.histogram import MOST_BINS
 
 
 def decoded(histogram):

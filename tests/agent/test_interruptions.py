@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from agent.notices import Notices
-from agent.recorder import Recorder
+from seamark.notices import Notices
+from seamark.recorder import Recorder
 
 
 class Stop(Exception):

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from agent import blobs, leftovers, locks, messages, own_files, segments, spool
-from agent.blobs import Blobs
-from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
-from agent.machine import host_name
-from agent.notices import Notices
-from agent.ring import boot_id
-from agent.servers import Server
-from agent.spool import COMPLETE_FILE, DESCRIPTION_FILE, create_spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport
+from seamark import blobs, leftovers, locks, messages, own_files, segments, spool
+from seamark.blobs import Blobs
+from seamark.leftovers import Leftovers, is_meant_for, may_live_elsewhere
+from seamark.machine import host_name
+from seamark.notices import Notices
+from seamark.ring import boot_id
+from seamark.servers import Server
+from seamark.spool import COMPLETE_FILE, DESCRIPTION_FILE, create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import HttpTransport
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk, broken_disk
 from tests.agent.test_spool import ORIGIN

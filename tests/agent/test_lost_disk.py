@@ -12,7 +12,7 @@ import time
 import pytest
 
 import agent
-from agent import (
+from seamark import (
     blobs,
     messages,
     own_files,
@@ -23,9 +23,9 @@ from agent import (
     spool,
     writer,
 )
-from agent.advice import command_line
-from agent.commands import main
-from agent.spool_reader import SpoolReader
+from seamark.advice import command_line
+from seamark.commands import main
+from seamark.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_spool import ORIGIN

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from agent.mounts import Mount, file_system_of, mount_of
+from seamark.mounts import Mount, file_system_of, mount_of
 
 MOUNTS = rb"""22 27 0:21 / /proc rw - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw

@@ -11,8 +11,8 @@ import attrs
 import pytest
 from pydantic import BaseModel
 
-from agent.errors import UnsupportedValue
-from agent.nested import flatten
+from seamark.errors import UnsupportedValue
+from seamark.nested import flatten
 
 EXPECTED = {"params/lr": 0.1, "params/model/depth": 3}
 

@@ -10,9 +10,9 @@ import ssl
 import pytest
 
 import agent
-from agent import delivery, sending
-from agent.asking import find_tracker
-from agent.errors import CannotRead
+from seamark import delivery, sending
+from seamark.asking import find_tracker
+from seamark.errors import CannotRead
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 

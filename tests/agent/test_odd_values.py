@@ -8,8 +8,8 @@ import time
 import pytest
 
 import agent
-from agent.errors import AgentError
-from agent.values import LONGEST_TEXT
+from seamark.errors import AgentError
+from seamark.values import LONGEST_TEXT
 from tests.agent.odd_values import (
     NUMBERS,
     OTHERS,

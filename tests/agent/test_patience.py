@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from agent.patience import within
+from seamark.patience import within
 from tests.agent.conftest import wait_until
 
 

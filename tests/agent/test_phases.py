@@ -7,7 +7,7 @@ import time
 import pytest
 
 import agent
-from agent.phases import MOST_PARTS
+from seamark.phases import MOST_PARTS
 
 STEP = "monitoring/serve/step"
 

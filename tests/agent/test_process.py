@@ -13,12 +13,12 @@ import time
 import pytest
 
 import agent
-from agent.advice import command_line
-from agent.commands import main
+from seamark.advice import command_line
+from seamark.commands import main
 from tests.agent.conftest import REPOSITORY, wait_until
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
-SYNC = "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+SYNC = "import sys; from seamark.commands import main; sys.exit(main(['sync']))"
 LOG_THREE = """
 import agent
 run = agent.init("r", monitor=False)
@@ -316,7 +316,7 @@ def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
     assert ended.returncode == 7
     assert seconds < 60  # 5 s of waiting, and Python itself on a busy machine
     assert f"`{command_line('sync')}`" in ended.stderr
-    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("seamark.commands.sync._PATIENCE_SECONDS", 0.1)
     assert main(["sync"]) == 1
 
     double = TrackerDouble(absent_server)
@@ -332,7 +332,7 @@ def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
 
 def test_sync_can_wait_for_what_others_will_leave(tracker, run_script):
     follow = subprocess.Popen(
-        [sys.executable, "-m", "agent", "sync", "--follow"],
+        [sys.executable, "-m", "seamark", "sync", "--follow"],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
     )
 
@@ -501,7 +501,7 @@ print(free, recorder._rows._is_busy, len(recorder.buffer._rows))
 def test_a_full_disk_costs_points_but_is_counted(tracker, run_script):
     script = """
 import errno, os, agent
-from agent import buffer, spool
+from seamark import buffer, spool
 from tests.agent.conftest import wait_until
 run = agent.init("r", monitor=False)
 run["a"].append(1.0)
@@ -627,9 +627,9 @@ def test_a_generator_that_is_left_early_fails_no_run(tracker):
 @pytest.mark.parametrize(
     "part",
     [
-        "agent.capture.capture.Capture.finish",
-        "agent.files.Files.finish",
-        "agent.sender.Sender.drain",
+        "seamark.capture.capture.Capture.finish",
+        "seamark.files.Files.finish",
+        "seamark.sender.Sender.drain",
     ],
 )
 def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):

@@ -5,10 +5,10 @@ import struct
 import pytest
 
 import agent
-from agent import buffer
-from agent.buffer import Buffer
-from agent.records import Record
-from agent.values import LONGEST_TEXT
+from seamark import buffer
+from seamark.buffer import Buffer
+from seamark.records import Record
+from seamark.values import LONGEST_TEXT
 from tests.agent.conftest import wait_until
 
 
@@ -134,7 +134,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     assert run_script(script).returncode == -9
 
-    sync = "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+    sync = "import sys; from seamark.commands import main; sys.exit(main(['sync']))"
     assert run_script(sync, seconds=60).returncode == 0
     assert texts(tracker, "logs/stdout") == [
         (line, f"line {line}") for line in range(1000)

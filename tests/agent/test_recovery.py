@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import own_files, recovery, segments
-from agent import ring as ring_module
-from agent.grouping import encoded, payloads
-from agent.layouts import Layout
-from agent.notices import Notices
-from agent.places import Place
-from agent.recovery import points_left, recover, recover_all, remove_ring
-from agent.ring import (
+from seamark import own_files, recovery, segments
+from seamark import ring as ring_module
+from seamark.grouping import encoded, payloads
+from seamark.layouts import Layout
+from seamark.notices import Notices
+from seamark.places import Place
+from seamark.recovery import points_left, recover, recover_all, remove_ring
+from seamark.ring import (
     DEFINITIONS,
     LEAST_ROW_BYTES,
     MAGICS,
@@ -36,10 +36,10 @@ from agent.ring import (
     create_ring,
     ring_bytes_with,
 )
-from agent.rows import Row
-from agent.spool import ACKNOWLEDGED_FILE, Spool, create_spool
-from agent.spool_reader import SpoolReader
-from agent.writer import RING_BYTES_AT_ONCE
+from seamark.rows import Row
+from seamark.spool import ACKNOWLEDGED_FILE, Spool, create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.writer import RING_BYTES_AT_ONCE
 from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_spool import ORIGIN
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from agent.capture.texts import REDACTED as MARK
-from agent.redaction import (
+from seamark.capture.texts import REDACTED as MARK
+from seamark.redaction import (
     Redactor,
     redacted,
     redacted_arguments,

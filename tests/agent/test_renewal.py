@@ -5,9 +5,9 @@ import json
 import pytest
 
 import agent
-from agent.renewal import read_renewal, renewed, store_renewal
-from agent.spool import create_spool
-from agent.spool_reader import SpoolReader
+from seamark.renewal import read_renewal, renewed, store_renewal
+from seamark.spool import create_spool
+from seamark.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 from tests.agent.test_spool import EVERYTHING, ORIGIN
 from tests.agent.tracker_double import Scripted

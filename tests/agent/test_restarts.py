@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import agent
-from agent.restarts import resumed_at
+from seamark.restarts import resumed_at
 
 NOW = 1_700_000_000.5
 
@@ -63,7 +63,7 @@ def test_ranks_that_torchrun_starts_again_say_when_they_were_started():
 
 def test_a_process_knows_when_it_was_started():
     now = time.time()
-    code = "import time; from agent.restarts import process_start as began\n"
+    code = "import time; from seamark.restarts import process_start as began\n"
     code += "time.sleep(0.5); print(began(time.time()))"
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent import ring as ring_module
-from agent.layouts import Layout
-from agent.ring import (
+from seamark import ring as ring_module
+from seamark.layouts import Layout
+from seamark.ring import (
     LEAST_ROW_BYTES,
     MOST_ROW_BYTES,
     Ring,

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import agent
-from agent.buffer import Buffer
-from agent.layouts import StepsDiffer
-from agent.row_writer import RowWriter
-from agent.rows import read_row
+from seamark.buffer import Buffer
+from seamark.layouts import StepsDiffer
+from seamark.row_writer import RowWriter
+from seamark.rows import read_row
 
 AGENT = str(Path(agent.__file__).parent)
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import agent
-from agent import delivery, sending
-from agent.background import Background
-from agent.sender import seconds_until_writing
-from agent.servers import Server, find_server, store_server
-from agent.writer import Writer
+from seamark import delivery, sending
+from seamark.background import Background
+from seamark.sender import seconds_until_writing
+from seamark.servers import Server, find_server, store_server
+from seamark.writer import Writer
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -231,7 +231,7 @@ def test_a_dead_writer_is_started_again_without_a_server():
 
 def test_a_thread_that_dies_again_and_again_is_told_of_once(caplog, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("agent.background.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("seamark.background.time.monotonic", lambda: now[0])
     started = []
     monkeypatch.setattr("threading.Thread.start", lambda _: started.append(now[0]))
     background = Background("seamark-test", lambda: 1.0)

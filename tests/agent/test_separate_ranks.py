@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import agent
-from agent.frameworks.runs import run_of_rank
+from seamark.frameworks.runs import run_of_rank
 
 SCRIPT = """
 import agent

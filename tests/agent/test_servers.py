@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent.servers import find_server, spool_root
+from seamark.servers import find_server, spool_root
 
 
 @pytest.fixture

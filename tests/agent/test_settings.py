@@ -5,11 +5,11 @@ from enum import Enum
 import numpy as np
 import pytest
 
-from agent import settings as agent_settings
-from agent.errors import InvalidSetting
-from agent.notices import Notices
-from agent.servers import find_server
-from agent.settings import read_settings
+from seamark import settings as agent_settings
+from seamark.errors import InvalidSetting
+from seamark.notices import Notices
+from seamark.servers import find_server
+from seamark.settings import read_settings
 
 
 def read(run=None, environment=None, **arguments):

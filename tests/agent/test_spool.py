@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agent
-from agent import locks, messages, own_files, spool, spool_reader
-from agent.mounts import Mount
-from agent.places import Place
-from agent.recovery import points_left
-from agent.segments import Segments
-from agent.spool import create_spool
-from agent.spool_reader import SpoolReader, find_spools
+from seamark import locks, messages, own_files, spool, spool_reader
+from seamark.mounts import Mount
+from seamark.places import Place
+from seamark.recovery import points_left
+from seamark.segments import Segments
+from seamark.spool import create_spool
+from seamark.spool_reader import SpoolReader, find_spools
 from tests.agent.failing_disk import FailingDisk
 
 ORIGIN = messages.Origin(
@@ -680,7 +680,7 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
     assert "network file system" not in caplog.text
 
     on_network = Mount("/home", "nfs4", "0:40", "server:/home")
-    monkeypatch.setattr("agent.session.mount_below", lambda _: on_network)
+    monkeypatch.setattr("seamark.session.mount_below", lambda _: on_network)
     with agent.init("r", monitor=False, mode="offline") as run:
         run["a"].append(1.0)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import agent
-from agent.loader import count_examples
-from agent.steps import StepClock
+from seamark.loader import count_examples
+from seamark.steps import StepClock
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_phases_of_another_thread_than_the_loops_are_named_once(run, caplog):
         with run.phase("prefetch"):
             pass
 
-    caplog.set_level("INFO", "agent")
+    caplog.set_level("INFO", "seamark")
     in_thread(prefetch)
     for _ in run.loader([0]):
         in_thread(prefetch)

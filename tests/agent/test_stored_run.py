@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.servers import Server
-from agent.stored_project import StoredProject
-from agent.stored_run import stored_run
+from seamark.servers import Server
+from seamark.stored_project import StoredProject
+from seamark.stored_run import stored_run
 
 ROW = {"id": "1", "name": "r", "state": "running", "started_at": None, "tags": []}
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 import agent
-from agent.trials import device
+from seamark.trials import device
 from tests.agent.torch_double import CudaDouble, TorchDouble
 
 FORWARD = "monitoring/train/step/device/forward_seconds"
-ASK_TORCH = ("agent.frameworks.torch_loop", "agent.frameworks.torch_memory")
+ASK_TORCH = ("seamark.frameworks.torch_loop", "seamark.frameworks.torch_memory")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_memory_that_an_older_pytorch_refuses_is_examined(tracker, use):
     cuda = use(CudaDouble({0: 0, 1: 70}))
     cuda.OutOfMemoryError = refusal
 
-    from agent.frameworks.torch_memory import is_out_of_memory
+    from seamark.frameworks.torch_memory import is_out_of_memory
 
     assert is_out_of_memory(refusal("CUDA out of memory."))
     assert not is_out_of_memory(RuntimeError("shapes differ"))

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from agent.servers import Server
-from agent.transport import HttpTransport
+from seamark.servers import Server
+from seamark.transport import HttpTransport
 
 # More than what lies in the sockets' buffers, and nothing compresses it.
 LARGE = os.urandom(16 * 1024 * 1024)

@@ -8,13 +8,13 @@ from functools import partial
 
 import pytest
 
-from agent import blobs as blobs_module
-from agent import uploads as uploads_module
-from agent.answers import Reply
-from agent.errors import NoAnswer
-from agent.notices import Notices
-from agent.request_limits import RequestLimits
-from agent.uploads import Uploads
+from seamark import blobs as blobs_module
+from seamark import uploads as uploads_module
+from seamark.answers import Reply
+from seamark.errors import NoAnswer
+from seamark.notices import Notices
+from seamark.request_limits import RequestLimits
+from seamark.uploads import Uploads
 from tests.agent.failing_disk import broken_disk
 from tests.agent.test_blobs import Counted
 

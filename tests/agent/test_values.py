@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.errors import UnsupportedValue
-from agent.values import to_microseconds, to_step, to_value
+from seamark.errors import UnsupportedValue
+from seamark.values import to_microseconds, to_step, to_value
 
 
 class Number(IntEnum):

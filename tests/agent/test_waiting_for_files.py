@@ -9,11 +9,11 @@ import time
 import pytest
 
 import agent
-from agent import blobs, file_jobs, files
-from agent.contents import Content, Job
-from agent.file_jobs import FileJobs
-from agent.matching import matching
-from agent.notices import Notices
+from seamark import blobs, file_jobs, files
+from seamark.contents import Content, Job
+from seamark.file_jobs import FileJobs
+from seamark.matching import matching
+from seamark.notices import Notices
 
 
 @pytest.fixture

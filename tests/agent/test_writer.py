@@ -12,12 +12,12 @@ from threading import Event, Thread
 import pytest
 
 import agent
-from agent import writer as writer_module
-from agent.notices import Notices
-from agent.recorder import Recorder
-from agent.ring import Ring, create_ring
-from agent.spool import create_spool
-from agent.writer import Writer
+from seamark import writer as writer_module
+from seamark.notices import Notices
+from seamark.recorder import Recorder
+from seamark.ring import Ring, create_ring
+from seamark.spool import create_spool
+from seamark.writer import Writer
 from tests.agent.conftest import wait_until
 from tests.agent.test_spool import ORIGIN
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.version import VERSION
+from seamark.version import VERSION
 from tracker import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +21,7 @@ MODULES = sorted(
 # The packages that list something, and what they list.
 LISTS = {
     "agent/__init__.py": "the agent's public names",
+    "agent/alias/__init__.py": "the same public names",
     "agent/commands/__init__.py": "every command",
     "agent/probes/__init__.py": "every probe",
     "tracker/models/__init__.py": "every table, for Django",

@@ -40,7 +40,7 @@ def test_loads_no_framework(module):
     assert not FRAMEWORKS & loaded_by(module)
 
 
-@pytest.mark.parametrize("module", ["agent", "agent.session", "agent.sending"])
+@pytest.mark.parametrize("module", ["agent", "seamark.session", "seamark.sending"])
 def test_the_agent_loads_neither_numpy_nor_a_framework(module):
     assert not HEAVY & loaded_by(module)
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent import messages
-from agent.frames import Frame
-from agent.values import Value
+from seamark import messages
+from seamark.frames import Frame
+from seamark.values import Value
 
 FOLDER = Path(__file__).parent
 DESCRIPTION = FOLDER / "frames-v3.json"

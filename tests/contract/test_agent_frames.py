@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from agent.frames import read_frames
+from seamark.frames import read_frames
 from tests.contract.build import DESCRIPTION, FRAMES, build
 
 

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from agent.answers import Meaning, Reply, judge
-from agent.transport import CONTENT_TYPE
+from seamark.answers import Meaning, Reply, judge
+from seamark.transport import CONTENT_TYPE
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.ingest.limits import LIMITS

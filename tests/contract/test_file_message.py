@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import messages
+from seamark import messages
 from tracker.ingest.messages import FileValue, SetValue, read_message
 
 DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

@@ -7,12 +7,12 @@ from time import time_ns
 
 import pytest
 
-from agent import messages
-from agent.leftovers import Leftovers
-from agent.notices import Notices
-from agent.servers import Server
-from agent.spool import create_spool
-from agent.transport import HttpTransport
+from seamark import messages
+from seamark.leftovers import Leftovers
+from seamark.notices import Notices
+from seamark.servers import Server
+from seamark.spool import create_spool
+from seamark.transport import HttpTransport
 from tests.agent.test_spool import ORIGIN
 from tracker.actions.access import make_token
 from tracker.actor import Scope

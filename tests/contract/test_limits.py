@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from agent.errors import InvalidSetting
-from agent.messages import Origin, open_spool
-from agent.settings import read_settings
+from seamark.errors import InvalidSetting
+from seamark.messages import Origin, open_spool
+from seamark.settings import read_settings
 from tests.agent.test_spool import ORIGIN
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import read_message

@@ -9,16 +9,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agent import delivery, locks, messages
-from agent.answers import Reply
-from agent.delivery import Delivery
-from agent.frames import Frame
-from agent.leftovers import Leftovers
-from agent.notices import Notices
-from agent.servers import Server
-from agent.spool import Spool, create_spool
-from agent.spool_reader import SpoolReader
-from agent.transport import CONTENT_TYPE
+from seamark import delivery, locks, messages
+from seamark.answers import Reply
+from seamark.delivery import Delivery
+from seamark.frames import Frame
+from seamark.leftovers import Leftovers
+from seamark.notices import Notices
+from seamark.servers import Server
+from seamark.spool import Spool, create_spool
+from seamark.spool_reader import SpoolReader
+from seamark.transport import CONTENT_TYPE
 from tests.agent.test_spool import ORIGIN
 from tracker.actions.access import make_token
 from tracker.actions.states import mark_silent
@@ -156,7 +156,7 @@ def test_two_copies_of_a_machine_log_on_and_both_are_stored(machine, copy, caplo
         second.rank,
     )
     (said,) = [
-        record.getMessage() for record in caplog.records if record.name == "agent"
+        record.getMessage() for record in caplog.records if record.name == "seamark"
     ]
     assert f"spool {first.id}," in said
     assert f"spool {second.id} of the same run" in said

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from agent import messages
-from agent.frames import Frame
+from seamark import messages
+from seamark.frames import Frame
 from tests.builders import actor_of
 from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES, SECOND_VERSION
 from tracker.ingest.batch import read_batch

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.commands import COMMANDS
-from agent.commands.parsing import options_of, parser_of
-from agent.commands.reference import reference
+from seamark.commands import COMMANDS
+from seamark.commands.parsing import options_of, parser_of
+from seamark.commands.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/commands.md"
@@ -28,7 +28,7 @@ TYPED = [
 
 def test_the_page_is_written_from_the_commands():
     assert PAGE.read_text("utf-8") == reference(), (
-        "run: python -m agent.commands.reference > docs/commands.md"
+        "run: python -m seamark.commands.reference > docs/commands.md"
     )
 
 

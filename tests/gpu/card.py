@@ -13,7 +13,7 @@ from typing import Any
 import pynvml
 import pytest
 
-from agent.probes.nvidia.numbers import plain
+from seamark.probes.nvidia.numbers import plain
 
 
 def missing() -> str | None:

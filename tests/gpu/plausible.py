@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from agent.probes.nvidia.catalogue import READINGS
-from agent.probes.reading import pattern_of
-from agent.values import Value
+from seamark.probes.nvidia.catalogue import READINGS
+from seamark.probes.reading import pattern_of
+from seamark.values import Value
 
 UNITS = {reading.path: reading.unit for reading in READINGS}
 _GIGA = 1e9

@@ -6,7 +6,7 @@ import time
 from statistics import median
 
 import agent
-from agent.probes.reading import pattern_of
+from seamark.probes.reading import pattern_of
 from tests.gpu.card import DEVICE, number, torch
 from tests.gpu.workloads import product
 

@@ -14,12 +14,12 @@ import psutil
 import pynvml
 import pytest
 
-from agent.probes.nvidia.fields import Energy
-from agent.probes.nvidia.gpm import gpm_of_gpu
-from agent.probes.nvidia.users import Pids, Users
-from agent.probes.nvml import NvmlProbe
-from agent.probes.reading import pattern_of
-from agent.values import Value
+from seamark.probes.nvidia.fields import Energy
+from seamark.probes.nvidia.gpm import gpm_of_gpu
+from seamark.probes.nvidia.users import Pids, Users
+from seamark.probes.nvml import NvmlProbe
+from seamark.probes.reading import pattern_of
+from seamark.values import Value
 from tests.gpu.card import DEVICE, handle, number, process_numbers, torch
 from tests.gpu.plausible import implausible, undescribed
 from tests.gpu.workloads import (

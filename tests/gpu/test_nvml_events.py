@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from agent.probes.nvml_events import NvmlEventsProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.nvml_events import NvmlEventsProbe
+from seamark.probes.probe import ProbeUnavailable
 from tests.gpu.card import number
 
 

@@ -9,8 +9,8 @@ from itertools import chain
 import pynvml
 import pytest
 
-from agent.probes.nvidia import fields, gpm, identity, polled
-from agent.probes.nvidia.fields import FieldValues, number_of
+from seamark.probes.nvidia import fields, gpm, identity, polled
+from seamark.probes.nvidia.fields import FieldValues, number_of
 from tests.gpu.card import handle, torch
 from tests.gpu.workloads import COPIED_BYTES, copy_to_card
 

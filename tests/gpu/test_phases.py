@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 import agent
-from agent.device_times import MOST_STEPS_WAITING
+from seamark.device_times import MOST_STEPS_WAITING
 from tests.gpu.card import DEVICE, torch
 from tests.gpu.workloads import Stopwatch, occupy
 

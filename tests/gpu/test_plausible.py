@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agent.probes.nvml import NvmlProbe
+from seamark.probes.nvml import NvmlProbe
 from tests.agent.probes.conftest import driver  # noqa: F401 - a fixture
 from tests.agent.probes.nvml_double import Card
 from tests.gpu.plausible import implausible, undescribed

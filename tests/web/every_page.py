@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from agent.png import to_png
+from seamark.png import to_png
 from tests.builders import (
     browser_of,
     make_project,

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
-from agent.png import to_png
+from seamark.png import to_png
 from tests.builders import (
     START,
     Process,

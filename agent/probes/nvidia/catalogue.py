@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
-from agent.probes.nvidia import fields, gpm, window
-from agent.probes.reading import COARSE, COUNTED, SAMPLED, Reading, Scope
+from seamark.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
+from seamark.probes.nvidia import fields, gpm, window
+from seamark.probes.reading import COARSE, COUNTED, SAMPLED, Reading, Scope
 
 NVML, COUNTERS, MASK = "NVML", "NVML counters", "NVML event reasons"
 SAMPLES, GPM, EVENTS = "NVML samples", "GPM", "NVML events"

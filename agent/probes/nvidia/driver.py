@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from agent.background import importing
-from agent.probes.probe import ProbeUnavailable
+from seamark.background import importing
+from seamark.probes.probe import ProbeUnavailable
 
 Answer = TypeVar("Answer")
 

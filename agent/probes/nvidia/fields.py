@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from agent.probes.nvidia.driver import (
+from seamark.probes.nvidia.driver import (
     INVALID_ARGUMENT,
     NO_PERMISSION,
     NOT_SUPPORTED,
     code_of,
 )
-from agent.probes.nvidia.paced import MOST_MISSES
-from agent.probes.rates import Growth, Growths, Rates, known, share
+from seamark.probes.nvidia.paced import MOST_MISSES
+from seamark.probes.rates import Growth, Growths, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
 _WATTS_OF_MILLIWATT = 1e-3

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
-from agent.probes.nvidia.fields import FieldValues
-from agent.probes.nvidia.polled import links_up
+from seamark.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
+from seamark.probes.nvidia.fields import FieldValues
+from seamark.probes.nvidia.polled import links_up
 
 _MEBIBYTE = 2.0**20
 _LINKS_TO_CPU = "C2C_LINK_COUNT"

@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agent.probes.nvidia.fields import MEAN_POWER, Counters, Energy, Health
-from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
-from agent.probes.nvidia.paced import Paced, Read
-from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
-from agent.probes.nvidia.reasons import Reasons
-from agent.probes.nvidia.samples import buffered
-from agent.probes.nvidia.users import Pids, Shares, Users
-from agent.probes.nvidia.window import Window
-from agent.probes.rates import Growths
+from seamark.probes.nvidia.fields import MEAN_POWER, Counters, Energy, Health
+from seamark.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
+from seamark.probes.nvidia.paced import Paced, Read
+from seamark.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
+from seamark.probes.nvidia.reasons import Reasons
+from seamark.probes.nvidia.samples import buffered
+from seamark.probes.nvidia.users import Pids, Shares, Users
+from seamark.probes.nvidia.window import Window
+from seamark.probes.rates import Growths
 
 _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
 # Of a core, in one turn of one GPU: what is asked seldom can wait for the next one. Most

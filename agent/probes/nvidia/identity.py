@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.probes.cores import cpu_list
-from agent.probes.nvidia.driver import GpuLost, NotNow, NotOffered, as_text, ask
-from agent.probes.nvidia.fields import FieldValues
-from agent.probes.nvidia.polled import links_up, memory_info, requested_limit
-from agent.probes.reading import Fact
-from agent.values import Value
+from seamark.probes.cores import cpu_list
+from seamark.probes.nvidia.driver import GpuLost, NotNow, NotOffered, as_text, ask
+from seamark.probes.nvidia.fields import FieldValues
+from seamark.probes.nvidia.polled import links_up, memory_info, requested_limit
+from seamark.probes.reading import Fact
+from seamark.values import Value
 
 _MILLIWATTS = 1000.0
 _AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from agent.probes.nvidia.driver import all_gpus, begin, load_library, uuid_of
+from seamark.probes.nvidia.driver import all_gpus, begin, load_library, uuid_of
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agent.probes.nvidia.driver import NotNow, NotOffered, NotPermitted, ask
+from seamark.probes.nvidia.driver import NotNow, NotOffered, NotPermitted, ask
 
 # Ticks are never exactly on time.
 _TOLERANCE_SECONDS = 0.5

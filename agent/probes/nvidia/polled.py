@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.probes.nvidia.driver import (
+from seamark.probes.nvidia.driver import (
     INVALID_ARGUMENT,
     NOT_SUPPORTED,
     NotOffered,
     code_of,
 )
-from agent.probes.nvidia.fields import FieldValues
+from seamark.probes.nvidia.fields import FieldValues
 
 Sample = dict[str, float]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from agent.probes.nvidia.driver import NOT_FOUND, code_of
-from agent.probes.nvidia.last_seen import LastSeen
-from agent.probes.summary import spread
+from seamark.probes.nvidia.driver import NOT_FOUND, code_of
+from seamark.probes.nvidia.last_seen import LastSeen
+from seamark.probes.summary import spread
 
 _MILLIWATTS = 1000.0
 # Hardware counters tell how long these worked, in however short bursts: samples, which cost

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from agent.probes.nvidia.driver import all_gpus, as_text, uuid_of
+from seamark.probes.nvidia.driver import all_gpus, as_text, uuid_of
 
 
 @dataclass(frozen=True)

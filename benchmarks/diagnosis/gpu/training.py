@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 import agent
-from agent.frameworks.torch import describe
 from benchmarks.diagnosis.gpu.data import Batch
+from seamark.frameworks.torch import describe
 
 PROJECT = "corpus"
 LOG_STEPS = 100

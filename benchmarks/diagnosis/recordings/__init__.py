@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from agent.frames import Frame
+from seamark.frames import Frame
 
 HERE = Path(__file__).parent
 HOST = "trainer"

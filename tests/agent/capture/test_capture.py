@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 import agent
-from agent.capture.choice import NAMES
-from agent.capture.signals import Signals
-from agent.errors import InvalidSetting
+from seamark.capture.choice import NAMES
+from seamark.capture.signals import Signals
+from seamark.errors import InvalidSetting
 from tests.agent.conftest import REPOSITORY, wait_until
 
 INIT = "import agent, os, sys, time\nrun = agent.init('r')\n"
@@ -308,9 +308,9 @@ process.start(); process.join()
 
 def test_a_source_that_fails_does_not_keep_others(tracker, run_script):
     script = (
-        "import agent.capture.host\n"
+        "import seamark.capture.host\n"
         "def broken(): raise OSError('no such thing')\n"
-        "agent.capture.host.facts = broken\n"
+        "seamark.capture.host.facts = broken\n"
         f"{INIT}"
     )
     assert run_script(script).returncode == 0
@@ -393,7 +393,7 @@ def test_an_event_loop_puts_back_what_it_found_after_the_run_has_ended(usual_han
 def test_an_event_loop_that_goes_on_in_a_forked_child_ends_as_ever(run_script):
     script = """
 import os, signal, socket
-from agent.capture.signals import Signals
+from seamark.capture.signals import Signals
 signals = Signals()
 assert signals.open()
 theirs, other = socket.socketpair()
@@ -432,7 +432,7 @@ os.close(write_end)
 def test_where_signals_cannot_be_seen_nothing_is_raised(run_script, before):
     script = f"""
 import os, signal
-from agent.capture.signals import Signals
+from seamark.capture.signals import Signals
 {before}
 assert not Signals().open()
 assert signal.set_wakeup_fd(-1) == -1

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from agent.capture import console
+from seamark.capture import console
 from tests.agent.conftest import REPOSITORY
 
 OUT, ERR = "monitoring/main/stdout", "monitoring/main/stderr"

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from agent.capture import failure, source
-from agent.redaction import redacted
+from seamark.capture import failure, source
+from seamark.redaction import redacted
 
 SECRET = "correct-horse-battery-staple"
 LINE = f"db_password={SECRET}"

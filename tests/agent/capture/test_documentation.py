@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from agent.capture.choice import NAMES
-from agent.capture.environment import ALLOWED
-from agent.capture.script import find_script
-from agent.capture.sources import make_sources
+from seamark.capture.choice import NAMES
+from seamark.capture.environment import ALLOWED
+from seamark.capture.script import find_script
+from seamark.capture.sources import make_sources
 from tests.agent.conftest import REPOSITORY
 from tests.agent.planted import SECRETS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.capture import git
-from agent.capture.script import Script
+from seamark.capture import git
+from seamark.capture.script import Script
 
 NAMES = {
     "GIT_AUTHOR_NAME": "A",

@@ -89,7 +89,7 @@ def run_program(tmp_path):
     started = []
 
     def run(script, *options, stdout, stderr=None, **more):
-        command = (sys.executable, "-m", "agent", "run", "--stage", "train", *options)
+        command = (sys.executable, "-m", "seamark", "run", "--stage", "train", *options)
         process = subprocess.Popen(
             [*command, "--", sys.executable, "-c", script],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
@@ -431,7 +431,7 @@ def test_the_end_does_not_wait_for_one_left_behind_that_never_is_silent(
 
 
 def test_another_program_behind_it_ends_when_it_would_have_ended(tracker, tmp_path):
-    run = f"{sys.executable} -m agent run --stage train --"
+    run = f"{sys.executable} -m seamark run --stage train --"
     ended = subprocess.run(
         ["bash", "-c", f"{run} sh -c 'echo one; exit 4' | tee log; exit $PIPESTATUS"],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},

@@ -18,7 +18,16 @@ def run_program(tmp_path, *program, stderr="err.txt", **variables):
         (tmp_path / names[1]).open("ab") as err,
     ):
         ended = subprocess.run(
-            [sys.executable, "-m", "agent", "run", "--stage", "train", "--", *program],
+            [
+                sys.executable,
+                "-m",
+                "seamark",
+                "run",
+                "--stage",
+                "train",
+                "--",
+                *program,
+            ],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
             cwd=tmp_path,
             stdout=out,

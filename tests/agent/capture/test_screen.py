@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from agent.capture.screen import LONGEST_LINE, REDRAW_SECONDS, ROWS, Screen
+from seamark.capture.screen import LONGEST_LINE, REDRAW_SECONDS, ROWS, Screen
 
 
 def shown(*pieces, end=True):

@@ -27,7 +27,7 @@ def run_program(terminal, tmp_path):
     """Start a Python program in the terminal's foreground, with `seamark run`."""
 
     def run(script, *options, **streams):
-        command = (sys.executable, "-m", "agent", "run", "--stage", "train", *options)
+        command = (sys.executable, "-m", "seamark", "run", "--stage", "train", *options)
         program = ("--", sys.executable, "-c", script)
         terminal.start(*command, *program, folder=tmp_path, **streams)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent import hooks
-from agent.capture import texts
-from agent.capture.texts import cut, redacted_beginning, redacted_end
-from agent.redaction import Redactor
+from seamark import hooks
+from seamark.capture import texts
+from seamark.capture.texts import cut, redacted_beginning, redacted_end
+from seamark.redaction import Redactor
 from tests.agent.planted import SECRETS
 
 LONGEST = 2_000

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agent.commands.completion import SCRIPTS, completions
+from seamark.commands.completion import SCRIPTS, completions
 from tests.agent.commands.site import TOKEN, as_json
 from tests.agent.conftest import REPOSITORY
 
@@ -85,7 +85,7 @@ def shell(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     command = folder / "seamark"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agent "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m seamark "$@"\n')
     command.chmod(0o755)
     (tmp_path / "empty").mkdir()
 

@@ -10,10 +10,10 @@ from email.utils import formatdate
 
 import pytest
 
-from agent import ring
-from agent.commands.doctor import perform as look
-from agent.mounts import Mount
-from agent.spool import create_spool
+from seamark import ring
+from seamark.commands.doctor import perform as look
+from seamark.mounts import Mount
+from seamark.spool import create_spool
 from tests.agent.commands.site import ME, TOKEN, as_json
 from tests.agent.conftest import REPOSITORY
 from tests.agent.test_leftovers import say_of
@@ -168,7 +168,9 @@ def test_a_spool_folder_that_cannot_be_written_is_a_problem(
 
 def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkeypatch):
     on_network = Mount("/home", "nfs4", "0:40", "server:/home")
-    monkeypatch.setattr("agent.commands.spool_checks.mount_below", lambda _: on_network)
+    monkeypatch.setattr(
+        "seamark.commands.spool_checks.mount_below", lambda _: on_network
+    )
     monkeypatch.setattr(ring, "_SMALLEST_PART", 10**9)
 
     code, found = doctor()
@@ -258,7 +260,7 @@ def test_a_module_of_the_folder_that_hides_the_library_is_noted(
     assert code == 0
     assert found["module"]["state"] == "note"
     assert str(tmp_path / "agent.py") in found["module"]["text"]
-    assert "rename it" in found["module"]["advice"]
+    assert "import seamark as agent" in found["module"]["advice"]
 
 
 def test_the_library_itself_hides_nothing(doctor, known, monkeypatch):

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent.commands import imported, main
-from agent.commands.imported import Imported, Importer, settings_of
-from agent.importers.reading import Reading
-from agent.spool_reader import find_spools
+from seamark.commands import imported, main
+from seamark.commands.imported import Imported, Importer, settings_of
+from seamark.importers.reading import Reading
+from seamark.spool_reader import find_spools
 from tests.agent.commands.site import TOKEN, Site
 from tests.agent.importers.traces import (
     START,

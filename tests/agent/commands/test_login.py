@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from agent.commands import main
+from seamark.commands import main
 from tests.agent.commands.site import ME, TOKEN, as_json
 from tests.agent.conftest import REPOSITORY, wait_until
 
@@ -230,7 +230,7 @@ def test_a_file_that_comes_first_is_named(login, site, tmp_path, monkeypatch):
 def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp_path):
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "agent", "login"],
+        [sys.executable, "-m", "seamark", "login"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdin=follower,

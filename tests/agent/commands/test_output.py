@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.commands.output import (
+from seamark.commands.output import (
     clean,
     cut,
     fitted,
@@ -96,7 +96,7 @@ def on_a_terminal(folder, *, columns, **variables):
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
-        [sys.executable, "-m", "agent"],
+        [sys.executable, "-m", "seamark"],
         cwd=folder,
         env={
             **environment,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.commands import COMMANDS, main
+from seamark.commands import COMMANDS, main
 from tests.agent.conftest import REPOSITORY, wait_until
 
 
@@ -125,7 +125,9 @@ def in_bash(line, folder):
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path):
-    line = f"{sys.executable} -m agent completion bash | true; echo ${{PIPESTATUS[0]}}"
+    line = (
+        f"{sys.executable} -m seamark completion bash | true; echo ${{PIPESTATUS[0]}}"
+    )
 
     done = in_bash(line, tmp_path)
 
@@ -137,7 +139,7 @@ def test_what_should_not_happen_is_one_line(monkeypatch, capsys):
     def fail(chosen):
         raise ZeroDivisionError("odd")
 
-    monkeypatch.setattr("agent.commands.status.perform", fail)
+    monkeypatch.setattr("seamark.commands.status.perform", fail)
 
     assert main(["status"]) == 1
 
@@ -159,7 +161,7 @@ def test_what_should_not_happen_is_one_line(monkeypatch, capsys):
     ],
 )
 def test_whatever_it_is_nobody_is_shown_a_traceback(tracker, tmp_path, line, code):
-    done = in_bash(f"{sys.executable} -m agent {line}", tmp_path)
+    done = in_bash(f"{sys.executable} -m seamark {line}", tmp_path)
 
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

@@ -10,8 +10,8 @@ import sys
 import msgspec
 import pytest
 
-from agent.commands import COMMANDS, main
-from agent.commands.run import describe
+from seamark.commands import COMMANDS, main
+from seamark.commands.run import describe
 from tests.agent.conftest import REPOSITORY, wait_until
 
 JOB = "monitoring/train/job/cpu_cores"
@@ -125,7 +125,7 @@ def test_a_script_on_another_machine_or_of_another_run_measures_everything(
 ):
     there = "os.environ['SEAMARK_MONITORED'].replace(machine_id(), 'another')"
     script = (
-        "import os\nfrom agent.machine import machine_id\n"
+        "import os\nfrom seamark.machine import machine_id\n"
         f"os.environ['SEAMARK_MONITORED'] = {there}\n"
     )
     for stage, before in (("there", script), ("apart", "")):
@@ -369,7 +369,7 @@ child = os.fork()
 if not child:
     os._exit(3)
 os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-words = [sys.executable, "-m", "agent", "watch", "--pid", str(child)]
+words = [sys.executable, "-m", "seamark", "watch", "--pid", str(child)]
 os.execv(sys.executable, words)
 """
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
@@ -383,7 +383,7 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
     tracker, tmp_path
 ):
     """The program is then a child of what watches it."""
-    command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m agent watch --pid $!'
+    command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m seamark watch --pid $!'
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     told = subprocess.run(
         ["bash", "-c", command],

@@ -8,11 +8,11 @@ import json
 import pytest
 
 import agent
-from agent import locks, messages, own_files
-from agent.commands import main
-from agent.ring import create_ring
-from agent.servers import Server, store_server
-from agent.spool import create_spool
+from seamark import locks, messages, own_files
+from seamark.commands import main
+from seamark.ring import create_ring
+from seamark.servers import Server, store_server
+from seamark.spool import create_spool
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_leftovers import say_of
@@ -248,7 +248,7 @@ def test_a_server_that_is_busy_for_a_moment_is_waited_for(left, tracker):
 
 
 def test_a_server_that_is_always_busy_is_given_up(left, tracker, capsys, monkeypatch):
-    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 2.0)
+    monkeypatch.setattr("seamark.commands.sync._PATIENCE_SECONDS", 2.0)
     busy = Scripted(429, b'{"error": {"code": "busy"}}')
     tracker.script.extend([busy] * 100)
 
@@ -346,7 +346,7 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(left, tracker, answer)
 def test_a_server_that_takes_nothing_is_given_up(
     tracker, capsys, monkeypatch, answer, words
 ):
-    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr("seamark.commands.sync._PATIENCE_SECONDS", 1.0)
     tracker.script.extend([answer] * 8)
 
     assert main(["sync", "--json"]) == 1
@@ -358,7 +358,7 @@ def test_a_server_that_takes_nothing_is_given_up(
 def test_a_server_that_takes_no_part_of_a_file_is_given_up(
     run_script, tracker, monkeypatch
 ):
-    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 2.0)
+    monkeypatch.setattr("seamark.commands.sync._PATIENCE_SECONDS", 2.0)
     run_script(UPLOAD, SEAMARK_MODE="offline")
     # Whenever it is asked, it says how much is there.
     tracker.part_script.extend([Scripted(200, b'{"received": 0}'), Scripted(408)] * 15)

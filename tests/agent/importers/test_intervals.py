@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.intervals import longest_gap, total, union, within, without
+from seamark.importers.intervals import longest_gap, total, union, within, without
 
 
 @pytest.mark.parametrize(

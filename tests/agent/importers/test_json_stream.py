@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from agent.importers import json_stream
-from agent.importers.json_stream import JsonStream
+from seamark.importers import json_stream
+from seamark.importers.json_stream import JsonStream
 
 
 def read(data):

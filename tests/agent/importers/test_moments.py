@@ -6,14 +6,14 @@ from datetime import datetime, timezone
 
 import pytest
 
-from agent.importers.moments import (
+from seamark.importers.moments import (
     PUT_BACK,
     LogTimes,
     UnknownZone,
     to_moment,
     zone_of,
 )
-from agent.importers.noted import Noted
+from seamark.importers.noted import Noted
 
 NOON = round(datetime(2026, 8, 12, 12, tzinfo=timezone.utc).timestamp() * 1_000_000)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.moments import PUT_BACK, to_moment, zone_of
-from agent.importers.noted import Noted
-from agent.importers.nvidia_query import NO_TIME, Clock
-from agent.importers.nvidia_smi import read_log
-from agent.importers.reading import Stated
+from seamark.importers.moments import PUT_BACK, to_moment, zone_of
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_query import NO_TIME, Clock
+from seamark.importers.nvidia_smi import read_log
+from seamark.importers.reading import Stated
 
 UTC = zone_of("UTC")
 START = to_moment("2026-08-12 23:59:58", UTC)

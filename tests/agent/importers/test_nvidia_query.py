@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.moments import PUT_BACK, zone_of
-from agent.importers.noted import Noted
-from agent.importers.nvidia_query import (
+from seamark.importers.moments import PUT_BACK, zone_of
+from seamark.importers.noted import Noted
+from seamark.importers.nvidia_query import (
     BY_PLACE,
     NO_COLUMNS,
     NO_TIME,
     UNSURE,
     Clock,
 )
-from agent.importers.nvidia_smi import read_log
-from agent.importers.reading import Stated
+from seamark.importers.nvidia_smi import read_log
+from seamark.importers.reading import Stated
 
 HEAD = "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]"
 ROWS = (

@@ -8,9 +8,9 @@ import tracemalloc
 
 import pytest
 
-from agent.importers import text as module
-from agent.importers.noted import Noted
-from agent.importers.text import lines_of, open_log
+from seamark.importers import text as module
+from seamark.importers.noted import Noted
+from seamark.importers.text import lines_of, open_log
 
 LINES = ["timestamp, index", "2026/08/12 10:00:00.000, 0", "ä"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers import trace as module
-from agent.importers.noted import Noted
-from agent.importers.trace import collect
-from agent.importers.trace_facts import base_microseconds, facts_of, rank_of
+from seamark.importers import trace as module
+from seamark.importers.noted import Noted
+from seamark.importers.trace import collect
+from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
 from tests.agent.importers.traces import DEVICE, kernel, span, step_events
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent.importers.noted import Noted
-from agent.importers.trace import collect
-from agent.importers.trace_steps import account
+from seamark.importers.noted import Noted
+from seamark.importers.trace import collect
+from seamark.importers.trace_steps import account
 from tests.agent.importers.traces import (
     SEVERAL,
     SINGLE,

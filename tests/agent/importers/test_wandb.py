@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from agent.importers.noted import Noted
-from agent.importers.reading import Stated
-from agent.importers.wandb import (
+from seamark.importers.noted import Noted
+from seamark.importers.reading import Stated
+from seamark.importers.wandb import (
     Machine,
     are_events,
     read_events,

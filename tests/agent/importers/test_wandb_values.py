@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from agent.importers.noted import Noted
-from agent.importers.wandb_values import NO_YAML, read_config, read_summary
+from seamark.importers.noted import Noted
+from seamark.importers.wandb_values import NO_YAML, read_config, read_summary
 
 # As versions of W&B before 0.18 write it, by PyYAML.
 OLD = """\

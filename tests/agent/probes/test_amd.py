@@ -5,10 +5,10 @@ from enum import IntEnum
 
 import pytest
 
-from agent.probes.amd import AmdProbe
-from agent.probes.amd_events import AmdEventsProbe
-from agent.probes.probe import Job, Kept, ProbeUnavailable
-from agent.probes.reading import pattern_of
+from seamark.probes.amd import AmdProbe
+from seamark.probes.amd_events import AmdEventsProbe
+from seamark.probes.probe import Job, Kept, ProbeUnavailable
+from seamark.probes.reading import pattern_of
 
 GIB = 2**30
 NOT_SUPPORTED, BUSY, NOT_INIT, NO_DATA = 2, 30, 32, 40

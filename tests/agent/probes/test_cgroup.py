@@ -5,8 +5,8 @@ import os
 import psutil
 import pytest
 
-from agent.probes.cgroup import CgroupProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.cgroup import CgroupProbe
+from seamark.probes.probe import ProbeUnavailable
 
 GIB = 2**30
 

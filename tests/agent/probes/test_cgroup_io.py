@@ -1,7 +1,7 @@
 import pytest
 
-from agent.probes.cgroup_io import CgroupIoProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.cgroup_io import CgroupIoProbe
+from seamark.probes.probe import ProbeUnavailable
 
 PER_SECOND = {
     "cgroup/read_bytes_per_second": 50,

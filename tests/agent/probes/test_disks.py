@@ -1,6 +1,6 @@
 import pytest
 
-from agent.probes.disks import DisksProbe
+from seamark.probes.disks import DisksProbe
 
 # major minor name, reads merged sectors ms, writes merged sectors ms, now busy queue
 LINE = "{0} {1} {2} {3} 0 {4} {5} {6} 0 {7} {8} 0 {9} {10} 0 0 0 0 0 0\n"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import agent
-from agent.probes import turns
+from seamark.probes import turns
 from tests.agent.conftest import wait_until
 from tests.agent.probes.nvml_double import LOST, Card
 

@@ -13,10 +13,10 @@ from subprocess import PIPE
 
 import pytest
 
-from agent.probes import files, held_reads
-from agent.probes.files import KernelFile, read_at_once, read_briefly
-from agent.probes.held_reads import Quickness, devices_of, is_kernels_own, read_at
-from agent.probes.processes import (
+from seamark.probes import files, held_reads
+from seamark.probes.files import KernelFile, read_at_once, read_briefly
+from seamark.probes.held_reads import Quickness, devices_of, is_kernels_own, read_at
+from seamark.probes.processes import (
     count_open_files,
     parse_state,
     read_state,

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from agent.probes.cores import CoreTimes, core_shares, distribution, parse_statistics
-from agent.probes.host import HostProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.cores import CoreTimes, core_shares, distribution, parse_statistics
+from seamark.probes.host import HostProbe
+from seamark.probes.probe import ProbeUnavailable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 

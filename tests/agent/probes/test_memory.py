@@ -1,7 +1,7 @@
 import pytest
 
-from agent.probes.memory import MemoryProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.memory import MemoryProbe
+from seamark.probes.probe import ProbeUnavailable
 
 INFO = """MemTotal:       1000 kB
 MemFree:         100 kB

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.probes.network import NetworkProbe, counted
+from seamark.probes.network import NetworkProbe, counted
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets errs drop ...\n"
 RECEIVED = "host/network_receive_bytes_per_second"

@@ -8,17 +8,17 @@ import time
 import pynvml
 import pytest
 
-from agent.commands.machine_checks import look_at_machine
-from agent.notices import Notices
-from agent.probes.logbook import Logbook
-from agent.probes.nvidia.gpu import Gpu
-from agent.probes.nvidia.users import Pids
-from agent.probes.nvml import NvmlProbe
-from agent.probes.probe import Job, Kept, ProbeUnavailable
-from agent.probes.reading import Described, pattern_of
-from agent.probes.turns import Turns
-from agent.recorder import Recorder
-from agent.rows import read_row
+from seamark.commands.machine_checks import look_at_machine
+from seamark.notices import Notices
+from seamark.probes.logbook import Logbook
+from seamark.probes.nvidia.gpu import Gpu
+from seamark.probes.nvidia.users import Pids
+from seamark.probes.nvml import NvmlProbe
+from seamark.probes.probe import Job, Kept, ProbeUnavailable
+from seamark.probes.reading import Described, pattern_of
+from seamark.probes.turns import Turns
+from seamark.recorder import Recorder
+from seamark.rows import read_row
 from tests.agent.probes.nvml_double import (
     BY_LINK,
     FORBIDDEN,

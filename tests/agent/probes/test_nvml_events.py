@@ -1,9 +1,9 @@
 import pynvml
 import pytest
 
-from agent.probes.nvidia.driver import DriverGone
-from agent.probes.nvml_events import NvmlEventsProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.nvidia.driver import DriverGone
+from seamark.probes.nvml_events import NvmlEventsProbe
+from seamark.probes.probe import ProbeUnavailable
 from tests.agent.probes.nvml_double import LOST, RESET_REQUIRED, UNLOADED, Card
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.probes.nvidia.paced import Cost, Paced
+from seamark.probes.nvidia.paced import Cost, Paced
 
 
 class Library:

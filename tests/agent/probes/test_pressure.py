@@ -1,7 +1,7 @@
 import pytest
 
-from agent.probes.pressure import OF_GROUP, OF_HOST, PressureProbe
-from agent.probes.probe import ProbeUnavailable
+from seamark.probes.pressure import OF_GROUP, OF_HOST, PressureProbe
+from seamark.probes.probe import ProbeUnavailable
 
 
 def lines(some, full=0):

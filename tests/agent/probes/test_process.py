@@ -11,11 +11,11 @@ import time
 import psutil
 import pytest
 
-from agent.capture.git import Git
-from agent.probes import processes as processes_module
-from agent.probes.probe import Job, ProbeUnavailable
-from agent.probes.process import ProcessProbe
-from agent.probes.processes import is_worker, parse_state
+from seamark.capture.git import Git
+from seamark.probes import processes as processes_module
+from seamark.probes.probe import Job, ProbeUnavailable
+from seamark.probes.process import ProcessProbe
+from seamark.probes.processes import is_worker, parse_state
 from tests.agent.conftest import wait_until
 
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"

@@ -1,7 +1,7 @@
 import pytest
 
-from agent.probes.probe import ProbeUnavailable
-from agent.probes.rdma import RdmaProbe
+from seamark.probes.probe import ProbeUnavailable
+from seamark.probes.rdma import RdmaProbe
 
 RECEIVED = "host/rdma_receive_bytes_per_second"
 SENT = "host/rdma_send_bytes_per_second"

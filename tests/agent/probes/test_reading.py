@@ -2,10 +2,10 @@ import os
 
 import pytest
 
-from agent.probes.files import KernelFile, picked, table
-from agent.probes.rates import Growth, Rate, Rates, share
-from agent.probes.reading import Described, Reading, Scope, pattern_of
-from agent.probes.summary import spread
+from seamark.probes.files import KernelFile, picked, table
+from seamark.probes.rates import Growth, Rate, Rates, share
+from seamark.probes.reading import Described, Reading, Scope, pattern_of
+from seamark.probes.summary import spread
 
 
 @pytest.mark.parametrize(

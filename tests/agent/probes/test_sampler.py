@@ -12,15 +12,15 @@ from typing import NamedTuple
 import pytest
 
 import agent
-from agent import background
-from agent.notices import Notices
-from agent.probes import PROBES, documentation, sampler, turns
-from agent.probes.listing import probe_classes
-from agent.probes.probe import Job, Probe, ProbeUnavailable
-from agent.probes.reading import Reading, Scope
-from agent.probes.sampler import Sampler
-from agent.recorder import Recorder
-from agent.rows import Row, read_row
+from seamark import background
+from seamark.notices import Notices
+from seamark.probes import PROBES, documentation, sampler, turns
+from seamark.probes.listing import probe_classes
+from seamark.probes.probe import Job, Probe, ProbeUnavailable
+from seamark.probes.reading import Reading, Scope
+from seamark.probes.sampler import Sampler
+from seamark.recorder import Recorder
+from seamark.rows import Row, read_row
 from tests.agent.conftest import REPOSITORY, wait_until
 
 
@@ -216,7 +216,7 @@ def test_a_process_that_has_ended_is_not_looked_for_again(bench, monkeypatch):
 
 
 def test_what_is_not_here_is_said_once_as_information(bench, caplog):
-    caplog.set_level(logging.INFO, "agent")
+    caplog.set_level(logging.INFO, "seamark")
 
     @classmethod
     def refuse(cls, job):

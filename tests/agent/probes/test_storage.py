@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.probes.storage import StorageProbe
+from seamark.probes.storage import StorageProbe
 from tests.agent.test_mounts import MOUNTS
 
 

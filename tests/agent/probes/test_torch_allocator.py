@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent.probes.probe import Job, ProbeUnavailable
-from agent.probes.torch_allocator import TorchAllocatorProbe
+from seamark.probes.probe import Job, ProbeUnavailable
+from seamark.probes.torch_allocator import TorchAllocatorProbe
 from tests.agent.conftest import wait_until
 
 

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent.probes.probe import Job, ProbeUnavailable
-from agent.probes.torch_compile import TorchCompileProbe
+from seamark.probes.probe import Job, ProbeUnavailable
+from seamark.probes.torch_compile import TorchCompileProbe
 
 COUNTING, FRAMES = "torch._dynamo.utils", "torch._dynamo.convert_frame"
 

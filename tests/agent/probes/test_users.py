@@ -2,14 +2,20 @@ import os
 
 import pytest
 
-from agent.probes.nvidia.users import Pids, Use, job_root, share_readings, use_readings
+from seamark.probes.nvidia.users import (
+    Pids,
+    Use,
+    job_root,
+    share_readings,
+    use_readings,
+)
 
 GIB = 2**30
 
 
 def pids(monkeypatch, *, is_first, children=()):
     monkeypatch.setattr(
-        "agent.probes.nvidia.users._is_first_namespace", lambda: is_first
+        "seamark.probes.nvidia.users._is_first_namespace", lambda: is_first
     )
     return Pids(10, lambda root: list(children))
 

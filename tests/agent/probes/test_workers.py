@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from agent.probes.process import ProcessProbe
-from agent.probes.processes import ProcessState, Traffic, parse_proportional
-from agent.probes.reading import pattern_of
-from agent.probes.workers import MOST_WORKERS, Workers
+from seamark.probes.process import ProcessProbe
+from seamark.probes.processes import ProcessState, Traffic, parse_proportional
+from seamark.probes.reading import pattern_of
+from seamark.probes.workers import MOST_WORKERS, Workers
 
 # No process has this number: nothing is found where one is looked for.
 NOBODY = 2**31 - 1

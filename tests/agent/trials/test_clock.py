@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent.trials.clock import MOST_SECONDS, Deadline, time_calls, time_passage
+from seamark.trials.clock import MOST_SECONDS, Deadline, time_calls, time_passage
 
 
 def nothing(_result):

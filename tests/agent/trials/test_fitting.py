@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.trials.fitting import Line, fit_line, largest_batch
+from seamark.trials.fitting import Line, fit_line, largest_batch
 
 GIB = 2.0**30
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from agent.trials.random_numbers import kept, kept_of
+from seamark.trials.random_numbers import kept, kept_of
 
 
 class Gpus:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import agent
-from agent.trials import clock
-from agent.trials.loaders import batches_ready, effective_cores, worker_counts
+from seamark.trials import clock
+from seamark.trials.loaders import batches_ready, effective_cores, worker_counts
 
 PROBE = "monitoring/train/probe"
 

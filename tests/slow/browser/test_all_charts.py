@@ -23,8 +23,8 @@ from tests.builders import (
     write_values,
 )
 from tests.ladder_runs import Job, make_measured_run
-from tests.tracker.api.v1.test_files import add as add_file
 from tests.slow.browser.test_hostile_texts import UNTOUCHED
+from tests.tracker.api.v1.test_files import add as add_file
 from tests.web.sample_run import settle
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder

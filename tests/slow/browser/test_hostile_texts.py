@@ -24,8 +24,8 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tests.tracker.api.v1.test_files import file_message
 from tests.slow.browser.stored_texts import contents_holding, fields_holding
+from tests.tracker.api.v1.test_files import file_message
 from tests.web.every_page import ALIKE, FILE, Things, addresses, pages, share
 from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
 from tests.web.sample_run import make_sample_run

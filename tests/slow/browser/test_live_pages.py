@@ -16,9 +16,9 @@ from tests.builders import (
     write_series,
     write_values,
 )
-from tests.tracker.api.v1.test_files import add, file_message
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.test_run_page import wait_until
+from tests.tracker.api.v1.test_files import add, file_message
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.diagnoses import diagnose_run
 from tracker.boards.board import Board, Place, Widget

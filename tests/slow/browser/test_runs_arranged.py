@@ -18,11 +18,11 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tests.tracker.queries.ledgers import add_ledger
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now
 from tests.slow.browser.many_runs import add_runs
 from tests.slow.browser.test_runs_grid import head, mark, names
+from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
 from tracker.models import Attribute, Run, SavedView
 from tracker.queries import run_groups

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
-from tests.tracker.api.v1.test_files import add
 from tests.slow.browser.conftest import sign_in
 from tests.slow.browser.test_run_page import wait_until
+from tests.tracker.api.v1.test_files import add
 from tracker.actions.dashboards import create_dashboard
 from tracker.boards.board import Board
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.slow.end_to_end.installation import DATABASE, Up
 from tests.services import free_port
+from tests.slow.end_to_end.installation import DATABASE, Up
 
 
 @pytest.fixture(scope="session")

@@ -27,8 +27,8 @@ import pytest
 import zstandard
 
 from tests.builders import frame, frames, open_message, points_message, set_message
-from tests.slow.end_to_end.installation import ROOT, Up, eventually
 from tests.services import free_port
+from tests.slow.end_to_end.installation import ROOT, Up, eventually
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 

@@ -44,7 +44,7 @@ assert Token.objects.filter(digest=digest(sys.argv[1])).update(revoked_at=now())
 
 def seamark(up, *words, said="", **variables):
     return subprocess.run(
-        [sys.executable, "-m", "agent", *words],
+        [sys.executable, "-m", "seamark", *words],
         cwd=ROOT,
         env={**up.environment, **variables},
         input=said,
@@ -108,7 +108,7 @@ def test_a_script_whose_token_is_revoked_goes_on_after_a_login(up, tmp_path, sou
 def test_the_server_is_started_from_a_named_checkout(tmp_path, up):
     up.bring_database()
     server = subprocess.Popen(
-        [sys.executable, "-u", "-m", "agent", "up", "--checkout", str(ROOT)],
+        [sys.executable, "-u", "-m", "seamark", "up", "--checkout", str(ROOT)],
         cwd=tmp_path,
         env={**up.environment, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -134,13 +134,13 @@ def test_the_server_is_started_from_a_named_checkout(tmp_path, up):
 def test_without_a_checkout_it_says_how_and_runs_nothing_it_finds(tmp_path):
     # The package alone, as where it is installed; beside it, what anybody left there.
     (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "agent").symlink_to(ROOT / "agent")
+    (tmp_path / "site" / "seamark").symlink_to(ROOT / "agent")
     (tmp_path / "tracker").mkdir()
     (tmp_path / "tracker" / "settings.py").touch()
     (tmp_path / "manage.py").write_text("print('owned')")
 
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "agent", "up"],
+        [sys.executable, "-P", "-m", "seamark", "up"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,

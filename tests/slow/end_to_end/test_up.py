@@ -11,8 +11,8 @@ from contextlib import closing
 import psutil
 import pytest
 
-from tests.slow.end_to_end.installation import CHILDREN, eventually
 from tests.services import free_port
+from tests.slow.end_to_end.installation import CHILDREN, eventually
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 

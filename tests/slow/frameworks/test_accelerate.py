@@ -5,13 +5,14 @@ import time
 import pytest
 
 import agent
+from seamark import hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
 accelerate = framework("accelerate")
 
-from agent.frameworks.accelerate import SeamarkTracker  # noqa: E402
-from agent.frameworks.torch import describe  # noqa: E402
+from seamark.frameworks.accelerate import SeamarkTracker  # noqa: E402
+from seamark.frameworks.torch import describe  # noqa: E402
 from tests.slow.frameworks.test_torchrun import LAUNCH  # noqa: E402
 
 STEP = "monitoring/train/step"
@@ -231,8 +232,8 @@ def test_copies_of_a_prepared_loader_are_a_part_of_the_wait(
 
 SPREAD = """
 import accelerate, agent, torch
-from agent.frameworks.accelerate import SeamarkTracker
-from agent.frameworks.torch import describe
+from seamark.frameworks.accelerate import SeamarkTracker
+from seamark.frameworks.torch import describe
 from tests.slow.frameworks.test_accelerate import prepare
 
 run = agent.init("r", project="p", stage="train", monitor=False)
@@ -305,7 +306,7 @@ def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
     (closed,) = tracker.of_kind("close")
     assert closed["state"] == "finished"
     assert tracker.values("loss") == [1.0]
-    assert not agent.hooks.open_runs()
+    assert not hooks.open_runs()
 
 
 @pytest.mark.parametrize("given", [None, "r"])

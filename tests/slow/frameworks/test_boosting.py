@@ -25,7 +25,7 @@ class TestXgboost:
         self.xgboost = framework("xgboost")
 
     def callback(self, run):
-        from agent.frameworks.xgboost import SeamarkCallback
+        from seamark.frameworks.xgboost import SeamarkCallback
 
         return SeamarkCallback(run)
 
@@ -177,7 +177,7 @@ class TestLightgbm:
         self.lightgbm = framework("lightgbm")
 
     def callback(self, run):
-        from agent.frameworks.lightgbm import SeamarkCallback
+        from seamark.frameworks.lightgbm import SeamarkCallback
 
         return SeamarkCallback(run)
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import agent
-from agent import hooks
+from seamark import hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -25,7 +25,7 @@ from lightning.pytorch.profilers import SimpleProfiler  # noqa: E402
 from lightning.pytorch.tuner.tuning import Tuner  # noqa: E402
 from lightning.pytorch.utilities import rank_zero_only  # noqa: E402
 
-from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger  # noqa: E402
+from seamark.frameworks.lightning import SeamarkCallback, SeamarkLogger  # noqa: E402
 
 STEP = "monitoring/train/step"
 FACTS = "monitoring/train/facts"
@@ -322,7 +322,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.demos.boring_classes import BoringModel
 
 import agent
-from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+from seamark.frameworks.lightning import SeamarkCallback, SeamarkLogger
 
 run = agent.init("r", stage="train", monitor=False)
 trainer = Trainer(
@@ -364,7 +364,7 @@ class WithoutLightning:
             return PathFinder.find_spec(name, path, target)
 
 sys.meta_path = [WithoutLightning if f is PathFinder else f for f in sys.meta_path]
-from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+from seamark.frameworks.lightning import SeamarkCallback, SeamarkLogger
 import pytorch_lightning
 assert issubclass(SeamarkCallback, pytorch_lightning.Callback)
 assert issubclass(SeamarkLogger, pytorch_lightning.loggers.Logger)

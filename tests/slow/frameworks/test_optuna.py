@@ -6,7 +6,7 @@ from tests.slow.frameworks.requiring import framework
 
 optuna = framework("optuna")
 
-from agent.frameworks.optuna import SeamarkCallback, trial_run  # noqa: E402
+from seamark.frameworks.optuna import SeamarkCallback, trial_run  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from agent.errors import UnsupportedValue
-from agent.frameworks.quiet import quiet
+from seamark.errors import UnsupportedValue
+from seamark.frameworks.quiet import quiet
 
 
 @quiet

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import agent
-from agent.frameworks.runs import run_beside, run_for
+from seamark.frameworks.runs import run_beside, run_for
 
 
 def test_by_default_the_last_run_that_was_opened_is_meant(run):

@@ -10,8 +10,8 @@ from tests.slow.frameworks.requiring import framework
 torch = framework("torch")
 data = torch.utils.data
 
-from agent.frameworks.torch import describe  # noqa: E402
-from agent.probes.torch_compile import TorchCompileProbe  # noqa: E402
+from seamark.frameworks.torch import describe  # noqa: E402
+from seamark.probes.torch_compile import TorchCompileProbe  # noqa: E402
 
 FACTS = "monitoring/train/facts"
 STEP = "monitoring/train/step"

@@ -6,13 +6,13 @@ from contextlib import nullcontext
 import pytest
 
 import agent
-from agent import hooks
+from seamark import hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
 transformers = framework("transformers")
 
-from agent.frameworks.transformers import SeamarkCallback  # noqa: E402
+from seamark.frameworks.transformers import SeamarkCallback  # noqa: E402
 from tests.agent.tracker_double import doubles  # noqa: E402
 from tests.slow.frameworks.test_torchrun import LAUNCH  # noqa: E402
 
@@ -195,7 +195,7 @@ def test_what_the_trainer_puts_around_the_model_is_stated(tracker, run, tmp_path
 
 SPREAD = """
 import agent
-from agent.frameworks.transformers import SeamarkCallback
+from seamark.frameworks.transformers import SeamarkCallback
 from tests.slow.frameworks.test_transformers import make_trainer
 
 run = agent.init("r", project="p", stage="train", monitor=False)

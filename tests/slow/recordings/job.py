@@ -17,7 +17,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import agent
-from agent.frameworks.torch import describe
+from seamark.frameworks.torch import describe
 
 SIDE = 48
 CLASSES = 10

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from agent.commands import main
-from agent.spool_reader import find_spools
+from seamark.commands import main
+from seamark.spool_reader import find_spools
 from tests.agent.importers.traces import SEVERAL, steps_of, write_trace
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run

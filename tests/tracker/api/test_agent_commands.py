@@ -16,9 +16,9 @@ from types import SimpleNamespace
 import pyarrow.parquet
 import pytest
 
-from agent import asking
-from agent.commands import export, main
-from agent.commands.export import folder_name
+from seamark import asking
+from seamark.commands import export, main
+from seamark.commands.export import folder_name
 from tests.builders import (
     START,
     Process,
@@ -63,7 +63,7 @@ def seamark(project, live_server, tmp_path):
             if not name.startswith("SEAMARK_")
         }
         return subprocess.run(
-            [sys.executable, "-m", "agent", *words],
+            [sys.executable, "-m", "seamark", *words],
             cwd=tmp_path,
             env={
                 **environment,

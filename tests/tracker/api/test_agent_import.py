@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.commands import COMMANDS, main
-from agent.commands.imported import Imported, Importer, marks_of, settings_of
-from agent.commands.parsing import parse
-from agent.importers.reading import Reading
+from seamark.commands import COMMANDS, main
+from seamark.commands.imported import Imported, Importer, marks_of, settings_of
+from seamark.commands.parsing import parse
+from seamark.importers.reading import Reading
 from tests.builders import make_member, make_project
 from tracker.actions.access import make_token
 from tracker.actor import Scope

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agent
-from agent import asking
+from seamark import asking
 from tests.builders import (
     START,
     make_member,
@@ -96,7 +96,7 @@ def test_runs_come_with_what_was_asked_for(project, stored):
 
 
 def test_more_runs_than_a_page_holds_are_all_there(project, monkeypatch):
-    monkeypatch.setattr("agent.reading._PAGE", 2)
+    monkeypatch.setattr("seamark.reading._PAGE", 2)
     for number in range(5):
         make_run(project, f"run-{number}")
 
@@ -123,7 +123,7 @@ def test_values_have_the_kinds_they_were_logged_with(stored):
 def test_more_attributes_than_a_page_holds_are_all_there(stored, monkeypatch):
     write_values(stored, {"notes/long": "z" * 65_536})
     whole = agent.open_run("baseline").attributes()
-    monkeypatch.setattr("agent.stored_run._MOST_ATTRIBUTES", 2)
+    monkeypatch.setattr("seamark.stored_run._MOST_ATTRIBUTES", 2)
 
     assert agent.open_run("baseline").attributes() == whole
     assert whole["notes/long"] == "z" * 65_536
@@ -342,7 +342,7 @@ def test_a_run_without_series_has_no_points(project):
 
 
 def test_texts_and_histograms_come_back_as_they_were_logged(stored, monkeypatch):
-    monkeypatch.setattr("agent.stored_records._PAGE", 2)
+    monkeypatch.setattr("seamark.stored_records._PAGE", 2)
     histogram = agent.Histogram([0.0, 1.0, 1.0, math.nan], bins=2).encoded()
     write(
         stored,

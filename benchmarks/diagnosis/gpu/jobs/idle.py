@@ -8,10 +8,10 @@ import time
 import numpy as np
 
 import agent
-from agent.frameworks.torch import describe
 from benchmarks.diagnosis.gpu.jobs.making import token_batch, transformer, work_of
 from benchmarks.diagnosis.gpu.models import next_tokens
 from benchmarks.diagnosis.gpu.training import PROJECT, Setting, unseen
+from seamark.frameworks.torch import describe
 
 
 def cpu_stage(setting: Setting) -> None:

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 import agent
-from agent.frameworks.torch import describe
 from benchmarks.diagnosis.gpu.jobs.making import token_batch, transformer
 from benchmarks.diagnosis.gpu.training import PROJECT, Setting
+from seamark.frameworks.torch import describe
 
 
 def copies_of_a_model(setting: Setting) -> None:

@@ -1,0 +1,5 @@
+"""The same as `seamark.frameworks.xgboost`."""
+
+from seamark.frameworks.xgboost import SeamarkCallback
+
+__all__ = ["SeamarkCallback"]
