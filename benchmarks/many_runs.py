@@ -133,7 +133,7 @@ class Fill:
         now = moment(START)
         for number, run_id in enumerate(self.ids):
             hours, idle = 20 * self.random.random(), self.random.random()
-            seconds = {"useful": (1 - idle) * hours, "idle": idle * hours}
+            seconds = {"computing": (1 - idle) * hours, "idle": idle * hours}
             uses = {"unknown": hours} if number % 10 == 0 else seconds
             ledger = {
                 **{use: 3_600 * said for use, said in uses.items()},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.uses import shares
+from tracker.diagnosis.uses import LOSSES, shares
 from tracker.queries.diagnoses import StageDiagnosis
-from tracker.queries.ledgers import LABELS, wasted_uses
+from tracker.queries.ledgers import LABELS
 from tracker.queries.run_verdicts import is_enough
 from web.unanswered_rules import UnansweredGroup, by_what_would_answer
 
@@ -59,7 +59,7 @@ def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
         return None
     seconds = diagnosis.ledger.seconds
     part = shares(seconds)
-    losses = [use for use in wasted_uses() if part.get(use, 0.0) >= NOTABLE_LOSS]
+    losses = [use for use in LOSSES if part.get(use, 0.0) >= NOTABLE_LOSS]
     if not losses:
         return None
     largest = max(losses, key=lambda use: seconds[use])

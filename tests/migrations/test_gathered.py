@@ -13,21 +13,23 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import make_sample_run
 from tracker.actions.gathering import is_gathered
-from tracker.models import Gathered
+from tracker.models import Diagnosis, Gathered
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 migration = import_module("migrations.0030_gather_runs")
+breakdowns = import_module("migrations.0033_time_breakdown")
 
 
 def gather() -> None:
     migration.gather(apps, connection.schema_editor())
+    breakdowns.rename(apps, connection.schema_editor())
 
 
 def test_every_run_has_what_would_have_been_gathered(project, monkeypatch):
     monkeypatch.setattr(migration, "RUNS_AT_ONCE", 2)
-    runs = [make_run(project, "bare"), make_sample_run(project, has_gpu=True)]
+    runs = [make_run(project, "bare"), make_sample_run(project)]
     busy = make_run(project, "busy")
     write_values(busy, {"monitoring/train/facts/effective_cores": 4.0})
     write_tags(busy, "b", "ä")
@@ -46,6 +48,23 @@ def test_every_run_has_what_would_have_been_gathered(project, monkeypatch):
 
     assert Gathered.objects.count() == len(runs)
     assert [run.name for run in runs if not is_gathered(run.id)] == []
+
+
+def test_stored_time_that_was_called_useful_is_not_attributed(project, monkeypatch):
+    monkeypatch.setattr(breakdowns, "ROWS_AT_ONCE", 1)
+    old = {"gpus": 2, "energy_joules": 9.0, "useful": 80.0, "initialisation": 20.0}
+    for name in ("first", "second"):
+        run = make_run(project, name)
+        add_ledger(run, computing=1.0)
+        Diagnosis.objects.filter(run=run).update(ledger=old)
+
+    breakdowns.rename(apps, connection.schema_editor())
+    breakdowns.rename(apps, connection.schema_editor())
+
+    new = {"gpus": 2, "energy_joules": 9.0, "unattributed": 80.0}
+    new["initialization"] = 20.0
+    assert list(Diagnosis.objects.values_list("ledger", flat=True)) == [new, new]
+    assert list(Gathered.objects.values_list("gpu_idle", flat=True)) == [None, None]
 
 
 def test_it_goes_on_where_it_was_interrupted(project):

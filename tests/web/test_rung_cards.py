@@ -347,9 +347,9 @@ def test_what_took_longer_in_a_stage_that_lags_is_named():
     assert card(rung).stage_lags == (
         "The stage took 22.3 s before and 22.8 s now: what its steps won went elsewhere."
     )
-    grown = replace(rung, stage_grown=(Use.INITIALISATION, 3.6))
+    grown = replace(rung, stage_grown=(Use.INITIALIZATION, 3.6))
     assert card(grown).stage_lags == (
-        "The stage took 22.3 s before and 22.8 s now: initialisation took 3.6 s longer."
+        "The stage took 22.3 s before and 22.8 s now: initialization took 3.6 s longer."
     )
 
 

@@ -87,10 +87,10 @@ def test_why_little_is_known_names_the_commonest_reasons():
     ("seconds", "label"),
     [
         pytest.param(
-            ledger(useful=86, initialisation=14), "initialisation", id="large"
+            ledger(computing=86, initialization=14), "initialization", id="large"
         ),
-        pytest.param(ledger(useful=95, initialisation=5), None, id="small"),
-        pytest.param(ledger(useful=50, unknown=50), None, id="not measured"),
+        pytest.param(ledger(computing=95, initialization=5), None, id="small"),
+        pytest.param(ledger(computing=50, unknown=50), None, id="not measured"),
         pytest.param(ledger(), None, id="nothing"),
         pytest.param(None, None, id="no ledger yet"),
     ],

@@ -1,21 +1,19 @@
-"""Where the time of a stage's GPUs goes: a waste ledger, whose parts add up to all of it.
+"""The time breakdown of a stage, whose parts add up to all of its time.
 
 Time is counted on every GPU that the stage holds, in GPU-seconds; without a GPU it is
-the stage's own, in seconds. A step is useful but for what is known of it: waiting for
-data while the GPU is idle, copies, for as long as they took on the GPU where that was
-timed, communication, evaluation, checkpoints. Outside of steps phases count as what they
-are named; what is left is initialisation before the first step, boundary between steps,
-and after the last one idle where readings say so. A stage without steps is useful while
-its GPU works, or without a GPU its cores. Where no reading tells, nothing is guessed: that
-time is unknown.
+the stage's own, in seconds. Named phases and waits for data count as themselves. The
+rest of the steps is split by the measured activity of the GPU: computing, or idle inside
+steps. Without such a measurement it is not attributed. Outside of steps there is
+initialization before the first step, the boundary between steps, and after the last step
+the GPU's activity decides. A job without a GPU holds nothing idle: it computes while its
+processes use a core, and the rest is not attributed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from tracker.diagnosis.activity import activity_of
 from tracker.diagnosis.measurements import (
     IN_SCRIPT,
     MICROSECONDS,
@@ -26,9 +24,9 @@ from tracker.diagnosis.measurements import (
     clean,
 )
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
-from tracker.diagnosis.regimes import WORKING_CPU_CORES, WORKING_GPU_PERCENT
+from tracker.diagnosis.regimes import WORKING_GPU_PERCENT
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, percentile
+from tracker.diagnosis.statistics import percentile
 from tracker.diagnosis.timeline import (
     SILENT_SECONDS,
     Spans,
@@ -49,11 +47,14 @@ USE_OF_PHASE = {
     PhaseKind.COMMUNICATE: Use.COMMUNICATION,
     PhaseKind.EVALUATE: Use.EVALUATION,
     PhaseKind.CHECKPOINT: Use.CHECKPOINT,
-    PhaseKind.LOAD_MODEL: Use.INITIALISATION,
-    PhaseKind.LOAD_DATA: Use.INITIALISATION,
-    PhaseKind.IMPORT: Use.INITIALISATION,
-    PhaseKind.COMPILE: Use.INITIALISATION,
+    PhaseKind.LOAD_MODEL: Use.INITIALIZATION,
+    PhaseKind.LOAD_DATA: Use.INITIALIZATION,
+    PhaseKind.IMPORT: Use.INITIALIZATION,
+    PhaseKind.COMPILE: Use.INITIALIZATION,
 }
+# A GPU computes in these, too, and rests in those.
+ACTIVE = (Use.COMMUNICATION, Use.EVALUATION)
+QUIET = (Use.COPY, Use.CHECKPOINT, Use.BOUNDARY)
 # Outside of steps, these are work, too.
 WORK = (
     PhaseKind.FORWARD,
@@ -98,10 +99,10 @@ def _divide(
     if window.end <= window.start:
         return seconds
 
-    readings, limit = _working(measurements, gpu)
+    read_at = reading_times(measurements)
     if gpu is not None and _is_unused(measurements, gpu):
         # Whatever the others do, this one does nothing.
-        absent = silent_seconds(reading_times(measurements), window.start, window.end)
+        absent = silent_seconds(read_at, window.start, window.end)
         seconds[Use.IDLE] = max(0.0, window.seconds - absent)
         return _settled(seconds, window.seconds)
 
@@ -110,18 +111,20 @@ def _divide(
         seconds[_use_outside(name)] += lasting
     starts, ends = step_intervals(measurements.steps, window)
     _add_steps(seconds, measurements.steps, starts, ends, spans)
-    if gpu is not None and readings is not None and len(ends):
-        _forgive_hidden_waits(seconds, readings, int(starts[0]), int(ends[-1]))
 
-    read_at = reading_times(measurements)
-    for use, before, after in _gaps(starts, ends, window):
-        free = _free_seconds(read_at, spans, before, after)
-        if use is not None:
-            seconds[use] += free
-        elif (share := _working_share(readings, limit, before, after)) is not None:
-            seconds[Use.IDLE] += free * (1.0 - share)
-            # After its last step a stage may do anything; without steps, its work.
-            seconds[Use.USEFUL] += 0.0 if len(ends) else free * share
+    activity = activity_of(measurements, gpu)
+    split = _split_by_cores if gpu is None else _split_by_gpu
+    low, high = np.array([window.start], float), np.array([window.end], float)
+    if len(ends):
+        seconds[Use.BOUNDARY] += _free_seconds(read_at, spans, ends[:-1], starts[1:])
+        split(seconds, activity.mean(starts[0], ends[-1]))
+        seconds[Use.INITIALIZATION] += _free_seconds(read_at, spans, low, starts[:1])
+        low = ends[-1:]
+    free = _free_seconds(read_at, spans, low, high)
+    rest = dict.fromkeys(Use, 0.0) if len(ends) else seconds
+    split(rest, activity.mean(low[0], high[0]), free)
+    if rest is not seconds:
+        seconds = {use: value + rest[use] for use, value in seconds.items()}
     return _settled(seconds, window.seconds)
 
 
@@ -137,7 +140,7 @@ def _settled(seconds: dict[Use, float], total: float) -> dict[Use, float]:
 def _use_outside(name: str) -> Use:
     kind = kind_of_phase(name)
     if kind in WORK:
-        return Use.USEFUL
+        return Use.UNATTRIBUTED
     return USE_OF_PHASE.get(kind, Use.BOUNDARY) if kind else Use.BOUNDARY
 
 
@@ -157,7 +160,7 @@ def _add_steps(
     known = {use: float((part * own / whole).sum()) for use, part in parts.items()}
     for use, amount in known.items():
         seconds[use] += amount
-    seconds[Use.USEFUL] += max(0.0, float(own.sum()) - sum(known.values()))
+    seconds[Use.UNATTRIBUTED] += max(0.0, float(own.sum()) - sum(known.values()))
 
 
 def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
@@ -193,31 +196,46 @@ def _lasting(use: Use, in_script: Array, on_device: Array | None) -> Array:
     return np.where(np.isfinite(on_device), on_device, np.nanmean(on_device))
 
 
-def _forgive_hidden_waits(
-    seconds: dict[Use, float], readings: Samples, start: int, end: int
+def _split_by_gpu(
+    seconds: dict[Use, float], mean: float | None, free: float = 0.0
 ) -> None:
-    """Waiting while the GPU still works off its queue costs nothing."""
-    inside = (readings.times > start) & (readings.times <= end)
-    if not inside.any():
+    """Split unexplained work, and `free` time around it, by the GPU's mean activity.
+
+    The GPU is active during work, communication and evaluation before anything else.
+    """
+    if mean is None:
         return
-    idle = max(0.0, 1.0 - average(readings.values[inside]) / 100)
-    whole = seconds[Use.USEFUL] + seconds[Use.DATA_WAIT]
-    exposed = min(seconds[Use.DATA_WAIT], idle * whole)
-    seconds[Use.USEFUL] += seconds[Use.DATA_WAIT] - exposed
-    seconds[Use.DATA_WAIT] = exposed
+    waiting = seconds[Use.DATA_WAIT]
+    work = seconds[Use.UNATTRIBUTED] + waiting
+    active = work + sum(seconds[use] for use in ACTIVE)
+    total = active + free + sum(seconds[use] for use in QUIET)
+    share = min(1.0, mean * total / active) if active else 0.0
+    idle = (1.0 - share) * work
+    # A wait costs nothing while the GPU works through its queue.
+    seconds[Use.DATA_WAIT] = min(waiting, idle)
+    seconds[Use.IDLE_IN_STEPS] += idle - seconds[Use.DATA_WAIT]
+    seconds[Use.UNATTRIBUTED] = 0.0
+
+    seconds[Use.COMPUTING] += share * work
+    seconds[Use.IDLE] += free
+
+    spare = max(0.0, mean * total - active)
+    for use in (Use.IDLE, Use.BOUNDARY):
+        taken = min(spare, seconds[use])
+        seconds[use] -= taken
+        seconds[Use.COMPUTING] += taken
+        spare -= taken
 
 
-def _gaps(
-    starts: Array, ends: Array, window: Window
-) -> Iterable[tuple[Use | None, Array, Array]]:
-    """Yield what lies around steps: its use, or None where readings have to tell."""
-    low, high = np.array([window.start], float), np.array([window.end], float)
-    if not len(ends):
-        yield None, low, high
+def _split_by_cores(
+    seconds: dict[Use, float], mean: float | None, free: float = 0.0
+) -> None:
+    """Count as computing the share of time in which the job's processes worked."""
+    if mean is None:
         return
-    yield Use.INITIALISATION, low, starts[:1]
-    yield Use.BOUNDARY, ends[:-1], starts[1:]
-    yield None, ends[-1:], high
+    unexplained = seconds[Use.UNATTRIBUTED] + free
+    seconds[Use.COMPUTING] += mean * unexplained
+    seconds[Use.UNATTRIBUTED] = (1.0 - mean) * unexplained
 
 
 def _free_seconds(read_at: Array, spans: Spans, starts: Array, ends: Array) -> float:
@@ -229,28 +247,6 @@ def _free_seconds(read_at: Array, spans: Spans, starts: Array, ends: Array) -> f
         for start, end in zip(starts[is_long], ends[is_long], strict=True)
     )
     return max(0.0, float(free.sum()) - absent)
-
-
-def _working(
-    measurements: Measurements, gpu: int | None
-) -> tuple[Samples | None, float]:
-    """Return the readings that say whether work is done, and above which value it is."""
-    if gpu is not None:
-        found = measurements.gpus[gpu].get("gpu_utilization_percent")
-        return found if isinstance(found, Samples) else None, WORKING_GPU_PERCENT
-    # Whoever works alone on a large machine works, too.
-    return measurements.samples.get("job_cpu_cores"), WORKING_CPU_CORES
-
-
-def _working_share(
-    readings: Samples | None, limit: float, starts: Array, ends: Array
-) -> float | None:
-    if readings is None:
-        return None
-    inside = (readings.times > starts[0]) & (readings.times <= ends[-1])
-    if not inside.any():
-        return None
-    return float(np.mean(readings.values[inside] > limit))
 
 
 def _is_unused(measurements: Measurements, gpu: int) -> bool:

@@ -1,4 +1,4 @@
-"""What time was used for, as a value that can be added up and shown."""
+"""The time breakdown of a stage as a value."""
 
 from __future__ import annotations
 
@@ -11,33 +11,39 @@ T = TypeVar("T")
 
 
 class Use(StrEnum):
-    """What time was used for; the order is that of the parts of a bar."""
+    """Categories of the time breakdown, in the order of the parts of a bar."""
 
-    USEFUL = "useful"
+    COMPUTING = "computing"
+    IDLE_IN_STEPS = "idle_in_steps"
     DATA_WAIT = "data_wait"
     COMMUNICATION = "communication"
     COPY = "copy"
     BOUNDARY = "boundary"
     EVALUATION = "evaluation"
     CHECKPOINT = "checkpoint"
-    INITIALISATION = "initialisation"
+    INITIALIZATION = "initialization"
     IDLE = "idle"
     LOST = "lost"
+    UNATTRIBUTED = "unattributed"
     UNKNOWN = "unknown"
 
 
-# While a GPU is held for these, it computes nothing. Evaluation computes, and what was
-# lost was computed, too.
+# A GPU that is held for these computes nothing. Evaluation computes.
 IDLE_USES = (
+    Use.IDLE_IN_STEPS,
     Use.DATA_WAIT,
     Use.COMMUNICATION,
     Use.COPY,
     Use.BOUNDARY,
     Use.CHECKPOINT,
-    Use.INITIALISATION,
+    Use.INITIALIZATION,
     Use.IDLE,
 )
-KNOWN_USES = tuple(use for use in Use if use is not Use.UNKNOWN)
+WASTED_USES = (*IDLE_USES, Use.LOST)
+# No measurement explains these.
+UNEXPLAINED_USES = (Use.UNATTRIBUTED, Use.UNKNOWN)
+KNOWN_USES = tuple(use for use in Use if use not in UNEXPLAINED_USES)
+LOSSES = tuple(use for use in KNOWN_USES if use is not Use.COMPUTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,19 @@ class Ledger:
     def total(self) -> float:
         return sum(self.seconds.values())
 
+    @property
+    def idle_share(self) -> float | None:
+        """Return the share without computing; None if most of the time is unexplained."""
+        unexplained = sum(self.seconds.get(use, 0.0) for use in UNEXPLAINED_USES)
+        if not self.total > 0 or unexplained > self.total / 2:
+            return None
+        return sum(self.seconds.get(use, 0.0) for use in IDLE_USES) / self.total
+
 
 def grown_most(before: Ledger | None, after: Ledger | None) -> tuple[Use, float] | None:
-    """Return what took longer than before by most, but for useful work, and by how much.
+    """Return the loss that grew most, and by how many seconds of the stage.
 
-    In seconds of the stage, whatever GPUs it held; None: nothing took longer, or nobody
-    knows.
+    None if no loss grew or a breakdown is missing.
     """
     if before is None or after is None:
         return None
@@ -68,7 +81,7 @@ def grown_most(before: Ledger | None, after: Ledger | None) -> tuple[Use, float]
         use: seconds / max(1, after.gpus)
         - before.seconds.get(use, 0.0) / max(1, before.gpus)
         for use, seconds in after.seconds.items()
-        if use is not Use.USEFUL
+        if use in LOSSES
     }
     use = max(longer, key=lambda use: longer[use], default=None)
     return None if use is None or longer[use] <= 0 else (use, longer[use])

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from tracker.diagnosis.uses import IDLE_USES, KNOWN_USES, Ledger, added_up
+from tracker.diagnosis.uses import Ledger, added_up
 from tracker.models import Diagnosis
 from tracker.queries.ledgers import HOUR, ledger_from
 from tracker.queries.run_columns import each_of
@@ -18,7 +18,7 @@ from tracker.queries.run_columns import each_of
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """`idle_percent` is of the time held; None where nobody knows what that was used for."""
+    """`idle_percent` is of the time held; None if most of it is unexplained."""
 
     hours: float | None = None
     idle_percent: float | None = None
@@ -44,10 +44,9 @@ def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
 def _figures(ledger: Ledger | None) -> GpuTime:
     if ledger is None or not ledger.total > 0:
         return NOT_MEASURED
-    is_known = any(ledger.seconds[use] > 0 for use in KNOWN_USES)
-    idle = sum(ledger.seconds[use] for use in IDLE_USES)
+    idle = ledger.idle_share
     return GpuTime(
         hours=ledger.total / HOUR,
-        idle_percent=100 * idle / ledger.total if is_known else None,
+        idle_percent=None if idle is None else 100 * idle,
         energy_joules=ledger.energy_joules,
     )

@@ -1,8 +1,8 @@
-"""Where GPU time went: of a stage, of a run, of a project and each of its members."""
+"""Time breakdowns of stages, runs, projects and members."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,14 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from tracker.actor import Actor
-from tracker.diagnosis.uses import IDLE_USES, Ledger, Use, added_up, shares
+from tracker.diagnosis.uses import (
+    UNEXPLAINED_USES,
+    WASTED_USES,
+    Ledger,
+    Use,
+    added_up,
+    shares,
+)
 from tracker.models import Diagnosis, Project
 
 HOUR = 3_600.0
@@ -24,16 +31,18 @@ MOST_MEMBERS = 100
 MOST_PROJECTS = 12
 
 LABELS = {
-    Use.USEFUL: "useful work",
+    Use.COMPUTING: "computing",
+    Use.IDLE_IN_STEPS: "idle inside steps",
     Use.DATA_WAIT: "waiting for data",
-    Use.COMMUNICATION: "communication",
-    Use.COPY: "copying to the GPU",
-    Use.BOUNDARY: "between epochs and loops",
+    Use.COMMUNICATION: "communicating",
+    Use.COPY: "copying",
+    Use.BOUNDARY: "between epochs",
     Use.EVALUATION: "evaluation",
     Use.CHECKPOINT: "checkpoints",
-    Use.INITIALISATION: "initialisation",
-    Use.IDLE: "held but idle",
-    Use.LOST: "lost after the last checkpoint",
+    Use.INITIALIZATION: "initialization",
+    Use.IDLE: "held idle",
+    Use.LOST: "failed",
+    Use.UNATTRIBUTED: "not attributed",
     Use.UNKNOWN: "not measured",
 }
 # What a run's own time has beside the ledgers of its stages.
@@ -64,6 +73,7 @@ class LedgerView:
     money: float | None
     currency: str
     energy_joules: float | None
+    idle_share: float | None = None
     is_whole: bool = False
 
     @property
@@ -93,23 +103,20 @@ class LedgerView:
         return self.energy_joules / JOULES_OF_A_KILOWATT_HOUR
 
     @property
-    def useful_share(self) -> float:
-        return self.share_of.get(Use.USEFUL, 0.0)
-
-    @property
-    def idle_share(self) -> float | None:
-        """Return the share in which the GPUs computed nothing; None: nothing is known."""
-        if self.unknown_share >= 1:
-            return None
-        return sum(self.share_of.get(use, 0.0) for use in IDLE_USES)
+    def computing_share(self) -> float | None:
+        """Return None where no activity was measured."""
+        share = self.share_of.get(Use.COMPUTING)
+        if share is None:
+            return None if self.unknown_share else 0.0
+        return share
 
     @property
     def unknown_share(self) -> float:
-        return self.share_of.get(Use.UNKNOWN, 0.0)
+        return sum(self.share_of.get(use, 0.0) for use in UNEXPLAINED_USES)
 
     @property
     def largest_waste(self) -> LedgerPart | None:
-        rest = [part for part in self.parts if part.use in wasted_uses()]
+        rest = [part for part in self.parts if part.use in WASTED_USES]
         return max(rest, key=lambda part: part.seconds, default=None)
 
     @property
@@ -145,7 +152,7 @@ class ProjectLedger:
 
     total: LedgerView | None
     members: list[MemberLedger]
-    wasteful: list[RunLedger]  # those that spent most on other than useful work
+    wasteful: list[RunLedger]  # the most wasted GPU time first
 
 
 def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
@@ -183,6 +190,7 @@ def view_of(
         money=None if price is None else price * ledger.total / HOUR,
         currency=project.currency,
         energy_joules=ledger.energy_joules,
+        idle_share=ledger.idle_share,
         is_whole=between is not None,
     )
 
@@ -277,10 +285,6 @@ def number_kept(key: str) -> Cast:
     return Cast(KT(f"ledger__{key}"), FloatField())
 
 
-def wasted_uses() -> Sequence[Use]:
-    return [use for use in Use if use not in (Use.USEFUL, Use.UNKNOWN)]
-
-
 def _seconds(use: Use) -> Coalesce:
     return Coalesce(number_kept(use.value), Value(0.0))
 
@@ -293,7 +297,7 @@ def _sums() -> dict[str, Any]:
 def _summed(rows: Any, **more: Any) -> Any:
     return rows.annotate(
         **_sums(),
-        wasted=Sum(seconds_kept(wasted_uses()), output_field=FloatField()),
+        wasted=Sum(seconds_kept(WASTED_USES), output_field=FloatField()),
         total=Sum(seconds_kept(Use), output_field=FloatField()),
         **more,
     )

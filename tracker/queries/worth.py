@@ -11,7 +11,14 @@ from tracker.diagnosis.uses import Ledger, Use
 STEPS = 1_000
 HOUR = 3_600.0
 # Throughput is that of steps; what lies around them stays as long as it is.
-OF_STEPS = (Use.USEFUL, Use.DATA_WAIT, Use.COMMUNICATION, Use.COPY)
+OF_STEPS = (
+    Use.COMPUTING,
+    Use.IDLE_IN_STEPS,
+    Use.DATA_WAIT,
+    Use.COMMUNICATION,
+    Use.COPY,
+    Use.UNATTRIBUTED,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where the GPU time of the runs went."""
+"""The time breakdown of the runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def body(scene: Scene, _settings: Settings) -> Body:
     if ledger is None:
         return Body(
             problem=gettext(
-                "Nothing is known yet of where the time of these runs went. It is"
-                " added up once a stage was diagnosed, within minutes of its beginning."
+                "No time breakdown yet. The first appears within minutes of the start"
+                " of a stage."
             )
         )
     context = {"ledger": ledger, "run_count": len(scene.runs)}
@@ -31,13 +31,13 @@ def body(scene: Scene, _settings: Settings) -> Body:
 
 KIND = Kind(
     name="ledger",
-    label=gettext_lazy("Where time went"),
+    label=gettext_lazy("Time breakdown"),
     icon="hourglass",
-    hint=gettext_lazy("GPU time of the runs, by what it was used for"),
+    hint=gettext_lazy("GPU time of the runs by category"),
     settings=Settings,
     fields=(),
     body=body,
     width=4,
     height=4,
-    title=lambda _: gettext("Where the time went"),
+    title=lambda _: gettext("Time breakdown"),
 )

@@ -253,7 +253,7 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
         write_series(run, "monitoring/train/gpu/0/utilization_percent", [idle / 90])
         settle(run)
         run.diagnoses.all().delete()
-        add_ledger(run, useful=3_600.0 - idle, idle=idle, energy=7.2e6)
+        add_ledger(run, computing=3_600.0 - idle, idle=idle, energy=7.2e6)
         end = run.started_at + timedelta(minutes=5)
         Run.objects.filter(id=run.id).update(ended_at=end)
     shown = ("duration", "gpu", "gpu_idle", "gpu_hours", "energy")
@@ -611,7 +611,7 @@ def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
 
 
 def test_the_language_s_own_words_are_completed(open_runs, project):
-    add_ledger(make_run(project, "a"), useful=3_600.0, energy=7.2e6)
+    add_ledger(make_run(project, "a"), computing=3_600.0, energy=7.2e6)
     add(project, "b", energy=3)
     page = open_runs()
     field = page.get_by_label("Query", exact=True)

@@ -132,8 +132,8 @@ def test_equal_runs_follow_each_other_by_their_age(project):
 
 
 def test_a_project_s_runs_are_not_those_of_others(project, member):
-    add_ledger(make_run(project, "mine"), useful=1.0)
-    add_ledger(make_run(make_project(member, "other"), "theirs"), useful=2.0)
+    add_ledger(make_run(project, "mine"), computing=1.0)
+    add_ledger(make_run(make_project(member, "other"), "theirs"), computing=2.0)
 
     assert in_order(project, "-gpu_hours") == ["mine"]
 

@@ -36,14 +36,71 @@ def test_time_of_a_stage_without_gpus_is_its_own():
     ledger = keep_ledger(stage(step_rows=LOOP), window(30))
 
     assert ledger.gpus == 0
-    assert known(ledger) == {"useful": 18, "data_wait": 12}
+    assert known(ledger) == {"unattributed": 18, "data_wait": 12}
+
+
+def test_without_a_gpu_a_job_computes_while_its_processes_work():
+    cores = np.concatenate([np.full(20, 1.0), np.zeros(20)])
+    ledger = keep_ledger(
+        stage(step_rows=LOOP, sampled={"job_cpu_cores": cores}), window(40)
+    )
+
+    # The last ten seconds are not instrumented, which is no waste.
+    assert known(ledger) == {"computing": 12, "data_wait": 12, "unattributed": 16}
 
 
 def test_time_is_counted_on_every_gpu():
     ledger = keep_ledger(stage(step_rows=LOOP, gpus=4, gpu_percent=10.0), window(30))
 
     assert ledger.gpus == 4
-    assert known(ledger) == {"useful": 4 * 18, "data_wait": 4 * 12}
+    assert known(ledger) == {
+        "computing": 4 * 3,
+        "idle_in_steps": 4 * 15,
+        "data_wait": 4 * 12,
+    }
+
+
+def test_a_step_of_a_busy_gpu_is_split_by_its_activity():
+    loop = steps(total=0.1, waiting=0.0, count=300)
+    sm = {"gpu_sm_active_percent": np.full(30, 20.0)}
+
+    by_driver = keep_ledger(stage(step_rows=loop, gpus=1, gpu_percent=50.0), window(30))
+    by_counter = keep_ledger(
+        stage(step_rows=loop, gpus=1, gpu_percent=50.0, gpu=sm), window(30)
+    )
+
+    assert known(by_driver) == {"computing": 15, "idle_in_steps": 15}
+    assert known(by_counter) == {"computing": 6, "idle_in_steps": 24}
+
+
+def test_without_a_measured_activity_the_steps_of_a_gpu_are_not_attributed():
+    loop = stage(step_rows=LOOP, gpus=1)
+
+    ledger = keep_ledger(replace(loop, gpus={0: {}}), window(30))
+
+    assert known(ledger) == {"unattributed": 18, "data_wait": 12}
+    assert ledger.idle_share is None
+
+
+def test_copies_leave_the_activity_to_the_rest_of_the_step():
+    loop = stage(
+        step_rows=steps(total=0.1, waiting=0.0, count=300),
+        gpus=1,
+        gpu_percent=60.0,
+        phases={"copy": 0.04},
+    )
+
+    assert known(keep_ledger(loop, window(30))) == {"computing": 18, "copy": 12}
+
+
+def test_a_gpu_that_computes_between_steps_is_not_idle():
+    apart = replace(LOOP, times=START + np.arange(1, 301) * SECOND // 5)
+    loop = stage(step_rows=apart, gpus=1, gpu_percent=np.full(60, 90.0))
+
+    parts = known(keep_ledger(loop, window(60)))
+
+    assert parts["computing"] == pytest.approx(54, abs=0.2)
+    assert parts["boundary"] == pytest.approx(6, abs=0.2)
 
 
 def test_machines_have_as_many_gpus_each():
@@ -57,7 +114,7 @@ def test_machines_have_as_many_gpus_each():
 def test_waiting_that_the_gpu_does_not_see_costs_nothing():
     ledger = keep_ledger(stage(step_rows=LOOP, gpus=1, gpu_percent=90.0), window(30))
 
-    assert known(ledger) == {"useful": 27, "data_wait": 3}
+    assert known(ledger) == {"computing": 27, "data_wait": 3}
 
 
 def test_phases_of_steps_count_as_what_they_are_named():
@@ -65,7 +122,7 @@ def test_phases_of_steps_count_as_what_they_are_named():
     ledger = keep_ledger(stage(step_rows=LOOP, phases=phases), window(30))
 
     assert known(ledger) == {
-        "useful": 7.5,
+        "unattributed": 7.5,
         "data_wait": 12,
         "copy": 3,
         "communication": 6,
@@ -102,7 +159,7 @@ def test_parts_that_are_longer_than_the_step_are_scaled():
     ledger = keep_ledger(stage(step_rows=LOOP, phases=phases), window(30))
 
     assert ledger.total == pytest.approx(30)
-    assert ledger.seconds[Use.USEFUL] == 0
+    assert ledger.seconds[Use.UNATTRIBUTED] == 0
 
 
 def test_what_lies_around_the_steps_is_told_apart():
@@ -113,13 +170,12 @@ def test_what_lies_around_the_steps_is_told_apart():
     ledger = keep_ledger(stage(step_rows=loop, sampled=readings), window(60, before=5))
 
     assert known(ledger) == {
-        "useful": 18,
+        # The processes worked for five of the twenty seconds after the loop.
+        "computing": 18 + 5,
         "data_wait": 12,
-        "initialisation": 5,
+        "initialization": 5,
         "boundary": 10,
-        # The last five of the twenty after the loop were work of some kind.
-        "idle": 15,
-        "unknown": 5,
+        "unattributed": 15,
     }
 
 
@@ -128,7 +184,7 @@ def test_phases_outside_of_steps_are_taken_out_of_the_gap():
     ledger = keep_ledger(stage(step_rows=LOOP, spans=spans), window(50))
 
     assert known(ledger) == {
-        "useful": 18,
+        "unattributed": 18,
         "data_wait": 12,
         "evaluation": 8,
         "checkpoint": 5,
@@ -141,7 +197,7 @@ def test_steps_of_an_evaluation_are_evaluation():
     spans = {"evaluate": span(30, 10)}
     ledger = keep_ledger(stage(step_rows=LOOP, spans=spans), window(30))
 
-    assert known(ledger) == {"useful": 12, "data_wait": 8, "evaluation": 10}
+    assert known(ledger) == {"unattributed": 12, "data_wait": 8, "evaluation": 10}
 
 
 def test_phases_that_overlap_count_once():
@@ -168,7 +224,7 @@ def test_without_steps_readings_of_the_gpu_tell():
         stage(step_rows=steps(count=0), gpus=1, gpu_percent=busy), window(60)
     )
 
-    assert known(ledger) == {"useful": 40, "idle": 20}
+    assert known(ledger) == {"computing": 32, "idle": 28}
 
 
 def test_without_any_reading_nothing_is_guessed():
@@ -191,7 +247,7 @@ def test_time_that_nobody_measured_is_unknown():
 
     ledger = keep_ledger(loop, window(660))
 
-    assert known(ledger) == {"useful": 36, "data_wait": 24, "unknown": 600}
+    assert known(ledger) == {"computing": 36, "data_wait": 24, "unknown": 600}
 
 
 def test_what_came_after_the_last_checkpoint_of_a_failure_is_lost():

@@ -20,7 +20,7 @@ def span(start: float | None, end: float | None) -> Span:
 
 
 def ledger(seconds: float, *, gpus: int = 0) -> Ledger:
-    return Ledger(gpus, {Use.USEFUL: seconds})
+    return Ledger(gpus, {Use.COMPUTING: seconds})
 
 
 RUN = span(0, 60)

@@ -106,7 +106,7 @@ def test_of_a_series_the_last_the_least_the_largest_and_the_mean(runs):
 
 
 def test_readings_ledgers_findings_and_makers_are_dimensions(runs):
-    add_ledger(runs[0], useful=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(runs[0], computing=5_400.0, idle=1_800.0, energy=7.2e6)
     add_ledger(runs[1], unknown=3_600.0)
     add_finding(runs[0], "Training waits for data", severity="critical")
     write_series(runs[0], "monitoring/train/gpu/0/utilization_percent", [90.0, 70.0])

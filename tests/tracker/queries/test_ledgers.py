@@ -59,7 +59,7 @@ def test_a_run_that_nobody_diagnosed_has_none(project):
 def test_money_is_known_with_the_projects_own_price(project):
     project.gpu_hour_price, project.currency = 2.0, "EUR"
     project.save()
-    run = diagnosed(project, "one", useful=3_600.0, idle=7_200.0)
+    run = diagnosed(project, "one", computing=3_600.0, idle=7_200.0)
 
     ledger = ledger_of(Run.objects.select_related("project").get(id=run.id))
 
@@ -69,10 +69,10 @@ def test_money_is_known_with_the_projects_own_price(project):
 
 
 def test_a_project_adds_up_by_member_the_largest_first(project, stranger):
-    diagnosed(project, "one", useful=100.0, idle=20.0)
-    theirs = diagnosed(project, "two", useful=10.0, data_wait=500.0)
+    diagnosed(project, "one", computing=100.0, idle=20.0)
+    theirs = diagnosed(project, "two", computing=10.0, data_wait=500.0)
     Run.objects.filter(id=theirs.id).update(made_by=stranger.user)
-    diagnosed(project, "without", gpus=0, useful=1e6)
+    diagnosed(project, "without", gpus=0, computing=1e6)
 
     found = project_ledger(project)
 
@@ -87,9 +87,9 @@ def test_a_project_adds_up_by_member_the_largest_first(project, stranger):
 
 
 def test_what_lies_in_the_trash_or_began_before_is_left_out(project):
-    gone = diagnosed(project, "gone", useful=5.0)
+    gone = diagnosed(project, "gone", computing=5.0)
     Run.objects.filter(id=gone.id).update(trashed_at=timezone.now())
-    diagnosed(project, "old", useful=7.0)
+    diagnosed(project, "old", computing=7.0)
     after = datetime.fromtimestamp(START / 1e6 + 1, UTC)
 
     everything, later = project_ledger(project), project_ledger(project, since=after)
@@ -100,11 +100,11 @@ def test_what_lies_in_the_trash_or_began_before_is_left_out(project):
 
 
 def test_energy_is_added_up_where_it_is_known(project):
-    run = diagnosed(project, "one", useful=100.0)
+    run = diagnosed(project, "one", computing=100.0)
     Diagnosis.objects.filter(run=run).update(
-        ledger={"gpus": 1, "energy_joules": 7.2e6, "useful": 1.0}
+        ledger={"gpus": 1, "energy_joules": 7.2e6, "computing": 1.0}
     )
-    diagnosed(project, "two", useful=1.0)
+    diagnosed(project, "two", computing=1.0)
 
     found = project_ledger(project)
 
@@ -114,7 +114,7 @@ def test_energy_is_added_up_where_it_is_known(project):
 
 def test_a_project_is_read_with_three_statements(project, django_assert_num_queries):
     for number in range(4):
-        diagnosed(project, f"run {number}", useful=1.0)
+        diagnosed(project, f"run {number}", computing=1.0)
 
     with django_assert_num_queries(3):
         project_ledger(project)

@@ -147,7 +147,7 @@ def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
         write_values(run, {"monitoring/train/facts/effective_cores": 4})
         settle(run)
         run.diagnoses.all().delete()
-        add_ledger(run, useful=3_600.0 - idle, idle=idle, energy=energy)
+        add_ledger(run, computing=3_600.0 - idle, idle=idle, energy=energy)
         end = run.started_at + timedelta(seconds=idle)
         Run.objects.filter(id=run.id).update(ended_at=end)
     add_run(project, "c", params__lr=0.1)

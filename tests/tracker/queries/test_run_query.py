@@ -125,8 +125,8 @@ def say_what_is_gathered(low, high, nan, member):
         (high, cpu, [1.0]),
     ]:
         write_series(run, f"monitoring/train/{path}", values)
-    add_ledger(low, useful=5_400.0, idle=1_800.0, energy=7.2e6)
-    add_ledger(high, useful=900.0, idle=2_700.0)
+    add_ledger(low, computing=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(high, computing=900.0, idle=2_700.0)
     add_ledger(nan, unknown=3_600.0)
     add_finding(low, "Memory is nearly full", severity="warning")
     add_finding(low, "Training waits for data", severity="critical")

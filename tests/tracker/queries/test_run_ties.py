@@ -93,7 +93,7 @@ def test_a_column_of_the_run_decides_and_is_decided(project):
 @pytest.mark.parametrize("key", COLUMNS)
 def test_any_column_decides_and_is_decided(project, key):
     for number in range(3):
-        add_ledger(add_run(project, f"r{number}", lr=1.0), useful=number + 1.0)
+        add_ledger(add_run(project, f"r{number}", lr=1.0), computing=number + 1.0)
 
     for order in ([key, "-path:lr"], ["path:lr", f"-{key}"], [key, "gpu", "tags"]):
         assert sorted(names(project, *order)) == ["r0", "r1", "r2"]

@@ -7,7 +7,7 @@ from tracker.diagnosis.uses import Ledger, Use
 from tracker.queries.worth import worth_of
 
 GAIN = Gain(bound=4.0, likely=2.0, basis="Measured.")
-LEDGER = Ledger(2, {Use.USEFUL: 3600.0, Use.DATA_WAIT: 3600.0, Use.IDLE: 1e6})
+LEDGER = Ledger(2, {Use.COMPUTING: 3600.0, Use.DATA_WAIT: 3600.0, Use.IDLE: 1e6})
 
 
 def test_half_of_the_time_of_steps_is_saved_and_what_lies_around_stays():

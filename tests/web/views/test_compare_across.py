@@ -221,7 +221,7 @@ def test_findings_and_ledgers_of_both_stand_side_by_side(compared, project, besi
 
     assert "Too few processes load the data" in page
     assert "<strong>gone</strong>" in page
-    assert page.count("Where the time went") == 1
+    assert page.count("Time breakdown") == 1
 
 
 def test_their_hardware_lies_on_one_axis(compared, project, beside):

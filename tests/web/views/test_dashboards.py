@@ -273,8 +273,8 @@ def test_a_table_has_a_row_for_each_run(visitor, dashboard):
 @pytest.fixture
 def measured(project, runs, member):
     """A dashboard of what diagnoses say, beside attributes that are called the same."""
-    add_ledger(runs[0], useful=5_400.0, idle=1_800.0, energy=7.2e6)
-    add_ledger(runs[1], useful=900.0, idle=2_700.0)
+    add_ledger(runs[0], computing=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(runs[1], computing=900.0, idle=2_700.0)
     add_finding(runs[0], "Waits for <data>", severity="critical")
     write_values(runs[1], {"energy": 77})
     columns = ["gpu_idle", "gpu_hours", "energy", "finding", "made_by", '"energy"']
@@ -351,7 +351,7 @@ GONE = {
         widget(CHART, "ladder", Place(), ladder=str(uuid4())),
         "was deleted",
     ),
-    "no ledger": (widget(CHART, "ledger", Place()), "Nothing is known yet"),
+    "no ledger": (widget(CHART, "ledger", Place()), "No time breakdown yet"),
     "no text": (widget(CHART, "text", Place(), text=" "), "no text yet"),
     "an unknown kind": (widget(CHART, "film", Place()), "is not known"),
     "strange settings": (

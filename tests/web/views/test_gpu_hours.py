@@ -29,7 +29,7 @@ def test_a_run_says_where_its_gpu_time_went(project, owner):
 
     text = text_of(owner, f"/runs/{run.id}/")
 
-    assert "Where GPU time went" in text
+    assert "GPU time breakdown" in text
     assert "waiting for data" in text
     assert "use--data_wait" in text
     assert "GPU-h" in text or "× GPU" in text
@@ -38,8 +38,8 @@ def test_a_run_says_where_its_gpu_time_went(project, owner):
 def test_a_run_without_a_gpu_says_so(project, owner):
     text = text_of(owner, f"/runs/{make_sample_run(project).id}/")
 
-    assert "Where time went" in text
-    assert "No GPU was seen" in text
+    assert "Time breakdown" in text
+    assert "No GPU: the time of the" in text
 
 
 def test_the_time_of_a_run_without_a_gpu_adds_up_to_what_it_took(project, owner):
@@ -77,7 +77,7 @@ def test_a_project_says_who_used_its_gpus_for_what(project, owner):
 
     assert ">ada</bdi>" in text
     assert "between epochs" in text or "waiting for data" in text
-    assert "With a price of a GPU-hour" in text
+    assert "Set a price per GPU-hour" in text
 
 
 def test_a_project_without_gpu_time_says_why_and_what_would_appear(project, owner):
@@ -86,7 +86,7 @@ def test_a_project_without_gpu_time_says_why_and_what_would_appear(project, owne
     text = text_of(owner, address(project, "gpu-hours?days=all"))
 
     assert "1 run began so far. It saw no GPU: 0 GPU hours." in text
-    assert "What this page shows of runs that hold GPUs" in text
+    assert "What this page shows" in text
     assert "agent.init" in text
 
 
@@ -95,7 +95,7 @@ def test_a_time_without_runs_is_not_one_without_gpus(project, owner):
 
     text = text_of(owner, address(project, "gpu-hours"))
 
-    assert "No GPU time is known" in text
+    assert "No GPU time yet" in text
     assert "No run began in the last 30 days." in text
 
 
@@ -111,9 +111,7 @@ def test_runs_that_nobody_diagnosed_are_not_called_without_a_gpu(project, owner)
 def test_old_runs_are_left_out_unless_asked_for(project, owner):
     make_sample_run(project, has_gpu=True)
 
-    assert "No GPU time is known" in text_of(
-        owner, address(project, "gpu-hours?days=7")
-    )
+    assert "No GPU time yet" in text_of(owner, address(project, "gpu-hours?days=7"))
     assert ">ada</bdi>" in text_of(owner, address(project, "gpu-hours?days=all"))
 
 

@@ -394,7 +394,7 @@ def test_costs_are_told_with_the_project_s_own_price(visitor, project):
     assert "<dt>Cost</dt>" not in page_of(visitor, ladder)
 
     Diagnosis.objects.filter(run=run).update(
-        ledger={"gpus": 2, "useful": 3600.0, "idle": 3600.0}
+        ledger={"gpus": 2, "computing": 3600.0, "idle": 3600.0}
     )
     set_price(project, 3.0, "EUR")
 

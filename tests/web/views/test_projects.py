@@ -236,7 +236,7 @@ def test_gpu_hours_of_the_week_are_added_up_by_project(home, project):
     assert each.name == "vision"
     assert 0 < each.ledger.idle_share < 1
     shares = each.ledger.share_of
-    assert each.ledger.idle_share + shares["useful"] + each.ledger.unknown_share <= 1
+    assert each.ledger.idle_share + shares["computing"] + each.ledger.unknown_share <= 1
     assert "idle" in home().content.decode()
 
 

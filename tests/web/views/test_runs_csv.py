@@ -127,7 +127,7 @@ def test_of_a_grouped_table_the_groups_are_told(download, project):
 
 def test_numbers_of_the_run_are_among_those_of_its_group(download, project):
     for name, idle in [("a", 900.0), ("b", 2_700.0)]:
-        add_ledger(make_run(project, name), useful=3_600.0 - idle, idle=idle)
+        add_ledger(make_run(project, name), computing=3_600.0 - idle, idle=idle)
 
     head, row = download(group="made_by", column=["gpu_idle", "gpu_hours", "energy"])
 

@@ -1,4 +1,4 @@
-"""What time was used for: of a stage and a run, in their diagnoses, and of a project."""
+"""Time breakdowns: of a stage and a run in their diagnoses, and of a project."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ router = Router(tags=["projects"], auth=ReaderAuth())
 
 
 class LedgerOut(Schema):
-    """What time was used for: on every GPU that was held, or without any of the stages.
+    """Seconds by category: GPU-seconds, or of the stages where they held no GPU.
 
-    The seconds add up to all there was. Energy is of the stages of which every GPU told;
-    null where none did.
+    The seconds add up to all of the time. `computing` and `idle_in_steps` are measured
+    GPU activity; without a measurement that time is `unattributed`. `energy_joules` is
+    of the stages whose GPUs all report energy; null without any.
     """
 
     gpus: int
@@ -69,7 +70,7 @@ class RunLedgerOut(Schema):
 class ProjectLedgerOut(Schema):
     """`ledger` is null where no stage that held a GPU was diagnosed.
 
-    `runs` are those that spent most on other than useful work, at most 20.
+    `runs` are the 20 with the most wasted GPU time.
     """
 
     ledger: ProjectSharesOut | None

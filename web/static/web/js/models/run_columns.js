@@ -36,7 +36,7 @@ export const OF_RUN = {
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
   gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
   cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
-  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of the GPU time held in which it computed nothing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
   gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
   energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
   created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
