@@ -19,7 +19,7 @@ from tracker.series.compaction import compact_run
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 migration = import_module("migrations.0030_gather_runs")
-breakdowns = import_module("migrations.0033_time_breakdown")
+breakdowns = import_module("migrations.0035_time_breakdown")
 
 
 def gather() -> None:

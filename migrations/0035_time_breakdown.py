@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('tracker', '0032_said_gone'),
+        ('tracker', '0034_heartbeats'),
     ]
 
     operations = [
