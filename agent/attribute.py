@@ -99,8 +99,8 @@ class Attribute:
 
         Args:
             content: A path, bytes, something to read from, a Matplotlib or Plotly
-                figure, a PIL image, a data frame, or an array of pixels: fractions
-                between 0 and 1, or whole numbers up to 255.
+                figure, a PIL image, a data frame, or an array of pixels: floats from
+                0 to 1, or integers from 0 to 255. Other ranges are scaled.
             name: What it is called when it is downloaded.
             media_type: What it holds; by default the name says it.
             wait: Return only when it is copied and survives the process, or nothing

@@ -11,11 +11,9 @@ import io
 import itertools
 import os
 import stat
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +28,7 @@ from seamark.foreign import (
     is_plotly_figure,
     is_table,
 )
-from seamark.png import COLOURS, to_png
+from seamark.pictures import Encoder, picture_of_array, picture_of_image
 
 PNG = "image/png"
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -39,7 +37,6 @@ CSV = "text/csv"
 _ENDINGS = {PNG: ".png", PLOTLY: ".plotly.json", CSV: ".csv", BINARY: ".bin"}
 _LONGEST_NAME = 255  # characters
 _LONGEST_TYPE = 100
-_TWO, _THREE = 2, 3  # dimensions
 _job_numbers = itertools.count()
 
 
@@ -92,6 +89,8 @@ class Content(NamedTuple):
     path: Path | None = None
     # What waiting for it takes in memory.
     held_bytes: int = 0
+    # What the user is to be warned about, as values of a picture were scaled.
+    note: str = ""
 
     def data(self) -> bytes:
         """Return the bytes; may take a while."""
@@ -155,7 +154,7 @@ def to_content(
     if isinstance(value, (str, os.PathLike)):
         return _from_disk(value, *given)
     try:
-        kind, make, size = _made(value)
+        kind, encoder = _made(value)
     except AgentError:
         raise
     except Exception as error:
@@ -166,8 +165,9 @@ def to_content(
     return Content(
         given[0] or f"{fallback[:200]}{_ENDINGS.get(found, '')}",
         found,
-        make=make,
-        held_bytes=size,
+        make=encoder.encode,
+        held_bytes=encoder.held_bytes,
+        note=encoder.note,
     )
 
 
@@ -205,51 +205,37 @@ def _from_disk(value: str | os.PathLike[Any], name: str, media_type: str) -> Con
 # Any, here and below: foreign types are known only at run time.
 def _made(  # noqa: PLR0911 - one for each kind
     value: Any,
-) -> tuple[str, Callable[[], bytes], int]:
-    """Return a media type, what makes the bytes, and what it holds until then."""
+) -> tuple[str, Encoder]:
+    """Return a media type and the encoder of the content."""
     if isinstance(value, (bytes, bytearray, memoryview)):
-        data = bytes(value)
-        return "", lambda: data, len(data)
+        return "", _holding(bytes(value))
     if is_plotly_figure(value):
-        encoded = str.encode(value.to_json(), "utf-8", "replace")
-        return PLOTLY, lambda: encoded, len(encoded)
+        return PLOTLY, _holding(str.encode(value.to_json(), "utf-8", "replace"))
     if is_figure(value):
-        drawn = _drawn(value)
-        return PNG, lambda: drawn, len(drawn)
+        return PNG, _holding(_drawn(value))
     if is_part_of_figure(value):
         return _made(value.get_figure())
     if is_image(value):
-        copy = value.copy()
-        return (
-            PNG,
-            partial(_saved, copy),
-            len(copy.getbands()) * copy.width * copy.height,
-        )
+        return PNG, picture_of_image(value)
     if is_table(value):
-        table = str.encode(csv_of(value), "utf-8", "replace")
-        return CSV, lambda: table, len(table)
+        return CSV, _holding(str.encode(csv_of(value), "utf-8", "replace"))
     if hasattr(value, "shape"):
-        return _picture(value)
+        return PNG, picture_of_array(value)
     if can(value, "read"):
-        read = _read(value)
-        return "", lambda: read, len(read)
+        return "", _holding(_read(value))
     raise UnsupportedValue(
         value, "is neither a path, bytes, a file, a figure, an image nor an array"
     )
+
+
+def _holding(data: bytes) -> Encoder:
+    return Encoder(lambda: data, len(data))
 
 
 def _drawn(figure: Any) -> bytes:
     buffer = io.BytesIO()
     # Now: figures are drawn on again, and must not be touched from another thread.
     figure.savefig(buffer, format="png")
-    return buffer.getvalue()
-
-
-def _saved(image: Any) -> bytes:
-    buffer = io.BytesIO()
-    if image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
-        image = image.convert("RGB")
-    image.save(buffer, format="PNG")
     return buffer.getvalue()
 
 
@@ -265,59 +251,6 @@ def _read(file: Any) -> bytes:
     else:
         data = file.read()
     return data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data)
-
-
-def _picture(value: Any) -> tuple[str, Callable[[], bytes], int]:
-    if hasattr(value, "column_names"):
-        raise UnsupportedValue(value, "is a table: store what its to_pandas() returns")
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
-    is_tensor = can(value, "detach", "cpu")
-    if is_tensor:
-        value = value.detach().cpu()
-        # NumPy has no bfloat16.
-        value = value.float() if value.is_floating_point() else value
-    pixels = _with_channels_last(numpy, numpy.asarray(value), first=is_tensor)
-    pixels = _as_bytes(numpy, pixels)
-    height, width, channels = pixels.shape
-    # The caller may go on changing the array: this is a copy.
-    data = pixels.tobytes()
-    make = partial(to_png, data, width=width, height=height, channels=channels)
-    return PNG, make, len(data)
-
-
-def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
-    """Return height, width, channels; tensors have the channels first."""
-    if pixels.ndim == _TWO:
-        pixels = pixels[:, :, None]
-    has_first = pixels.ndim == _THREE and pixels.shape[0] in COLOURS
-    has_last = pixels.ndim == _THREE and pixels.shape[2] in COLOURS
-    if has_first and (first or not has_last):
-        pixels = numpy.moveaxis(pixels, 0, 2)
-    elif not has_last:
-        raise UnsupportedValue(
-            pixels,
-            f"of shape {pixels.shape} is no picture: it is (height, width), with 1 to 4"
-            " channels before or behind",
-        )
-    if not pixels.size:
-        raise UnsupportedValue(pixels, "without pixels is no picture")
-    return pixels
-
-
-def _as_bytes(numpy: Any, pixels: Any) -> Any:
-    """Return bytes; fractions lie between 0 and 1, whole numbers between 0 and 255."""
-    if pixels.dtype == numpy.uint8:
-        return pixels
-    if pixels.dtype.kind == "b":
-        return pixels.astype(numpy.uint8) * 255
-    if pixels.dtype.kind == "f":
-        pixels = numpy.nan_to_num(pixels.astype(numpy.float32)) * 255
-        return numpy.rint(pixels.clip(0, 255)).astype(numpy.uint8)
-    if pixels.dtype.kind in "iu":
-        return pixels.clip(0, 255).astype(numpy.uint8)
-    raise UnsupportedValue(pixels, f"of {pixels.dtype} is no picture")
 
 
 def printable(name: str) -> str:

@@ -48,6 +48,10 @@ class FileJobs:
 
     def put(self, job: Job) -> None:
         """Have a file stored; wait for it only if that is asked for."""
+        if job.content is not None and job.content.note:
+            self._notices.warn(
+                "picture", f"picture {shown(job.path)}: {job.content.note}"
+            )
         files = self._files
         if files is not None:
             # Another thread may have begun only now: what came before goes first.
