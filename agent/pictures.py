@@ -61,19 +61,10 @@ def picture_of_image(image: Any) -> Encoder:
     """Return the picture that an image of PIL holds."""
     if image.mode in ("F", "I") or image.mode.startswith("I;16"):
         # PNG and browsers would cut or darken more than 8 bits.
-        return picture_of_array(_array_of(image))
+        return picture_of_array(image)
     copy = image.copy()
     held_bytes = len(copy.getbands()) * copy.width * copy.height
     return Encoder(partial(_saved, copy), held_bytes)
-
-
-def _array_of(image: Any) -> Any:
-    try:
-        import numpy  # noqa: PLC0415 - these modes are rare, and NumPy is optional
-    except ImportError:
-        reason = f"of mode {image.mode} needs NumPy to be stored as a picture"
-        raise UnsupportedValue(image, reason) from None
-    return numpy.asarray(image)
 
 
 def _saved(image: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -120,6 +121,14 @@ def test_pil_modes_of_more_than_8_bits_are_scaled(mode, values):
 
     assert drawn(image).ravel().tolist() == [0, 128, 255]
     assert "are scaled" in content(image).note
+
+
+def test_more_than_8_bits_are_refused_without_numpy(monkeypatch):
+    image = Image.new("I;16", (2, 2))
+    monkeypatch.delitem(sys.modules, "numpy")
+
+    with pytest.raises(agent.UnsupportedValue, match="needs NumPy"):
+        content(image)
 
 
 class Tensor:
