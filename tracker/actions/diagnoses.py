@@ -84,7 +84,7 @@ def diagnose_stage(stage: Stage) -> None:
         rules=rules_under(settings_of(stage.run.project)),
         open_findings=_open_findings(stage),
         has_ended=has_ended,
-        recoveries=recoveries(but=stage.run_id),
+        recoveries=recoveries(but=stage.run_id, until=stage.ended_at),
     )
     figures = figures_of(stage, measurements, outcome.window)
 
@@ -100,8 +100,9 @@ def diagnose_stage(stage: Stage) -> None:
             return  # whoever changed that asks again
         is_certain = not may_be_contradicted(stage)
         is_final = has_ended and is_certain
+        is_frozen = is_final and _has_predicted(stage, outcome)
         _store_outcome(stage, outcome, figures, now, is_final=is_final)
-        _store_findings(stage, outcome.findings, now)
+        _store_findings(stage, outcome.findings, now, keeps_gain=is_frozen)
         if is_certain:
             raise_alerts(stage, outcome.findings, now)
         else:
@@ -113,6 +114,20 @@ def diagnose_stage(stage: Stage) -> None:
 def _open_findings(stage: Stage) -> set[Key]:
     found = Finding.objects.filter(stage=stage, is_open=True)
     return set(found.values_list("rule", "scope"))
+
+
+def _has_predicted(stage: Stage, outcome: Outcome) -> bool:
+    """Return whether the predictions of an ended stage were made from the same data.
+
+    Newer rules judge again, but do not predict again: the result may be known by now.
+    """
+    before = Diagnosis.objects.filter(stage=stage, is_final=True).first()
+    if before is None:
+        return False
+    window = outcome.window
+    ends = (window.start, window.end) if window else (None, None)
+    has_other_rules = before.rules_version != rules_version(stage.run.project)
+    return has_other_rules or (before.window_start, before.window_end) == ends
 
 
 def _store_outcome(
@@ -140,7 +155,7 @@ def _store_outcome(
 
 
 def _store_findings(
-    stage: Stage, judgements: Iterable[Judgement], now: datetime
+    stage: Stage, judgements: Iterable[Judgement], now: datetime, *, keeps_gain: bool
 ) -> None:
     known = {
         (finding.rule, finding.scope): finding
@@ -152,7 +167,7 @@ def _store_findings(
             _open(Finding(run_id=stage.run_id, stage=stage), judgement, now).save()
         elif not finding.is_open:
             _open(finding, judgement, now).save(update_fields=FIELDS)
-        elif _update(finding, judgement, now):
+        elif _update(finding, judgement, now, keeps_gain=keeps_gain):
             finding.save(update_fields=FIELDS)
 
     for finding in known.values():
@@ -172,12 +187,17 @@ def _open(finding: Finding, judgement: Judgement, now: datetime) -> Finding:
     return finding
 
 
-def _update(finding: Finding, judgement: Judgement, now: datetime) -> bool:
+def _update(
+    finding: Finding, judgement: Judgement, now: datetime, *, keeps_gain: bool
+) -> bool:
     """Fill in the newest numbers; return whether anything differs."""
     before = (_outline(finding), finding.confidence, finding.body)
     since = {key: finding.body.get(key) for key in ("since", "since_step")}
+    gain = finding.body["judgement"]["finding"]["gain"]
     _fill(finding, judgement)
     finding.body |= since
+    if keeps_gain and gain is not None:
+        finding.body["judgement"]["finding"]["gain"] = gain
 
     # Numbers drift with every pass; history tells what a reader would call a change.
     if _outline(finding) != before[0]:

@@ -1,13 +1,16 @@
-"""What fixes recovered on this server: read from ladders, two rungs at a time."""
+"""How much earlier fixes on this server recovered, from consecutive rungs of ladders."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
+
+from django.db.models.functions import Coalesce
 
 from tracker.diagnosis.gain import Pair, Recovery, learn_recoveries
 from tracker.models import Diagnosis, Finding, Rung, State
@@ -28,48 +31,70 @@ Key = tuple[UUID, str]
 
 @dataclass(slots=True)
 class _Kept:
-    pairs: list[tuple[UUID, Pair]] | None = None
+    pairs: list[FixedFinding] | None = None
     until: float = 0.0
 
 
 _kept = _Kept()
 
 
-def recoveries(*, but: UUID) -> Mapping[str, Recovery]:
-    """Return what was learned of each rule, as it was some minutes ago at most.
+@dataclass(frozen=True, slots=True)
+class FixedFinding:
+    """A finding that is gone on the next rung, and when that rung ended."""
 
-    Of all runs `but` one: what it promises was made before anybody saw its own fix.
+    run_id: UUID
+    ended_at: datetime
+    pair: Pair
+
+
+def recoveries(*, but: UUID, until: datetime | None = None) -> Mapping[str, Recovery]:
+    """Return the recovery of each rule's fixes, cached for some minutes.
+
+    A prediction must not use its own result: fixes of run `but` are left out, and those
+    measured after `until`, the end of the run.
     """
     now = time.monotonic()
     if _kept.pairs is None or now >= _kept.until:
         _kept.pairs = read_pairs()
         _kept.until = now + SECONDS_KEPT
-    return learn_recoveries(pair for run_id, pair in _kept.pairs if run_id != but)
+    return learn_recoveries(
+        fixed.pair
+        for fixed in _kept.pairs
+        if fixed.run_id != but and (until is None or fixed.ended_at <= until)
+    )
 
 
-def read_pairs() -> list[tuple[UUID, Pair]]:
-    """Return each finding that is gone on the next rung, with its run and what that saved."""
+def read_pairs() -> list[FixedFinding]:
+    """Return each finding that is gone on the next rung of a ladder."""
     steps = _consecutive_runs()
     if not steps:
         return []
-    run_ids = sorted({run_id for step in steps for run_id in step})
+    run_ids = sorted(
+        {run_id for before, after, _ in steps for run_id in (before, after)}
+    )
     diagnoses = _diagnoses(run_ids)
     machines = _machines(run_ids, {stage for _, stage in diagnoses})
-    bounds = _bounds({before for before, _ in steps})
+    bounds = _bounds({before for before, _, _ in steps})
     return [
-        (before, pair)
-        for before, after in steps
+        FixedFinding(before, ended_at, pair)
+        for before, after, ended_at in steps
         for pair in _pairs(before, after, diagnoses, bounds)
         if machines.get(before) == machines.get(after)
     ]
 
 
-def _consecutive_runs() -> list[tuple[UUID, UUID]]:
+def _consecutive_runs() -> list[tuple[UUID, UUID, datetime]]:
+    """Return the runs of consecutive rungs, and when the second ended."""
     ended = Rung.objects.shown().exclude(run__state=State.RUNNING)
-    newest = ended.order_by("-id").values_list("ladder_id", "position", "run_id")
+    newest = ended.order_by("-id").values_list(
+        "ladder_id",
+        "position",
+        "run_id",
+        Coalesce("run__ended_at", "run__last_seen_at"),
+    )
     rows = sorted(newest[:MOST_RUNGS], key=lambda row: (str(row[0]), row[1]))
     return [
-        (before[2], after[2])
+        (before[2], after[2], after[3])
         for before, after in pairwise(rows)
         # What lies between two that are no neighbours changed something, too.
         if before[0] == after[0] and before[1] + 1 == after[1]

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from tests.ladder_runs import Job, make_measured_run
+from tracker.actions import diagnoses
 from tracker.actions.deletions import delete_made
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.models import Diagnosis, Finding, Ladder, Run
+from tracker.models import Diagnosis, Finding, Ladder, Run, Stage
 from tracker.queries import recoveries as module
+from tracker.queries.ladders import read_ladder
 from tracker.queries.recoveries import read_pairs, recoveries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -26,16 +29,16 @@ def ladder(project, *jobs: Job) -> list[Run]:
 
 
 def saved(rule: str = D1) -> list[float]:
-    return [pair.saved for _, pair in read_pairs() if pair.rule == rule]
+    return [fixed.pair.saved for fixed in read_pairs() if fixed.pair.rule == rule]
 
 
 def test_a_finding_that_is_gone_on_the_next_rung_is_a_pair(project):
     before, _ = ladder(project, WAITS, CURED)
 
-    ((run_id, pair),) = (found for found in read_pairs() if found[1].rule == D1)
+    (fixed,) = (found for found in read_pairs() if found.pair.rule == D1)
+    pair = fixed.pair
 
-    assert run_id == before.id
-
+    assert fixed.run_id == before.id
     # 60 of 90 ms were waiting, of which 1 ms is left.
     assert pair.promised == pytest.approx(2 / 3, abs=0.01)
     assert pair.saved == pytest.approx(59 / 90, abs=0.01)
@@ -78,30 +81,63 @@ def test_nothing_is_learned_where_only_one_counts_its_examples(project):
     assert saved() == []
 
 
-def test_pairs_move_what_is_expected_and_the_sentence_says_so(project):
-    later = make_measured_run(project, Job("later"))
-    ladder(project, WAITS, CURED)
-    usual = gain_of(later)
-
-    diagnose_run(later.id)
-
-    assert gain_of(later) == usual, "what was learned counts after some minutes"
+def learn() -> None:
+    """Expire what is cached."""
     module._kept.pairs = None
-    diagnose_run(later.id)
-    learned = gain_of(later)
-    assert learned["bound"] == usual["bound"]
+
+
+def test_a_later_run_learns_from_fixes_and_says_so(project):
+    usual = gain_of(make_measured_run(project, Job("first")))
+    ladder(project, WAITS, CURED)
+
+    assert gain_of(make_measured_run(project, Job("third"))) == usual
+
+    learn()
+    learned = gain_of(make_measured_run(project, Job("later")))
+    assert learned["bound"] == pytest.approx(usual["bound"], rel=0.01)
     assert learned["likely"] > usual["likely"]
     assert "1 earlier fix on this server" in learned["basis"]
 
 
-def test_no_run_learns_from_its_own_fix(project):
-    before, _ = ladder(project, WAITS, CURED)
-    usual = gain_of(before)
-    module._kept.pairs = None
+def test_the_prediction_of_a_baseline_does_not_move_with_its_own_ladder(
+    project, monkeypatch
+):
+    runs = ladder(project, WAITS, Job("as-before"), CURED)
+    predicted = [gain_of(run) for run in runs[:2]]
+    learn()
 
-    diagnose_run(before.id)
+    # The same rules again, newer rules, and newer data each diagnose again.
+    for version in ("now", "newer"):
+        monkeypatch.setattr(diagnoses, "rules_version", lambda _, v=version: v)
+        for run in runs:
+            diagnose_run(run.id)
 
-    assert gain_of(before) == usual
+    assert [gain_of(run) for run in runs[:2]] == predicted
+    (rung,) = read_ladder(Ladder.objects.get()).rungs[2:]
+    assert rung.predicted.likely == predicted[1]["likely"]
+
+
+def test_fixes_that_were_measured_after_a_run_say_nothing_about_it(project):
+    _, after = ladder(project, WAITS, CURED)
+    learn()
+
+    known = recoveries(but=UUID(int=0), until=after.ended_at)
+    unknown = recoveries(but=UUID(int=0), until=after.ended_at - timedelta(seconds=1))
+
+    assert known[D1].pairs == 1
+    assert D1 not in unknown
+
+
+def test_a_run_that_goes_on_is_predicted_anew(project):
+    run = make_measured_run(project, Job("resumed"))
+    usual = gain_of(run)
+    ladder(project, WAITS, CURED)
+    learn()
+    Stage.objects.filter(run=run).update(state="running", ended_at=None)
+
+    diagnose_run(run.id)
+
+    assert gain_of(run)["likely"] > usual["likely"]
 
 
 def test_is_read_with_few_statements_and_seldom(project, django_assert_num_queries):
