@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
 import msgspec
@@ -24,33 +23,24 @@ from tracker.queries.signals import read_measurements
 LARGEST = 200 * 1024
 LARGEST_TOGETHER = 10 * 2**20
 
-every_recording = pytest.mark.parametrize(
-    "path", [*all_recordings()], ids=lambda p: p.stem
-)
 
+def test_every_recording_is_small_anonymous_and_of_a_case():
+    for path in all_recordings():
+        recording = read_recording(path)
+        messages = [
+            message
+            for frames in recording.spools
+            for _, payload in frames
+            for message in msgspec.msgpack.decode(payload)
+        ]
+        named = [m for m in messages if str(m.get("path", "")).endswith("/facts/host")]
+        case = find_case(recording.case)
 
-@every_recording
-def test_a_recording_is_small_and_of_a_case(path: Path):
-    recording = read_recording(path)
-
-    assert path.stat().st_size < LARGEST
-    assert path == path_of(recording.case, recording.seed)
-    case = find_case(recording.case)
-    assert not case.needs_gpu or case.gpu
-
-
-@every_recording
-def test_a_recording_does_not_name_the_machine(path: Path):
-    messages = [
-        message
-        for frames in read_recording(path).spools
-        for _, payload in frames
-        for message in msgspec.msgpack.decode(payload)
-    ]
-
-    assert {m["host"] for m in messages if m["t"] == "open"} == {"trainer"}
-    named = [m for m in messages if str(m.get("path", "")).endswith("/facts/host")]
-    assert {m["value"] for m in named} == {"trainer"}
+        assert path.stat().st_size < LARGEST, path
+        assert path == path_of(recording.case, recording.seed)
+        assert not case.needs_gpu or case.gpu, path
+        assert {m["host"] for m in messages if m["t"] == "open"} == {"trainer"}, path
+        assert {m["value"] for m in named} == {"trainer"}, path
 
 
 def test_all_recordings_together_are_small():

@@ -44,35 +44,22 @@ ODD = {
 }
 
 
-@every_rule
-def test_every_rule_explains_itself(rule):
-    assert all(section in rule.explanation for section in SECTIONS)
-    assert rule.title
-    assert not rule.title.endswith(".")
+def test_every_rule_explains_itself_and_has_limits():
+    for rule in rules.RULES:
+        assert all(section in rule.explanation for section in SECTIONS), rule.name
+        assert rule.title
+        assert not rule.title.endswith("."), rule.name
+        assert rule.limits, rule.name
 
 
-@every_rule
-def test_every_rule_has_limits(rule):
-    assert rule.limits
+def test_every_rule_is_unanswered_without_its_signals():
+    diagnosis = diagnose(Measurements())
 
-
-@every_rule
-def test_every_rule_explains_only_rules_that_exist(rule):
-    names = {known.name for known in rules.RULES}
-    for measurements in examples(rule, "ALARMS"):
-        for judgement in diagnose(measurements, rules=[rule]).findings:
-            said = judgement.finding
-            assert {*said.explains, *said.comes_after} <= names
-
-
-@every_rule
-def test_every_rule_is_unanswered_without_its_signals(rule):
-    diagnosis = diagnose(Measurements(), rules=[rule])
-
-    # One that has several ways to know says itself what it lacks.
-    lacks = diagnosis.unanswered[rule.name]
-    assert lacks == rule.needs if rule.needs else {*lacks} <= SIGNALS.keys()
     assert not diagnosis.failed
+    for rule in rules.RULES:
+        # A rule with several ways to know reports what it lacks by itself.
+        lacks = diagnosis.unanswered[rule.name]
+        assert lacks == rule.needs if rule.needs else {*lacks} <= SIGNALS.keys()
 
 
 @every_rule
@@ -103,10 +90,13 @@ def test_every_limit_says_which_side_of_it_counts():
 
 
 @every_rule
-def test_every_alarm_cites_a_value_beyond_its_limit(rule):
+def test_every_alarm_cites_a_value_beyond_its_limit_and_known_rules(rule):
+    names = {known.name for known in rules.RULES}
     for measurements in examples(rule, "ALARMS"):
         for judgement in diagnose(measurements, rules=[rule]).findings:
-            cited = judgement.finding.evidence
+            finding = judgement.finding
+            assert {*finding.explains, *finding.comes_after} <= names
+            cited = finding.evidence
             limited = [each for each in cited if each.limit is not None and each.side]
             assert not limited or any(is_beyond(each) for each in limited)
             assert not any(is_release_beyond(each) for each in limited)
