@@ -1,8 +1,10 @@
-"""What `python3 manage.py test` does: the checks, then all tests on both databases.
+"""Runs the checks and the tests: `python3 manage.py test`.
 
-With `--coverage` it also says how much of the code they run. With `--frameworks` it runs
-the tests against PyTorch and its kind instead, in an environment of their own. With other
-arguments it hands them to pytest and does nothing else.
+Without arguments: the checks and the fast tests, on SQLite, and on PostgreSQL where the two
+databases differ. `--slow` runs the rest: browsers, real processes, kills, fuzzing, and every
+test of stored data on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
+against PyTorch and other frameworks in an environment of their own. Other arguments are
+passed to pytest.
 """
 
 from __future__ import annotations
@@ -15,13 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
-
-import pytest
 
 from tests.chromium import find_chromium
 from tests.debian import install
@@ -30,9 +30,15 @@ from tests.services import PostgreSQL
 from tracker.embedded.environment import Environment
 
 ROOT = Path(__file__).resolve().parents[1]
-# As many test processes at once: of the two cores of the machine that this must be quick
-# on, one more, as one of them mostly waits (tests/conftest.py says which).
+# One more than the two cores of the smallest machine, because tests of processes mostly wait.
 PROCESSES = 3
+# Programs that tests use, with the Debian package of each.
+PROGRAMS = {
+    "chromium": "chromium",
+    "xgettext": "gettext",
+    "nginx": "nginx-light",
+    "caddy": "caddy",
+}
 
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
@@ -48,21 +54,22 @@ CHECKS = {
 }
 
 
-# Tracing every line makes the tests slower by a sixth to a half, so it is asked for.
+# Line tracing slows tests by a sixth to a half.
 COVERAGE = "--coverage"
 TRACED = ("--cov", "--cov-append", "--cov-report=")
-# How many of the slowest tests are named.
+# The number of slowest tests in the report.
 SLOWEST = 30
-# What fails beside others may have lacked time on a busy machine: so few are run again,
-# alone. Those that then pass are named, for they are slow, or right by luck.
-MOST_RUN_AGAIN = 20
-NOT_TRACED = f"not measured: test {COVERAGE}"
+SLOW = "--slow"
+SLOW_FOLDER = ROOT / "tests/slow"
+# The slow suite runs failed tests again, once and alone, and reports those that pass as flaky.
+# More failures than this are no coincidence.
+MAX_RERUNS = 10
 FRAMEWORKS = "--frameworks"
-# Several hundred megabytes, and gigabytes where PyTorch brings CUDA along.
+# Several hundred megabytes; gigabytes with CUDA.
 FRAMEWORK_REQUIREMENTS = ("requirements-frameworks.txt",)
 FRAMEWORK_TESTS = (
-    "tests/slow/frameworks",
     "tests/gpu",
+    "tests/slow/frameworks",
     "tests/slow/recordings",
     "tests/examples",
     "tests/documentation",
@@ -70,66 +77,122 @@ FRAMEWORK_TESTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How many tests ran on one database, and how they ended."""
+class Suite:
+    """One run of pytest: which files, filtered by which markers, on which database."""
 
-    database: str
+    name: str
+    files: tuple[str, ...]
+    marks: str
+    is_postgresql: bool = False
+    reruns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one suite."""
+
+    suite: str
     count: int
     failed: int
     skipped: int
     passed_all: bool
     seconds: float
-    passed_alone: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         ran = self.count - self.skipped
         result = f"{ran} tests, {self.failed} failed, {self.skipped} skipped"
-        lines = [f"{self.database:<12} {result}, {self.seconds:.0f} s"]
-        if self.passed_alone:
-            lines.append("  failed beside other tests, and passed when run alone:")
-            lines += [f"    {name}" for name in self.passed_alone]
+        lines = [f"{self.suite:<18} {result}, {self.seconds:.0f} s"]
+        if self.flaky:
+            lines.append("  FLAKY, failed once and passed alone:")
+            lines += [f"    {name}" for name in self.flaky]
         return "\n".join(lines)
+
+
+def fast_suites() -> list[Suite]:
+    files = tuple(
+        str(path.relative_to(ROOT))
+        for path in test_files()
+        if SLOW_FOLDER not in path.parents and "gpu" not in path.parts
+    )
+    return [
+        Suite("SQLite", files, "not slow"),
+        Suite(
+            "PostgreSQL", files_with("mark.postgresql"), "postgresql and not slow", True
+        ),
+    ]
+
+
+def slow_suites() -> list[Suite]:
+    # pytest would import every module to find the few marked tests in them.
+    slow = (*files_with("mark.slow"), "tests/slow")
+    return [
+        Suite("slow, SQLite", slow, "slow", reruns=True),
+        Suite(
+            "slow, PostgreSQL",
+            files_with("mark.database"),
+            "database",
+            True,
+            reruns=True,
+        ),
+    ]
+
+
+def test_files() -> list[Path]:
+    return sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def files_with(marker: str) -> tuple[str, ...]:
+    return tuple(
+        str(path.relative_to(ROOT))
+        for path in test_files()
+        if marker in path.read_text("utf-8")
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
-    # Who starts this in the background of a shell has it, and all that it starts, ignore
-    # Ctrl-C, which tests send.
+    # A shell starts background jobs with SIGINT ignored; tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments and arguments[0] == FRAMEWORKS:
         return run_framework_tests(arguments[1:])
-    is_traced = list(arguments) == [COVERAGE]
-    if arguments and not is_traced:
+    if set(arguments) - {SLOW, COVERAGE}:
         return subprocess.call([sys.executable, "-m", "pytest", *arguments])
+    return run_suites(is_slow=SLOW in arguments, is_traced=COVERAGE in arguments)
 
-    # So that whatever was started is stopped, whoever ends this.
+
+def run_suites(*, is_slow: bool, is_traced: bool) -> int:
+    # Stop all children on SIGTERM, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="seamark-test-") as name:
         folder = Path(name)
         environment = isolated(folder)
-        failed_checks = run_checks(environment)
-        has_browser = find_or_install_browser()
-        has_gettext = find_or_install_gettext()
-        outcomes = run_tests(
-            folder, environment, has_browser=has_browser, is_traced=is_traced
-        )
-        coverage = f"{measured_coverage(environment)} %" if is_traced else NOT_TRACED
+        failed_checks = [] if is_slow else run_checks(environment)
+        missing = missing_programs()
+        suites = slow_suites() if is_slow else fast_suites()
+        if "chromium" in missing:
+            suites = [
+                replace(suite, marks=f"({suite.marks}) and not browser")
+                for suite in suites
+            ]
+        outcomes = run_tests(suites, folder, environment, is_traced=is_traced)
+        coverage = f"{measured_coverage(environment)} %" if is_traced else ""
 
     print("\n" + "=" * 72)
     print(*outcomes, sep="\n")
-    if not has_browser:
-        print("NOT RUN: tests in a browser. Install chromium, or name one in $CHROME.")
-    if not has_gettext:
-        print("NOT RUN: tests of the gathered texts. Install GNU gettext.")
-    if find_spec("torch") is None:
-        print(f"NOT RUN: tests with PyTorch and its kind: test {FRAMEWORKS}.")
-    for version in missing_pythons():
-        print(f"NOT RUN: the agent on Python {version}, which it promises. Install it.")
-    checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
-    print(f"checks       {checks}")
-    print(f"coverage     {coverage}")
-    print(f"wall time    {time.monotonic() - start:.0f} s")
+    for program in missing:
+        print(f"NOT RUN: tests that need {program}; install it.")
+    if is_slow and find_spec("torch") is None:
+        print(f"NOT RUN: tests with PyTorch and other frameworks: test {FRAMEWORKS}.")
+    if is_slow:
+        for version in missing_pythons():
+            print(f"NOT RUN: the agent on Python {version}; install it.")
+    if failed_checks:
+        print(f"checks FAILED      {', '.join(failed_checks)}")
+    if coverage:
+        print(f"coverage           {coverage}")
+    print(f"wall time          {time.monotonic() - start:.0f} s")
     passed = not failed_checks and all(outcome.passed_all for outcome in outcomes)
     print("PASSED" if passed else "FAILED")
     return 0 if passed else 1
@@ -144,9 +207,8 @@ def run_framework_tests(arguments: Sequence[str]) -> int:
 
 
 def isolated(folder: Path) -> dict[str, str]:
-    """Return an environment in which nothing reads or writes this user's own data."""
-    # Tests start hundreds of Python programs; without bytecode, each would compile all
-    # of Seamark again, and each test process all tests.
+    """Return environment variables that keep this user's own data out of the tests."""
+    # Without bytecode, each of the many test processes would compile all sources.
     left_out = ("DJANGO_", "SEAMARK_", "PYTHONDONTWRITEBYTECODE")
     kept = {
         name: value
@@ -183,89 +245,91 @@ def run_checks(environment: dict[str, str]) -> list[str]:
     return failed
 
 
-def find_or_install_browser() -> bool:
-    if find_chromium() is None:
-        print("No chromium here: installing Debian's …", flush=True)
-        install("chromium")
-    return find_chromium() is not None
+def missing_programs() -> list[str]:
+    """Install the Debian programs that tests use; return those that are still missing."""
+    for program, package in PROGRAMS.items():
+        if not is_installed(program):
+            print(f"Installing {package} …", flush=True)
+            install(package)
+    return [program for program in PROGRAMS if not is_installed(program)]
 
 
-def find_or_install_gettext() -> bool:
-    if shutil.which("xgettext") is None:
-        print("No gettext here: installing Debian's …", flush=True)
-        install("gettext")
-    return shutil.which("xgettext") is not None
+def is_installed(program: str) -> bool:
+    if program == "chromium":
+        return find_chromium() is not None
+    return shutil.which(program) is not None
 
 
 def run_tests(
-    folder: Path, environment: dict[str, str], *, has_browser: bool, is_traced: bool
+    suites: Sequence[Suite],
+    folder: Path,
+    environment: dict[str, str],
+    *,
+    is_traced: bool,
 ) -> list[Outcome]:
-    run = partial(run_pytest, folder=folder, is_traced=is_traced)
-    marks = "" if has_browser else "not browser"
-    outcomes = [run("SQLite", environment=environment, marks=marks)]
-    marks = "database" if has_browser else "database and not browser"
-    with PostgreSQL() as server:
-        environment = {**environment, "TEST_DATABASE_URL": server.url}
-        outcomes.append(run("PostgreSQL", environment=environment, marks=marks))
+    outcomes = []
+    for suite in suites:
+        if not suite.files:
+            continue
+        with ExitStack() as stack:
+            variables = dict(environment)
+            if suite.is_postgresql:
+                server = stack.enter_context(PostgreSQL())
+                variables["TEST_DATABASE_URL"] = server.url
+            outcomes.append(
+                run_pytest(suite, folder, variables, TRACED if is_traced else ())
+            )
     return outcomes
 
 
 def run_pytest(
-    database: str,
-    *,
+    suite: Suite,
     folder: Path,
     environment: dict[str, str],
-    marks: str,
-    is_traced: bool,
+    options: Sequence[str],
 ) -> Outcome:
-    print(f"\nTests on {database}", flush=True)
-    report = folder / f"{database}.xml"
+    print(f"\nTests: {suite.name}", flush=True)
+    report = folder / f"{suite.name}.xml"
     start = time.monotonic()
     command = [
-        *(sys.executable, "-m", "pytest", "-q", "-m", marks),
-        *("-o", f"cache_dir={folder / database}"),
-        *(TRACED if is_traced else ()),
+        *(sys.executable, "-m", "pytest", "-q", "-m", suite.marks, *suite.files),
+        *("-o", f"cache_dir={folder / suite.name}", *options),
     ]
+    parallel = ("-n", str(PROCESSES), "--dist", "worksteal", f"--junit-xml={report}")
     exit_code = subprocess.call(
-        [
-            *command,
-            *("-n", str(PROCESSES), "--dist", "worksteal", f"--junit-xml={report}"),
-            f"--durations={SLOWEST}",
-        ],
-        env=environment,
+        [*command, *parallel, f"--durations={SLOWEST}"], env=environment
     )
     if not report.exists():
-        return Outcome(
-            database, 0, 0, 0, passed_all=False, seconds=time.monotonic() - start
-        )
+        seconds = time.monotonic() - start
+        return Outcome(suite.name, 0, 0, 0, passed_all=False, seconds=seconds)
 
-    suite = ElementTree.parse(report).getroot().find("testsuite")
-    assert suite is not None
-    failed = failed_tests(suite)
-    passed_alone: tuple[str, ...] = ()
-    if exit_code == pytest.ExitCode.TESTS_FAILED and (len(failed) <= MOST_RUN_AGAIN):
-        print(f"\nThose that failed on {database}, alone", flush=True)
+    results = ElementTree.parse(report).getroot().find("testsuite")
+    assert results is not None
+    failed = failed_tests(results)
+    flaky: tuple[str, ...] = ()
+    if suite.reruns and 0 < len(failed) <= MAX_RERUNS:
+        print("\nThe failed tests, again and alone", flush=True)
         exit_code = subprocess.call([*command, "--last-failed"], env=environment)
-        passed_alone = () if exit_code else failed
+        flaky = () if exit_code else failed
     return Outcome(
-        database,
-        count=int(suite.attrib["tests"]),
-        failed=0 if passed_alone else len(failed),
-        skipped=int(suite.attrib["skipped"]),
+        suite.name,
+        count=int(results.attrib["tests"]),
+        failed=0 if flaky else len(failed),
+        skipped=int(results.attrib["skipped"]),
         passed_all=exit_code == 0,
         seconds=time.monotonic() - start,
-        passed_alone=passed_alone,
+        flaky=flaky,
     )
 
 
-def failed_tests(suite: ElementTree.Element) -> tuple[str, ...]:
+def failed_tests(results: ElementTree.Element) -> tuple[str, ...]:
     """Return the names of tests that failed, or whose fixtures did, in order."""
     names = (
         f"{case.attrib['classname']}.{case.attrib['name']}"
-        for case in suite.iter("testcase")
+        for case in results.iter("testcase")
         if case.find("failure") is not None or case.find("error") is not None
     )
-    # One whose fixture failed too is there twice.
+    # A test whose fixture failed is listed twice.
     return tuple(dict.fromkeys(names))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.services import Valkey
     from tracker.models import Member, Project
 
+SLOW_FOLDER = Path(__file__).parent / "slow"
 FOLDER = Path(tempfile.mkdtemp(prefix="seamark-tests-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
@@ -79,9 +80,11 @@ hypothesis.settings.load_profile("patient")
 # After pytest-django, which sorts them by how they use the database.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Of test processes at once the first is given the first part of all. So one waits for
-    # real processes, most of the time, while the others compute; no two such tests take
-    # each other's time, and what they share is started once.
+    for item in items:
+        if SLOW_FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+    # xdist gives the first test process the first part of the list, so one process mostly
+    # waits for servers while the others compute, and servers are started once.
     items.sort(key=lambda item: item.get_closest_marker("processes") is None)
     if find_chromium() is None:
         reason = "there is no chromium; install it, or name one in $CHROME"

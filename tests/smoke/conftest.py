@@ -1,0 +1,9 @@
+"""Fixtures of the slow browser tests, for the smoke test."""
+
+from tests.slow.browser.conftest import (  # noqa: F401
+    ada,
+    browser_context_args,
+    browser_type_launch_args,
+    visit,
+    watch,
+)

@@ -1,0 +1,34 @@
+"""Every page opens in a real browser, without an error or a request to another host."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.slow.browser.test_every_page import PRELOADED
+from tests.web.every_page import NOTHING, make_full, pages
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(600),
+]
+
+# Addresses that visitors open without an account.
+PUBLIC = ("sign-in", "shared-")
+
+
+def test_every_page_opens(  # noqa: PLR0917 - fixtures
+    visit, client_of, ada, watch, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path
+    things = make_full(ada)
+    for name, address in pages(things, client_of(ada)).items():
+        watch.context.clear_cookies()
+        page = visit(address, None if name.startswith(PUBLIC) else ada)
+        if name in NOTHING:
+            watch.allow("status of 40")
+
+        assert page.locator("h1, #swagger-ui").count(), name
+        # A slow machine draws a font later than Chromium expects.
+        watch.faults = [fault for fault in watch.faults if PRELOADED not in fault]
+        assert not watch.faults, (name, watch.faults)
