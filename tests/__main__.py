@@ -125,7 +125,8 @@ def fast_suites() -> list[Suite]:
 
 def slow_suites() -> list[Suite]:
     # pytest would import every module to find the few marked tests in them.
-    slow = (*files_with("mark.slow"), "tests/slow")
+    marked = files_with("mark.slow", "mark.processes")
+    slow = (*(name for name in marked if "tests/slow" not in name), "tests/slow")
     return [
         Suite("slow, SQLite", slow, "slow", reruns=True),
         Suite(
@@ -142,11 +143,12 @@ def test_files() -> list[Path]:
     return sorted((ROOT / "tests").rglob("test_*.py"))
 
 
-def files_with(marker: str) -> tuple[str, ...]:
+def files_with(*markers: str) -> tuple[str, ...]:
+    sources = {path: path.read_text("utf-8") for path in test_files()}
     return tuple(
         str(path.relative_to(ROOT))
-        for path in test_files()
-        if marker in path.read_text("utf-8")
+        for path, source in sources.items()
+        if any(marker in source for marker in markers)
     )
 
 

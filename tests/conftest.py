@@ -81,7 +81,7 @@ hypothesis.settings.load_profile("patient")
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SLOW_FOLDER in item.path.parents:
+        if SLOW_FOLDER in item.path.parents or item.get_closest_marker("processes"):
             item.add_marker(pytest.mark.slow)
     # xdist gives the first test process the first part of the list, so one process mostly
     # waits for servers while the others compute, and servers are started once.

@@ -18,7 +18,11 @@ from tracker.statements import (
     one_row,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.database,
+    pytest.mark.postgresql,
+]
 
 RENAME = "UPDATE tracker_workspace SET name = %s WHERE slug = %s"
 NAME = "SELECT name FROM tracker_workspace WHERE slug = %s"

@@ -17,7 +17,7 @@ from tracker.actions.purging import purge_run
 from tracker.errors import DigestDiffers, NoRoom, Unavailable
 from tracker.models import Blob, File, Run, Upload
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 CONTENT = b"weights" * 1_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

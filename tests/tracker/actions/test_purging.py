@@ -48,7 +48,7 @@ from tracker.queries.ladders import ladder_summaries, read_ladder
 from tracker.queries.series import read_points
 from tracker.series.compaction import compact_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 LONG = 60.0
 

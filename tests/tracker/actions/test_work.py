@@ -22,7 +22,7 @@ from tracker.actions.work import (
 )
 from tracker.models import Work, WorkKind
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture

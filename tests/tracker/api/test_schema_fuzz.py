@@ -40,6 +40,7 @@ from tracker.wsgi import application
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.slow,
     # For whoever looks longer.
     pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 300),
 ]

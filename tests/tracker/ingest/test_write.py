@@ -40,7 +40,7 @@ from tracker.models import (
 )
 from tracker.queries.series import read_points
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture

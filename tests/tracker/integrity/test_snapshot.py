@@ -14,7 +14,11 @@ from tracker.integrity.snapshot import snapshot
 from tracker.models import Run
 from tracker.series.compaction import compact_run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.database,
+    pytest.mark.postgresql,
+]
 
 
 @pytest.fixture

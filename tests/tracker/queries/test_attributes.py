@@ -19,7 +19,7 @@ from tracker.queries.attributes import (
 )
 from tracker.series.compaction import compact_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.builders import (
 from tracker.queries import paths
 from tracker.queries.paths import PathRow, paths_beginning
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_order import COLUMNS, RunOrder
 from tracker.queries.runs import runs_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 # Which runs of the project have this value, and which this tag.
 TWOS = {"run 01", "run 02", "run 03"}

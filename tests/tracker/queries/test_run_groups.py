@@ -27,7 +27,7 @@ from tracker.queries.run_order import RunOrder
 from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.runs import runs_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 OPTIMIZER = "path:params/optimizer"
 

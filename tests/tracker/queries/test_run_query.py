@@ -40,7 +40,7 @@ from tracker.queries.run_query.tree import (
 from tracker.queries.runs import runs_page
 from tracker.series.compaction import compact_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "40"))
 LONG = "x" * 200

@@ -14,7 +14,7 @@ from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_order import COLUMNS, read_order
 from tracker.queries.runs import runs_in_order, runs_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 NOW = timezone.now()
 

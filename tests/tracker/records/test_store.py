@@ -23,7 +23,7 @@ from tracker.records import codec, joining
 from tracker.records.joining import join_records
 from tracker.records.store import FAN_IN
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tracker.series.compaction import OPEN_CHUNKS, compact_run, needs_compaction
 from tracker.series.points import concatenate
 from tracker.series.store import read_chunks
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 PATH = "train/loss"
 

@@ -26,7 +26,7 @@ from tracker.series.store import (
     read_summaries,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 PATH = "train/loss"
 

@@ -11,7 +11,7 @@ from tracker.actions.heartbeats import record_heartbeat
 from tracker.api.v1 import health
 from tracker.models import Heartbeat, JournalEntry, ProcessRole
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
 
 @pytest.fixture
