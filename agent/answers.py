@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 _LONGEST_WAIT_SECONDS = 3600.0
+_RUN_CLOSED = "run_finished"
 
 
 class Meaning(Enum):
@@ -44,6 +45,7 @@ class Answer:
     number: int = 0
     wait_seconds: float | None = None
     text: str = ""
+    is_run_closed: bool = False
     # Of frames that cannot be stored, those behind `number` that are stored already.
     stored: tuple[int, ...] = ()
     refused: list[dict[str, Any]] = field(default_factory=list)
@@ -64,7 +66,8 @@ def judge(reply: Reply, *, now: float) -> Answer:
     if reply.status == HTTPStatus.OK:
         return _stored(content)
     text = f"{reply.status} {_error_text(content)}".strip()
-    meaning = _meaning(reply.status, _error_field(content, "code"))
+    code = _error_field(content, "code")
+    meaning = _meaning(reply.status, code)
     if meaning is Meaning.OUT_OF_ORDER:
         return _out_of_order(content, text)
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -73,7 +76,7 @@ def judge(reply: Reply, *, now: float) -> Answer:
         return Answer(
             meaning, wait_seconds=retry_after(reply.retry_after, now), text=text
         )
-    return Answer(meaning, text=text)
+    return Answer(meaning, text=text, is_run_closed=code == _RUN_CLOSED)
 
 
 def is_not_found(reply: Reply) -> bool:

@@ -30,6 +30,7 @@ def init(
     mode: str | None = None,
     strict: bool = False,
     separate_ranks: bool | None = None,
+    resume: bool | None = None,
 ) -> Run:
     """Create the run of that name, or join it, and start measuring the hardware.
 
@@ -59,6 +60,11 @@ def init(
         separate_ranks: Whether what ranks from 1 on append, log and upload lies below
             `rank-<rank>/` (SEAMARK_SEPARATE_RANKS), by default not: several processes
             that log to one path share its chart.
+        resume: Whether this script goes on with the run from a checkpoint
+            (SEAMARK_RESUMED), by default only when SLURM or torchrun restarted the job:
+            points logged again replace earlier ones from their step on. A token that
+            may only log can resume a finished run only if its user passed `resume=True`
+            before the run finished.
 
     Raises:
         InvalidSetting: An argument cannot be used. A variable of the environment that
@@ -76,6 +82,7 @@ def init(
         strict=strict,
         environment=os.environ,
         separate_ranks=separate_ranks,
+        resume=resume,
     )
     if _is_imported_again():
         return _opened_again(settings)

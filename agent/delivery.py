@@ -53,10 +53,12 @@ class Delivery:
         *,
         limits: RequestLimits | None = None,
         last_written: Callable[[], int] | None = None,
+        tell_closed: Callable[[], None] = lambda: None,
     ) -> None:
         """`last_written` says how far a spool is written whose process lives.
 
         `limits` belong to the server and are shared with its other deliveries.
+        `tell_closed` is called when the server has closed the spool's run.
         """
         self.spool = spool
         self.transport = transport
@@ -66,6 +68,7 @@ class Delivery:
         self._last_written = last_written
         self._limits = limits or RequestLimits()
         self._batch_bytes = self._limits.batch_bytes
+        self._tell_closed = tell_closed
         # Up to this number frames are sent alone, to find the one that fails.
         self._alone_until = 0
         # Frames the tracker cannot read, and what is sent in their place.
@@ -284,6 +287,8 @@ class Delivery:
         return Outcome(wait_seconds=self._longer_wait())
 
     def _hold(self, answer: Answer, why: str = "") -> Outcome:
+        if answer.is_run_closed:
+            self._tell_closed()
         why = why or f"the server does not accept data ({answer.text})"
         self._notices.warn(
             self._held,

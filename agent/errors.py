@@ -7,6 +7,7 @@
     ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
+    ├── RunClosed          writing to a run that is finished on the server
     ├── NotStored          a file that was waited for, and is not copied
     ├── CannotRead         what was asked for cannot be read back
     └── NoAnswer           the tracker cannot be reached (never leaves the agent)
@@ -87,6 +88,21 @@ class RunFinished(AgentError):
 
     def __init__(self, run: str) -> None:
         super().__init__(f"The run {shown(run)} is finished; nothing more is logged.")
+
+
+class RunClosed(AgentError):
+    """The run is finished on the server, and the token may not reopen it.
+
+    What was logged stays in the offline queue.
+    """
+
+    code = "run_closed"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"The run {shown(run)} is finished, and this token may not reopen it. Log to"
+            " a run with another name, or use a token of scope full."
+        )
 
 
 class NotStored(AgentError):

@@ -34,13 +34,14 @@ class Origin:
     time: int  # microseconds since 1970, UTC
     # Whether another process of the run started it, and sees how it ends.
     is_helper: bool = False
+    # Whether it resumes the run, which may have finished.
+    is_resuming: bool = False
 
     def stored(self) -> dict[str, Any]:
-        """Return its fields as JSON; of agents before there were helpers, all of them."""
-        fields = asdict(self)
-        if not self.is_helper:
-            del fields["is_helper"]
-        return fields
+        """Return its fields as JSON; those of later agents only if they are set."""
+        later = {"is_helper", "is_resuming"}
+        fields = asdict(self).items()
+        return {name: value for name, value in fields if value or name not in later}
 
 
 def open_spool(origin: Origin) -> bytes:
@@ -56,7 +57,11 @@ def open_spool(origin: Origin) -> bytes:
         "agent": origin.agent,
         "time": origin.time,
     }
-    return _encode({**said, "helper": True} if origin.is_helper else said)
+    if origin.is_helper:
+        said["helper"] = True
+    if origin.is_resuming:
+        said["resume"] = True
+    return _encode(said)
 
 
 def points(

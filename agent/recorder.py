@@ -28,7 +28,7 @@ class Recorder(SeriesRecorder):
 
     def set_value(self, path: str, value: object) -> None:
         """Set an attribute, or, from nested dictionaries, several."""
-        if not self.is_awake and not self._wake():
+        if not self._is_taking():
             return
         try:
             leaves = list(flatten(path, value, refuse=self.refuse))
@@ -65,7 +65,7 @@ class Recorder(SeriesRecorder):
         wait: bool = False,
     ) -> bool:
         """Store a file at a path; return whether that is so, or may still be."""
-        if not self.is_awake and not self._wake():
+        if not self._is_taking():
             return False
         try:
             content = to_content(
@@ -88,7 +88,7 @@ class Recorder(SeriesRecorder):
         self, path: str, pattern: str | PathLike[str], *, wait: bool
     ) -> bool:
         """Store the files that a pattern names below a path; return as `upload`."""
-        if not self.is_awake and not self._wake():
+        if not self._is_taking():
             return False
         try:
             text = fsdecode(pattern)

@@ -16,12 +16,24 @@ class Refusals:
         self._notices = notices
         self._strict = strict
         self._causes: set[str] = set()
+        self._closed: AgentError | None = None
 
     def refuse(self, error: AgentError, path: object) -> None:
         """Warn once, or raise the error if the run is strict."""
         if self._strict:
             raise _named(error, path)
         self.warn(error, path)
+
+    def close(self, error: AgentError) -> bool:
+        """Raise the error at each later call if the run is strict; return whether so."""
+        if self._strict:
+            self._closed = error
+        return self._strict
+
+    def check_open(self) -> None:
+        """Raise if the run is strict and closed."""
+        if self._closed is not None:
+            raise self._closed
 
     def check(self, error: AgentError) -> None:
         """Raise what was warned of already if the run is strict."""

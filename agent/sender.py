@@ -35,6 +35,7 @@ class Sender:
         notices: Notices,
         *,
         count_dropped: Callable[[int], None],
+        tell_closed: Callable[[], None] = lambda: None,
         before_batch: Callable[[], object] = lambda: None,
         after_turn: Callable[[], None] = lambda: None,
         find_quiet: Callable[[], float | None] = lambda: None,
@@ -46,6 +47,7 @@ class Sender:
         """
         self._spool = spool
         self._count_dropped = count_dropped
+        self._tell_closed = tell_closed
         self._root = root
         self._notices = notices
         self._before_batch = before_batch
@@ -126,6 +128,7 @@ class Sender:
             self._root,
             self._notices,
             count_dropped=self._count_dropped,
+            tell_closed=self._tell_closed,
         )
         return self._sending
 

@@ -33,10 +33,15 @@ class Sending:
         notices: Notices,
         *,
         count_dropped: Callable[[int], None],
+        tell_closed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`count_dropped` has the tracker told of points that cannot be sent."""
+        """`count_dropped` has the tracker told of points that cannot be sent.
+
+        `tell_closed` is called when the server has closed the run.
+        """
         self._spool = spool
         self._count_dropped = count_dropped
+        self._tell_closed = tell_closed
         self._reader = SpoolReader(spool.folder, spool)
         self._limits = RequestLimits()
         self._uploads = [Uploads(Blobs(spool.folder), notices, self._limits)]
@@ -157,6 +162,7 @@ class Sending:
                 self._notices,
                 limits=self._limits,
                 last_written=lambda: self._spool.written,
+                tell_closed=self._tell_closed,
             )
         self._delivery.transport = self._transport
         if is_another:

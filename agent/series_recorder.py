@@ -87,6 +87,12 @@ class SeriesRecorder:
         self._rows.end()
         self._jobs.end()
 
+    def close(self, error: AgentError) -> None:
+        """Have a strict run raise from now on; the server takes nothing more."""
+        if self._refusals.close(error):
+            # Known calls take the short way, which does not look.
+            self.layouts.by_key.clear()
+
     def start_anew(self) -> None:
         """Forget, in a forked child, what the parent will write."""
         self._jobs.start_anew()
@@ -231,6 +237,11 @@ class SeriesRecorder:
         """Say once why something is not stored, outside of the call that asked for it."""
         self._refusals.warn(error, path)
 
+    def _is_taking(self) -> bool:
+        """Whether what the script logs is taken."""
+        self._refusals.check_open()
+        return self.is_awake or self._wake()
+
     def _append_slowly(
         self,
         path: str,
@@ -238,7 +249,7 @@ class SeriesRecorder:
         step: float | None,
         time: float | datetime | None,
     ) -> None:
-        if not self.is_awake and not self._wake():
+        if not self._is_taking():
             return
         try:
             step = None if step is None else to_step(step)
@@ -259,7 +270,7 @@ class SeriesRecorder:
         step: float | None,
         time: float | datetime | None,
     ) -> None:
-        if not self.is_awake and not self._wake():
+        if not self._is_taking():
             return
         try:
             leaves = list(flatten("", data, refuse=self.refuse, empty=None))

@@ -16,6 +16,7 @@ from seamark.advice import command_line
 from seamark.background import Background
 from seamark.capture.capture import Capture
 from seamark.ending import Ending
+from seamark.errors import RunClosed
 from seamark.files import Files
 from seamark.machine import host_name
 from seamark.messages import Origin
@@ -108,6 +109,7 @@ class Session:
                 spool.folder.parent,
                 notices,
                 count_dropped=recorder.buffer.count_dropped,
+                tell_closed=partial(recorder.close, RunClosed(settings.run)),
                 before_batch=self._writer.catch_up,
                 after_turn=self._writer.background.ensure,
                 find_quiet=self._find_quiet,
@@ -409,6 +411,7 @@ def _open_spool(
         agent=VERSION,
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
         is_helper=settings.is_helper,
+        is_resuming=settings.resumed_at is not None,
     )
     environment: Mapping[str, str] = os.environ
     reason: OSError | None = None

@@ -138,6 +138,7 @@ def read_settings(
     sample_seconds: float | None = None,
     capture: object = None,
     separate_ranks: bool | None = None,
+    resume: bool | None = None,
 ) -> Settings:
     """Return the settings of this process, or refuse an argument that cannot be meant.
 
@@ -173,7 +174,7 @@ def read_settings(
         resumed_at=resumed_at(
             environment,
             time.time(),
-            said=said.of("SEAMARK_RESUMED", _perhaps, ""),
+            said=said.of("SEAMARK_RESUMED", _perhaps, "") if resume is None else resume,
             began=process_start,
         ),
         is_named=bool(run or environment.get("SEAMARK_RUN")),

@@ -195,10 +195,11 @@ def _seen_stage(actor: Actor, stage: StageRow) -> StageRow:
     if not actor.sees(Part.LOGS):
         processes = tuple(replace(each, failure="") for each in stage.processes)
         stage = replace(stage, failure="", processes=processes)
+    # Who reopened a run, and with which token, is for members.
+    processes = tuple(replace(each, reopening=None) for each in stage.processes)
     if not actor.sees(Part.ENVIRONMENT):
-        processes = tuple(replace(each, host="") for each in stage.processes)
-        stage = replace(stage, processes=processes)
-    return stage
+        processes = tuple(replace(each, host="") for each in processes)
+    return replace(stage, processes=processes)
 
 
 def seen_diagnoses(

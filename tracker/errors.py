@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+# Of a name in a message.
+SHOWN_CHARACTERS = 80
+
 
 class TrackerError(Exception):
     """Base of every refusal; `code` is part of the API and never changes."""
@@ -46,6 +49,18 @@ class MalformedBatch(TrackerError):
     """The body of a batch cannot be read; nothing of it was stored."""
 
     code = "malformed_batch"
+
+
+class RunFinished(TrackerError):
+    """A token that may only log tried to join a finished run."""
+
+    code = "run_finished"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"The run {run[:SHOWN_CHARACTERS]!r} is finished. Log to a run with another"
+            " name, or use a token of scope full to reopen it."
+        )
 
 
 class TooLarge(TrackerError):

@@ -12,6 +12,8 @@ import pytest
 
 import agent
 from seamark.restarts import resumed_at
+from tests.agent.conftest import wait_until
+from tests.agent.tracker_double import Scripted
 
 NOW = 1_700_000_000.5
 
@@ -159,3 +161,53 @@ def test_what_is_logged_again_by_one_process_says_since_when_each_time(tracker):
     first, second = tracker.of_kind("rewind")
     assert (first["paths"], second["paths"]) == (["train/loss"], ["train/loss", "lr"])
     assert first["time"] < second["time"]
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_script_says_itself_that_it_resumes(tracker, monkeypatch, resume):
+    monkeypatch.setenv("SEAMARK_RESUMED", "no" if resume else "yes")
+    with agent.init("r", monitor=False, capture=False, resume=resume) as run:
+        run["loss"].append(1.0, step=5)
+
+    (opening,) = tracker.of_kind("open")
+    assert opening.get("resume", False) is resume
+    assert len(tracker.of_kind("rewind")) == resume
+
+
+CLOSED = Scripted(
+    403, b'{"error": {"code": "run_finished", "message": "The run \'r\' is finished."}}'
+)
+
+
+def test_a_run_that_is_closed_warns_once_and_keeps_everything(tracker, caplog):
+    tracker.script.extend([CLOSED] * 2)
+
+    with agent.init("r", monitor=False, capture=False) as run:
+        run["loss"].append(1.0)
+        wait_until(lambda: tracker.requests)
+        run["loss"].append(2.0)
+        folder = run.settings.spool
+
+    assert not tracker.frames
+    assert list(folder.glob("*/*.frames"))
+    warnings = [text for text in caplog.messages if "The run 'r' is finished" in text]
+    assert len(warnings) == 1
+
+
+def test_a_strict_run_that_is_closed_raises_at_its_next_call(tracker):
+    tracker.script.extend([CLOSED] * 9)
+
+    run = agent.init("r", monitor=False, capture=False, strict=True)
+    run["loss"].append(1.0)
+
+    def raises(call):
+        try:
+            call()
+        except agent.RunClosed:
+            return True
+        return False
+
+    wait_until(lambda: raises(lambda: run["loss"].append(2.0)))
+    assert raises(lambda: run.log({"loss": 3.0}))
+    assert raises(lambda: run.__setitem__("lr", 0.1))
+    run.finish(timeout=0.1)

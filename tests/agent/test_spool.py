@@ -90,9 +90,9 @@ def test_a_damaged_frame_is_replaced_by_an_empty_one(written):
     assert frames[9].payload == b"\x90"
 
 
-@pytest.mark.parametrize("is_helper", [False, True])
-def test_a_damaged_first_frame_is_made_again(tmp_path, is_helper):
-    written = create_spool(tmp_path, replace(ORIGIN, is_helper=is_helper), url=None)
+@pytest.mark.parametrize("said", [{}, {"is_helper": True}, {"is_resuming": True}])
+def test_a_damaged_first_frame_is_made_again(tmp_path, said):
+    written = create_spool(tmp_path, replace(ORIGIN, **said), url=None)
     written.write(messages.payload([messages.drop(2)]))
     written.close()
     (segment,) = written.folder.glob("*.frames")

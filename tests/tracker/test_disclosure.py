@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.builders import Process, actor_of, make_project, make_run
 from tests.diagnoses import diagnosis, finding
 from tracker import disclosure
 from tracker.actor import Actor, Grant, Part, actor_of_link
@@ -21,7 +22,7 @@ from tracker.queries.ladders import LadderView
 from tracker.queries.ledgers import LedgerPart, LedgerView
 from tracker.queries.neighbours import Neighbour, Neighbours
 from tracker.queries.notes import Note
-from tracker.queries.run import ProcessRow, RunOverview, StageRow
+from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.rungs import RungView
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -150,7 +151,7 @@ THOUGHT_OF = {
     StageRow: "name state failure started_at last_known processes gpu_percent"
     " cpu_percent watched",
     ProcessRow: "rank host process_id is_helper state failure started_at ended_at last_known"
-    " agent_version dropped_points refused",
+    " agent_version dropped_points refused reopening",
     LadderView: "id name stage stages quality_path quality_paths rungs climb left"
     " may_go_on may_resume",
     RungView: "position run_id run_name state note label total_seconds stages params"
@@ -257,3 +258,14 @@ def test_what_the_script_noted_is_seen_with_the_logs():
     assert disclosure.seen_notes(stranger(), [note]) == []
     assert disclosure.seen_notes(stranger(Part.LOGS), [note]) == [note]
     assert disclosure.seen_notes(Actor(7), [note]) == [note]
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+def test_who_reopened_a_run_is_for_members_alone(member):
+    run = make_run(make_project(member), state="finished")
+    Process(run.project, run.name, actor=actor_of(member)).open()
+    overview = run_overview(run)
+
+    assert disclosure.seen_overview(Actor(7), overview).reopenings
+    assert not disclosure.seen_overview(stranger(*Part), overview).reopenings

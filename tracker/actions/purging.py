@@ -66,6 +66,7 @@ TABLES = (
     Table("tracker_annotation", "length(text)"),
     # A ladder stays, with the rungs that it has left.
     Table("tracker_rung", "length(note)"),
+    Table("tracker_reopening"),
     Table("tracker_spool", "length(failure)"),
     Table("tracker_stage", "length(failure)"),
 )

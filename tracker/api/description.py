@@ -28,6 +28,7 @@ from tracker.errors import (
     NotFound,
     OutOfOrder,
     Pinned,
+    RunFinished,
     TooLarge,
     TooSlow,
     TrackerError,
@@ -54,6 +55,7 @@ MEANINGS: dict[type[TrackerError], str] = {
     NotFound: "It does not exist, or the token may not see it.",
     OutOfOrder: "Frames before these are missing; go on from the number expected.",
     Pinned: "The run is pinned; unpin it first.",
+    RunFinished: "The run is finished, and the token may not reopen it.",
     TooLarge: "The body is beyond a limit.",
     TooSlow: "The body did not come in the time that it may take; send less at a time.",
     Unavailable: "The server or its database is busy or away, or too much of what is"
@@ -74,6 +76,7 @@ OF_BATCHES: Refusals = (
     LengthRequired,
     MalformedBatch,
     OutOfOrder,
+    RunFinished,
     UnsupportedMedia,
 )
 OF_BLOBS: Refusals = (

@@ -12,26 +12,34 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from tracker.errors import RunFinished
 from tracker.ingest.batch import TAGS, Batch, Message, paths_of, refuse
 from tracker.ingest.files import write_files
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import (
     AddPoints,
     ChangeTags,
+    Content,
     FileValue,
+    Rewound,
     SetValue,
     Value,
 )
 from tracker.ingest.pipeline import kind_of, kind_of_value
 from tracker.ingest.spools import LockedSpool
-from tracker.models import Attribute, Kind
+from tracker.models import Attribute, Kind, State
 
 # Well below what either database allows as parameters of one query.
 PATHS_IN_QUERY = 5_000
 ROWS_IN_INSERT = 1_000
 # Beyond this, a float no longer tells neighbouring integers apart.
 EXACT_INTEGER = 2**53
-VALUE_FIELDS = ("kind", "number", "is_nan", "text", "items", "updated_at")
+STORED_FIELDS = ("kind", "number", "is_nan", "text", "items")
+VALUE_FIELDS = (*STORED_FIELDS, "updated_at")
+CLOSED = (
+    "The run had finished before this was sent; with this token a process may add to a"
+    " finished run, and change nothing that was there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,40 @@ def single_kinds(
         for path in paths_of(content):
             kinds.setdefault(path, kind_of(content))
     return kinds
+
+
+def refuse_changes(spool: LockedSpool, batch: Batch) -> Batch:
+    """Refuse what would change what a run held that had finished, if that is closed."""
+    # `close` is the last message of a process, so nothing behind it may change anything.
+    has_closed = spool.state == State.FINISHED
+    if spool.closed_attributes is None and not has_closed:
+        return batch
+    newest = {} if has_closed else {"id__lte": spool.closed_attributes}
+    paths = {m.content.path for m in batch.messages if isinstance(m.content, SetValue)}
+    closed = {
+        row.path: row
+        for row in Attribute.objects.filter(
+            run_id=spool.run_id, path__in=paths, **newest
+        )
+    }
+
+    def changes(content: Content) -> bool:
+        match content:
+            case SetValue(path=path, value=value) if path in closed:
+                row = _row(spool, path, value)
+                return any(
+                    getattr(row, name) != getattr(closed[path], name)
+                    for name in STORED_FIELDS
+                )
+            case ChangeTags(remove=remove):
+                return bool(remove)
+            case Rewound():
+                return True
+            case _:
+                return False
+
+    changing = [message for message in batch.messages if changes(message.content)]
+    return refuse(batch, changing, RunFinished.code, CLOSED)
 
 
 def write_values(spool: LockedSpool, batch: Batch) -> Batch:

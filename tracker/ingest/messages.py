@@ -77,6 +77,7 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     stage: StageName = "main"
     workspace: str | None = None
     helper: bool = False
+    resume: bool = False
 
 
 class AddPoints(Struct, frozen=True):

@@ -15,7 +15,9 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.text import slugify
 
+from tracker.actor import Actor
 from tracker.errors import NotFound
+from tracker.ingest.joining import joining_of, note_joining
 from tracker.ingest.messages import Open
 from tracker.models import Project, Run, Spool, Stage, Workspace
 
@@ -27,12 +29,15 @@ FAITHFUL = re.compile(r"[A-Za-z0-9 _-]+")
 
 
 def open_spool(
-    workspace: Workspace, spool_id: UUID, opening: Open, *, user_id: int
+    workspace: Workspace, spool_id: UUID, opening: Open, *, actor: Actor
 ) -> None:
+    """Make the spool, and what its opening names; raise RunFinished if that is closed."""
     if opening.workspace not in (None, workspace.slug):
         raise NotFound("workspace")
     project = find_or_make_project(workspace, opening.project)
-    run = _find_or_make_run(project, opening.run, user_id)
+    run = _find_or_make_run(project, opening.run, actor.user_id)
+    started_at = from_microseconds(opening.time)
+    joining = joining_of(run, opening, actor, started_at=started_at)
     stage = _find_or_make_stage(run, opening.stage or "main")
     Spool.objects.bulk_create(
         [
@@ -44,13 +49,15 @@ def open_spool(
                 host=opening.host,
                 process_id=opening.pid,
                 is_helper=opening.helper,
+                closed_attributes=joining.closed_attributes,
                 agent_version=opening.agent,
-                started_at=from_microseconds(opening.time),
+                started_at=started_at,
                 last_seen_at=timezone.now(),
             )
         ],
         ignore_conflicts=True,
     )
+    note_joining(run, spool_id, joining, actor)
 
 
 def find_or_make_project(workspace: Workspace, name: str) -> Project:

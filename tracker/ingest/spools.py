@@ -31,7 +31,8 @@ RUN_SEEN_RESOLUTION = timedelta(seconds=5)
 # The spool of somebody who may write to its workspace.
 FIND = """
 SELECT spool.run_id, run.project_id, spool.last_number, spool.recent_checksums,
-  spool.state, run.trashed_at IS NOT NULL, run.last_seen_at < %s
+  spool.state, spool.closed_attributes, run.trashed_at IS NOT NULL,
+  run.last_seen_at < %s
 FROM tracker_spool AS spool
 JOIN tracker_run AS run ON run.id = spool.run_id
 JOIN tracker_project AS project ON project.id = run.project_id
@@ -96,6 +97,8 @@ class LockedSpool:
     last_number: int
     checksums: bytes
     state: str
+    # Attributes up to this id are closed to the process; None: all are open.
+    closed_attributes: int | None
     is_in_trash: bool
     # The run's last sign of life is old enough to be written anew.
     is_run_stale: bool
@@ -116,7 +119,7 @@ def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
     )
     if row is None:
         return None
-    run_id, project_id, last_number, checksums, state, is_in_trash, is_stale = row
+    run_id, project_id, last_number, checksums, state, closed, in_trash, is_stale = row
     return LockedSpool(
         id=spool_id,
         run_id=key_read(run_id),
@@ -124,7 +127,8 @@ def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
         last_number=last_number,
         checksums=bytes(checksums),
         state=State(state),
-        is_in_trash=bool(is_in_trash),
+        closed_attributes=closed,
+        is_in_trash=bool(in_trash),
         is_run_stale=bool(is_stale),
     )
 

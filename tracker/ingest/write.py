@@ -25,6 +25,7 @@ from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.attributes import (
     known_attributes,
+    refuse_changes,
     register_paths,
     single_kinds,
     write_values,
@@ -170,7 +171,7 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
     workspace = writable_workspace(actor)
     if batch.opening is None:
         raise OutOfOrder(1)
-    open_spool(workspace, spool_id, batch.opening, user_id=actor.user_id)
+    open_spool(workspace, spool_id, batch.opening, actor=actor)
     spool = lock_spool(actor, spool_id)
     if spool is None:
         raise NotFound("spool")  # another workspace has that id
@@ -212,7 +213,8 @@ def _accepted(
         checksums=spool.checksums,
         series=series,
     )
-    batch = judge(batch, before)
+    # Before new paths are stored, so that a refused value leaves none behind.
+    batch = refuse_changes(spool, judge(batch, before))
     checksums = remembered_checksums(before.checksums, batch)
 
     accepted = single_kinds(batch, beside=series)

@@ -13,7 +13,7 @@ from tracker.models.many_runs import BulkChange
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
-from tracker.models.run import Run, Spool, Stage, State
+from tracker.models.run import Reopening, Run, Spool, Stage, State
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.share import ShareLink
@@ -45,6 +45,7 @@ __all__ = [
     "ProcessRole",
     "Project",
     "RecordChunk",
+    "Reopening",
     "Report",
     "ReportComment",
     "ReportDraft",

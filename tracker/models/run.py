@@ -66,6 +66,8 @@ class Run(models.Model):
     purging_at = models.DateTimeField(null=True)
     # When a process first said that it logs again what an earlier one had logged.
     rewound_at = models.DateTimeField(null=True)
+    # The user who made it declared, before it finished, that processes resume it.
+    is_resumable = models.BooleanField(default=False, db_default=False)
     # Retention spares pinned runs, and nobody can move them to the trash.
     pinned_at = models.DateTimeField(null=True)
 
@@ -152,6 +154,9 @@ class Spool(models.Model):
     last_seen_at = models.DateTimeField()
     # When others said that it is gone, by our clock: it may say that it is not.
     said_gone_at = models.DateTimeField(null=True)
+    # Set if it joined a finished run without the right to reopen it: it may not change
+    # attributes with ids up to this one.
+    closed_attributes = models.BigIntegerField(null=True)
     # Messages refused so far by reason, and points the agent says it dropped.
     refused = models.JSONField(default=dict)
     dropped_points = models.PositiveBigIntegerField(default=0)
@@ -169,3 +174,26 @@ class Spool(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class Reopening(models.Model):
+    """A process that joined a run after it had finished."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="reopenings")
+    spool = models.OneToOneField(Spool, models.CASCADE, related_name="reopening")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    token = models.ForeignKey(
+        "tracker.Token", models.SET_NULL, null=True, related_name="+", db_index=False
+    )
+    # False: it may add to the run, and change nothing that was there.
+    may_change = models.BooleanField()
+    joined_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.run} at {self.joined_at}"

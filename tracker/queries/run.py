@@ -10,7 +10,7 @@ from typing import TypeAlias
 from django.db.models import Q
 from django.utils import timezone
 
-from tracker.models import Attribute, Kind, Run, Spool, Stage, State
+from tracker.models import Attribute, Kind, Reopening, Run, Spool, Stage, State
 from tracker.queries.attributes import (
     AttributeRow,
     attribute_values,
@@ -52,6 +52,19 @@ GpuReading: TypeAlias = tuple[str, float, int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class ReopeningRow:
+    """A process that joined the run after it had finished; names are "" if unknown."""
+
+    joined_at: datetime
+    user: str
+    token: str
+    stage: str
+    rank: int
+    host: str
+    may_change: bool  # False: it may only add to what was there
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessRow:
     """One process that logged; `last_known` is its end, or when it was last heard of.
 
@@ -70,6 +83,7 @@ class ProcessRow:
     agent_version: str
     dropped_points: int
     refused: Mapping[str, int]
+    reopening: ReopeningRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,13 @@ class RunOverview:
     @property
     def is_live(self) -> bool:
         return self.state == State.RUNNING
+
+    @property
+    def reopenings(self) -> tuple[ReopeningRow, ...]:
+        """The processes that joined it after it had finished, the latest first."""
+        found = (each.reopening for stage in self.stages for each in stage.processes)
+        rows = [row for row in found if row is not None]
+        return tuple(sorted(rows, key=lambda row: row.joined_at, reverse=True))
 
     @property
     def duration(self) -> timedelta | None:
@@ -200,7 +221,10 @@ def _stages(
     now: datetime,
 ) -> list[StageRow]:
     spools: dict[int, list[Spool]] = {}
-    for spool in Spool.objects.filter(run_id=run.id).order_by("rank", "started_at"):
+    rows_of_run = Spool.objects.filter(run_id=run.id).select_related(
+        "stage", "reopening__user", "reopening__token"
+    )
+    for spool in rows_of_run.order_by("rank", "started_at"):
         spools.setdefault(spool.stage_id, []).append(spool)
 
     rows = []
@@ -240,6 +264,22 @@ def _process(spool: Spool, now: datetime) -> ProcessRow:
         agent_version=spool.agent_version,
         dropped_points=spool.dropped_points,
         refused=dict(spool.refused),
+        reopening=_reopening(spool),
+    )
+
+
+def _reopening(spool: Spool) -> ReopeningRow | None:
+    found: Reopening | None = getattr(spool, "reopening", None)
+    if found is None:
+        return None
+    return ReopeningRow(
+        joined_at=found.joined_at,
+        user=found.user.get_username() if found.user else "",
+        token=str(found.token) if found.token else "",
+        stage=spool.stage.name,
+        rank=spool.rank,
+        host=spool.host,
+        may_change=found.may_change,
     )
 
 

@@ -13,6 +13,7 @@ from tests.builders import (
     SECOND,
     START,
     Process,
+    actor_of,
     close_message,
     make_run,
     write_series,
@@ -536,3 +537,16 @@ class TestPolls:
         write_series(run, "val/loss", [1.0, 2.0])
         again = self.ask(client, address, first["ETag"])
         assert "1 new series" in again.content.decode()
+
+
+def test_says_who_joined_the_run_after_it_had_finished(project, page, member):
+    run = make_run(project, state="finished")
+    assert "Joined after it finished" not in page(run)
+
+    Process(project, run.name, actor=actor_of(member)).open()
+    text = " ".join(page(run).split())
+
+    assert "Joined after it finished" in text
+    assert "Reopened by ada" in text
+    assert "with token test (smk_" in text
+    assert "stage train, rank 0, on node-1" in text

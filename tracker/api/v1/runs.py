@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
@@ -113,6 +114,21 @@ class StageDetailOut(StageOut):
     processes: list[ProcessOut]
 
 
+class ReopeningOut(Schema):
+    """A process that joined the run after it had finished.
+
+    One without `may_change` added to the run and changed nothing that was there.
+    """
+
+    joined_at: datetime
+    user: str
+    token: str
+    stage: str
+    rank: int
+    host: str
+    may_change: bool
+
+
 class RunDetailOut(Schema):
     """`waiting_points` of its points have arrived and are in no summary yet.
 
@@ -130,6 +146,7 @@ class RunDetailOut(Schema):
     waiting_points: int
     tags: list[str]
     stages: list[StageDetailOut]
+    reopenings: list[ReopeningOut]
 
 
 @router.get("/projects/{slug:workspace}/{slug:project}/runs", response=RunsOut)
@@ -233,6 +250,7 @@ def _overview(run: RunOverview) -> dict[str, object]:
         "last_seen_at": run.last_seen_at,
         "tags": run.tags,
         "stages": [_stage(stage) for stage in run.stages],
+        "reopenings": [asdict(row) for row in run.reopenings],
     }
 
 

@@ -5,6 +5,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.builders import (
     START,
     Process,
+    actor_of,
     close_message,
     make_run,
     set_message,
@@ -256,3 +257,22 @@ def make_some(project, numbers):
         run = make_run(project, f"run {number}")
         values = [set_message("score", number / 10), set_message("seed", number)]
         write(run, [*values, {"t": "tags", "add": ["good"], "remove": []}])
+
+
+def test_who_joined_a_finished_run_is_listed(reader, project, member):
+    run = make_run(project, "first", "finished")
+    assert reader.get(f"/api/v1/runs/{run.id}").json()["reopenings"] == []
+    process = Process(project, "first", actor=actor_of(member), time=START + 60)
+    process.open()
+
+    [row] = reader.get(f"/api/v1/runs/{run.id}").json()["reopenings"]
+
+    assert row.pop("joined_at")
+    assert row.pop("token").startswith("test (smk_")
+    assert row == {
+        "user": "ada",
+        "stage": "train",
+        "rank": 0,
+        "host": "node-1",
+        "may_change": True,
+    }

@@ -1,0 +1,67 @@
+"""Decides whether a process may join a run that has finished, and notes that it did.
+
+A finished run is closed to tokens that may only log. Three kinds of processes join it
+all the same: those that started before it finished and are delivered late, those of a
+new stage, which both may only add; and those that resume it as its maker declared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Max
+from django.utils import timezone
+
+from tracker.actor import Actor, Scope
+from tracker.errors import RunFinished
+from tracker.ingest.messages import Open
+from tracker.models import Attribute, Reopening, Run, Stage, State
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """How a process joins a run."""
+
+    is_reopening: bool = False
+    # Attributes up to this id are closed to it; None: all are open.
+    closed_attributes: int | None = None
+    makes_resumable: bool = False
+
+
+def joining_of(
+    run: Run, opening: Open, actor: Actor, *, started_at: datetime
+) -> Joining:
+    """Return how the process joins the run; raise RunFinished if it may not."""
+    is_maker = run.made_by_id == actor.user_id
+    is_resuming = opening.resume and is_maker
+    if run.state != State.FINISHED:
+        return Joining(makes_resumable=is_resuming and not run.is_resumable)
+    if actor.scope is Scope.FULL or (is_resuming and run.is_resumable):
+        return Joining(is_reopening=True)
+    is_late = run.ended_at is not None and started_at <= run.ended_at
+    name = opening.stage or "main"
+    if not is_late and Stage.objects.filter(run=run, name=name).exists():
+        raise RunFinished(run.name)
+    newest = Attribute.objects.filter(run=run).aggregate(id=Max("id"))["id"]
+    return Joining(is_reopening=True, closed_attributes=newest or 0)
+
+
+def note_joining(run: Run, spool_id: UUID, joining: Joining, actor: Actor) -> None:
+    if joining.makes_resumable:
+        Run.objects.filter(id=run.id).update(is_resumable=True)
+    if joining.is_reopening:
+        Reopening.objects.bulk_create(
+            [
+                Reopening(
+                    run=run,
+                    spool_id=spool_id,
+                    user_id=actor.user_id,
+                    token_id=actor.token_id,
+                    may_change=joining.closed_attributes is None,
+                    joined_at=timezone.now(),
+                )
+            ],
+            ignore_conflicts=True,
+        )
