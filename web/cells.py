@@ -17,7 +17,7 @@ from tracker.queries.comparison import (
 from web.templatetags.format import UNKNOWN, number, percent
 
 TEXT_LENGTH = 300
-SERIES = "float_series"
+SERIES, NONE = "float_series", "none"
 RECORDS = ("text_series", "histogram_series")
 
 
@@ -32,11 +32,15 @@ class Cell:
 def make_cell(row: AttributeRow | None, reference: AttributeRow | None) -> Cell:
     """Show a value, and how it differs from the reference run's."""
     return Cell(
-        text="" if row is None else value_text(row.value),
+        text="" if row is None else row_text(row),
         change=change_text(row, reference),
         is_changed=not same(row, reference),
         title="" if row is None else _title(row),
     )
+
+
+def row_text(row: AttributeRow) -> str:
+    return "None" if row.kind == NONE else value_text(row.value)
 
 
 def value_text(value: Value | None) -> str:

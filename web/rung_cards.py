@@ -14,7 +14,7 @@ from tracker.queries.namespaces import PARAMS
 from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Materiality, Verdict
-from web.cells import change_text, value_text
+from web.cells import change_text, row_text, value_text
 from web.step_figures import StepFigures, of_breakdown
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.templatetags.ledger import money
@@ -352,7 +352,7 @@ def _level(where: str, level: Level) -> ShownLevel:
 
 
 def _quality(row: AttributeRow | None) -> str:
-    return UNKNOWN if row is None else value_text(row.value)
+    return UNKNOWN if row is None else row_text(row)
 
 
 def _shown(change: ValueChange, prefix: str) -> ShownChange:

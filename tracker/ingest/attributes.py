@@ -184,6 +184,8 @@ def _row(spool: LockedSpool, path: str, value: Value) -> Attribute:
         kind=kind_of_value(value),
     )
     match value:
+        case None:
+            row.text = "None"
         case float() if math.isnan(value):
             row.is_nan = True
         case bool() | float():

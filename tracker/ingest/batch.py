@@ -23,6 +23,7 @@ from tracker.ingest.messages import (
     Open,
     Rewound,
     SetValue,
+    path_of_refused,
     read_message,
 )
 from tracker.ingest.records import AddRecords, Reason
@@ -31,6 +32,8 @@ from tracker.ingest.storable import storable
 
 # The attribute that `tags` messages change.
 TAGS = "tags"
+# A refusal of points names so many series.
+PATHS_NAMED = 3
 
 _payloads = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
@@ -190,13 +193,14 @@ def _read_payload(
         try:
             content = read_message(raw)
         except Unacceptable as error:
-            refusals.append(Refusal(*place, error.code, str(error)))
+            path = path_of_refused(raw)
+            refusals.append(Refusal(*place, error.code, str(error), path))
             continue
         messages.append(Message(*place, content))
         if isinstance(content, Rewound):
             rewinds += len(content.steps)
         if isinstance(content, AddRecords):
-            refusals += [Refusal(*place, *why) for why in content.reasons]
+            refusals += [Refusal(*place, *why, content.path) for why in content.reasons]
         if isinstance(content, AddPoints):
             refusals += [
                 Refusal(*place, "invalid_path", bad.reason, bad.path)
@@ -270,10 +274,14 @@ def _with_good_points(message: Message) -> tuple[Message, Refusal | None]:
         content.rows()[:, good].tobytes(),
     )
     lost = int((~good).sum()) * len(content.paths)
+    some = ", ".join(content.paths[:PATHS_NAMED])
+    if (more := len(content.paths) - PATHS_NAMED) > 0:
+        some += f" and {more} more"
     return replace(message, content=kept), Refusal(
         message.frame,
         message.index,
         "invalid_points",
-        f"{lost} of {content.count} points have a step that is not a number up to"
-        " 2^53, or a time outside the years 1970 to 9999.",
+        f"{lost} of {content.count} points of {some} have a step that is not a number"
+        " up to 2^53, or a time outside the years 1970 to 9999.",
+        content.paths[0] if len(content.paths) == 1 else "",
     )

@@ -63,7 +63,7 @@ class FileValue(Struct, frozen=True):
     name: FileName
 
 
-Value: TypeAlias = _Scalar | tuple[str, ...] | FileValue
+Value: TypeAlias = _Scalar | tuple[str, ...] | FileValue | None
 
 
 class Open(Struct, tag_field="t", tag="open", frozen=True):
@@ -185,10 +185,15 @@ class _AnyKind(Struct):
     t: str
 
 
+class _AnyPath(Struct):
+    path: str = ""
+
+
 _contents: msgspec.msgpack.Decoder[_Unjudged] = msgspec.msgpack.Decoder(_Unjudged)
-_values = msgspec.msgpack.Decoder(float | int | bool | str | list[str])
+_values = msgspec.msgpack.Decoder(float | int | bool | str | list[str] | None)
 _timestamps = msgspec.msgpack.Decoder(datetime)
 _kinds = msgspec.msgpack.Decoder(_AnyKind)
+_paths = msgspec.msgpack.Decoder(_AnyPath)
 
 
 def read_message(raw: bytes | msgspec.Raw) -> Content:
@@ -213,6 +218,14 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
             return _judged_rewind(content)
         case _:
             return content
+
+
+def path_of_refused(raw: bytes | msgspec.Raw) -> str:
+    """Return the path that a message names, though the message is refused."""
+    try:
+        return _paths.decode(raw).path
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 def _reason(raw: bytes | msgspec.Raw, error: Exception) -> Unacceptable:
@@ -273,17 +286,17 @@ def _judged_value(raw: msgspec.Raw) -> Value:
             return value
 
 
-def _read_value(raw: msgspec.Raw) -> _Scalar | list[str]:
+def _read_value(raw: msgspec.Raw) -> _Scalar | list[str] | None:
     try:
         if memoryview(raw)[0] in EXTENSIONS:
             return _timestamps.decode(raw)
-        value: _Scalar | list[str] = _values.decode(raw)
+        value: _Scalar | list[str] | None = _values.decode(raw)
     except UnicodeDecodeError as error:
         raise Unacceptable("invalid_message", "A text is not UTF-8.") from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise Unacceptable(
             "invalid_message",
-            "A value is a number, boolean, text, timestamp or list of texts.",
+            "A value is a number, boolean, text, timestamp, list of texts or nil.",
         ) from error
     return value
 

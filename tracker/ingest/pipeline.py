@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tracker.errors import FrameDiffers, OutOfOrder
-from tracker.ingest.batch import Batch, refuse_paths
+from tracker.ingest.batch import TAGS, Batch, refuse_paths
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import (
     ChangeTags,
@@ -27,8 +27,13 @@ from tracker.ingest.messages import (
 from tracker.ingest.records import AddRecords, Reason
 from tracker.models import Kind
 
-# A number may be logged as 1 now and as 0.5 later.
-NUMBERS = frozenset({Kind.INTEGER, Kind.FLOAT})
+# The last single value counts, whatever the type of the one before.
+SINGLE_VALUES = frozenset(
+    {
+        *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
+        *(Kind.STRING_SET, Kind.NONE),
+    }
+)
 # How many of the last frames stored are known well enough to tell a repeated one from
 # another of the same number.
 REMEMBERED_FRAMES = 64
@@ -78,15 +83,25 @@ def skip_stored_frames(batch: Batch, known: Known) -> Batch:
 
 
 def refuse_other_kinds(batch: Batch, known: Known) -> Batch:
-    """Refuse what would make an attribute hold something of another type."""
+    """Refuse a series or a file where there is a value, and the other way round."""
     kinds = dict(known.kinds)
 
     def reason(path: str, content: Content) -> Reason | None:
         kind = kind_of(content)
         # Within the batch, the first message decides what a new path holds.
-        if _agree(kinds.setdefault(path, kind), kind):
+        held = kinds.setdefault(path, kind)
+        if path == TAGS and kind is not Kind.STRING_SET:
+            return (
+                "type_conflict",
+                "This path holds the tags, which are a set of texts.",
+            )
+        if _may_replace(held, kind):
+            kinds[path] = kind
             return None
-        return "type_conflict", "The path already holds something of another type."
+        return (
+            "type_conflict",
+            f"The path holds a {_words(held)}, not a {_words(kind)}.",
+        )
 
     return refuse_paths(batch, reason, unseen=known.series)
 
@@ -134,6 +149,8 @@ def kind_of(content: Content) -> Kind:
 
 def kind_of_value(value: Value) -> Kind:  # noqa: PLR0911 - one for each kind
     match value:
+        case None:
+            return Kind.NONE
         case bool():  # before int, of which it is a kind
             return Kind.BOOLEAN
         case int():
@@ -177,5 +194,11 @@ def _expect_the_same(batch: Batch, known: Known) -> None:
         )
 
 
-def _agree(one: Kind, other: Kind) -> bool:
-    return one == other or {one, other} == NUMBERS
+def _may_replace(held: Kind, kind: Kind) -> bool:
+    if held in SINGLE_VALUES and kind in SINGLE_VALUES:
+        return True
+    return held == kind or (held, kind) == (Kind.NONE, Kind.FILE)
+
+
+def _words(kind: Kind) -> str:
+    return "single value" if kind in SINGLE_VALUES else kind.replace("_", " ")

@@ -13,7 +13,7 @@ class Refusal:
     index: int
     code: str
     message: str
-    # "" where the whole message is meant.
+    # "" where the message names no path, or several are meant.
     path: str = ""
 
 

@@ -24,6 +24,8 @@ class Kind(models.TextChoices):
     STRING = "string"
     DATETIME = "datetime"
     STRING_SET = "string_set"
+    # A value that is known to be none, Python's None.
+    NONE = "none"
     FLOAT_SERIES = "float_series"
     # Series of records; see tracker/records.
     TEXT_SERIES = "text_series"
@@ -50,7 +52,7 @@ class Attribute(models.Model):
     # NaN as NULL, so NaN is a flag of its own on both databases.
     number = models.FloatField(null=True)
     is_nan = models.BooleanField(default=False)
-    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC;
+    # string; "None" of none, so that queries find it; an integer too large for a float, exactly; datetime as ISO 8601 in UTC;
     # of a file its digest.
     text = models.TextField(null=True)
     # string_set, sorted.

@@ -32,7 +32,8 @@ FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
 
 
-_READ_TEXT: dict[Kind, Callable[[str], Value]] = {
+_READ_TEXT: dict[Kind, Callable[[str], Value | None]] = {
+    Kind.NONE: lambda _: None,
     Kind.STRING: str,
     # The beginning of its last record.
     Kind.TEXT_SERIES: str,

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+
+class Truth(Enum):
+    """A boolean; unlike Python's, it does not equal the number."""
+
+    FALSE = False
+    TRUE = True
+
+
 # None: the runs have nothing there.
 GroupValue: TypeAlias = float | bool | str | None
+Held: TypeAlias = GroupValue | Truth
 Items: TypeAlias = tuple[str, ...]
-Group: TypeAlias = tuple[GroupValue, ...]
+Group: TypeAlias = tuple[Held, ...]
 Integers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -24,7 +34,7 @@ class Said:
     """What runs have in one column: of each run, which of the values."""
 
     codes: Integers
-    values: Sequence[GroupValue | Items]
+    values: Sequence[Held | Items]
 
     @property
     def is_of_sets(self) -> bool:

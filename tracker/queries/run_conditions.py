@@ -39,6 +39,7 @@ from tracker.queries.run_columns import (
 )
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS, compared_with
 from tracker.queries.run_query.arithmetic import fields_of
+from tracker.queries.run_query.meaning import EQUALITY
 from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
@@ -284,7 +285,17 @@ def _compared_attribute(summary: str, operator: str, value: object) -> list[Q]:
             compared = compared_with(lambda: F("text"), operator, text)
             return [SHORT_TEXT & compared & Q(kind=Kind.DATETIME)]
     assert isinstance(value, float | bool)
-    return [compared_with(SUMMARY_COLUMNS[summary], operator, float(value))]
+    compared = compared_with(SUMMARY_COLUMNS[summary], operator, float(value))
+    if value not in (0, 1) or operator not in EQUALITY or summary != "last":
+        return [compared]
+    # A boolean is stored as 0 or 1, and equals no number.
+    is_alike = Q(kind=Kind.BOOLEAN)
+    if not isinstance(value, bool):
+        is_alike = ~is_alike
+    if operator == "=":
+        return [compared & is_alike]
+    equal = compared_with(SUMMARY_COLUMNS[summary], "=", float(value))
+    return [compared, equal & ~is_alike]
 
 
 def _compared_text(operator: str, text: str) -> list[Q]:

@@ -24,9 +24,11 @@ from tracker.queries.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
 from tracker.queries.group_numbers import (
     Combined,
     GroupValue,
+    Held,
     Items,
     Numbers,
     Said,
+    Truth,
     numbers_of_groups,
 )
 from tracker.queries.metrics import is_good_high
@@ -145,10 +147,10 @@ def run_groups(
     ]
     groups = [
         RunGroup(
-            group,
+            values := tuple(map(_plain, group)),
             count,
             [numbers[place] for numbers in by_column],
-            _query(keys, group, of_sets),
+            _query(keys, values, of_sets),
         )
         for place, (group, count) in enumerate(largest.items())
     ]
@@ -210,9 +212,8 @@ class _Runs:
     def _said_at(self, path: str) -> Said:
         rows = self._attributes(path)
         numbers = rows.filter(number__isnull=False)
-        # What an index has, but for whether a 1 means that it is true.
-        truths = numbers.filter(number__in=(0.0, 1.0)).values_list("kind", flat=True)
-        is_truth = list(truths[:1]) == [Kind.BOOLEAN]
+        # An index has the numbers. Only rows tell a boolean from 0 and 1.
+        truths = numbers.filter(number__in=(0.0, 1.0), kind=Kind.BOOLEAN)
         unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
         sets = (
             self._values_of(self._gathered().filter(tags__isnull=False), "tags")
@@ -221,9 +222,10 @@ class _Runs:
         )
         return self._said(
             ((NAN if is_nan else OTHER, ids) for is_nan, ids in unlike),
+            self._values_of(numbers, "number"),
             (
-                (bool(number) if is_truth and number in (0, 1) else number, ids)
-                for number, ids in self._values_of(numbers, "number")
+                (Truth(bool(number)), ids)
+                for number, ids in self._values_of(truths, "number")
             ),
             self._values_of(rows.filter(SHORT_TEXT), "text"),
             # An empty set is none.
@@ -240,9 +242,9 @@ class _Runs:
         for value, packed in told:
             yield value, packed_bytes(packed)
 
-    def _said(self, *parts: Iterable[tuple[GroupValue | Items, bytes]]) -> Said:
+    def _said(self, *parts: Iterable[tuple[Held | Items, bytes]]) -> Said:
         """Put together what is said of runs; of what is said twice, the last counts."""
-        values: list[GroupValue | Items] = [None]
+        values: list[Held | Items] = [None]
         codes = np.zeros(len(self.places), np.int64)
         for part in parts:
             first, packed = len(values), []
@@ -291,6 +293,10 @@ class _Runs:
         if self._found.is_few:
             return self._found.gathered()
         return Gathered.objects.filter(project_id=self._found.project_id)
+
+
+def _plain(value: Held) -> GroupValue:
+    return value.value if isinstance(value, Truth) else value
 
 
 def _path(key: str) -> str:
@@ -344,6 +350,8 @@ def _place(value: GroupValue) -> tuple[int, float, str]:
     match value:
         case None:
             return 3, 0.0, ""
-        case float() | bool():
-            return (2, 0.0, "") if math.isnan(value) else (0, float(value), "")
-    return 1, 0.0, value
+        case bool():
+            return 0, float(value), "boolean"
+        case float():
+            return (2, 0.0, "") if math.isnan(value) else (0, value, "")
+    return 1, 0.0, str(value)

@@ -42,7 +42,10 @@ RUN_COLUMNS = (
     *("id", "name", "state", "made_by__username"),
     *("created_at", "started_at", "ended_at", "last_seen_at"),
 )
-SINGLE_VALUES = (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME)
+SINGLE_VALUES = (
+    *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
+    Kind.NONE,
+)
 # The tags offered to filter by come from at most this many runs.
 RUNS_ASKED_FOR_TAGS = 1_000
 
@@ -180,6 +183,7 @@ def changed_params(project_id: int) -> list[str]:
             highest=Max("number"),
             first=Min("text"),
             last=Max("text"),
+            number_count=Count("number"),
             nan_count=Count("run", filter=Q(is_nan=True)),
         )
         .order_by("-run_count", "path")
@@ -190,6 +194,7 @@ def changed_params(project_id: int) -> list[str]:
         if row["lowest"] != row["highest"]
         or row["first"] != row["last"]
         or 0 < row["nan_count"] < row["run_count"]
+        or 0 < row["number_count"] < row["run_count"]
     ]
     return changed[:PARAMS_SHOWN]
 

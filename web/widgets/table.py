@@ -14,7 +14,7 @@ from tracker.queries.attributes import AttributeRow
 from tracker.queries.run import silent_for
 from tracker.queries.run_columns import run_seconds
 from tracker.queries.run_fields import FIELDS, FieldValue
-from web.cells import value_text
+from web.cells import row_text
 from web.run_fields import LABELS, field_of, field_text, path_of
 from web.templatetags.format import duration, exact_moment, number
 from web.texts import gettext_lazy
@@ -102,7 +102,7 @@ def _cell(held: Mapping[str, AttributeRow], column: str) -> dict[str, Any]:
         return {"text": number(summary_value(row, summary)), "is_number": True}
     is_number = isinstance(row.value, int | float) and not isinstance(row.value, bool)
     title = repr(row.value) if isinstance(row.value, float) else ""
-    text = value_text(row.value)
+    text = row_text(row)
     if isinstance(row.value, datetime):
         text = exact_moment(row.value)
     return {"text": text, "is_number": is_number, "title": title}

@@ -7,6 +7,7 @@ from tracker.ingest.batch import read_batch
 from tracker.ingest.limits import Limits
 from tracker.ingest.pipeline import (
     REMEMBERED_FRAMES,
+    SINGLE_VALUES,
     Known,
     judge,
     remembered_checksums,
@@ -62,25 +63,30 @@ def test_an_opening_that_is_stored_is_skipped_too():
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        pytest.param(Kind.STRING, set_message("x", 1.0), id="number on text"),
-        pytest.param(Kind.INTEGER, set_message("x", True), id="boolean on number"),
+        pytest.param(Kind.FILE, set_message("x", 1.0), id="value on file"),
         pytest.param(Kind.FLOAT, points_message("x", [1.0]), id="series on value"),
         pytest.param(Kind.FLOAT_SERIES, set_message("x", 1.0), id="value on series"),
     ],
 )
-def test_a_path_keeps_its_type(stored, message):
+def test_a_series_a_file_and_a_value_do_not_replace_each_other(stored, message):
     judged = judge(batch_of([message]), known(kinds={"x": stored}))
 
-    assert [refusal.code for refusal in judged.refusals] == ["type_conflict"]
+    assert [(r.code, r.path) for r in judged.refusals] == [("type_conflict", "x")]
     assert judged.messages == ()
 
 
-@pytest.mark.parametrize("stored", [Kind.INTEGER, Kind.FLOAT])
-@pytest.mark.parametrize("value", [1, 0.5])
-def test_integers_and_floats_may_replace_each_other(stored, value):
+@pytest.mark.parametrize("stored", sorted(SINGLE_VALUES))
+@pytest.mark.parametrize("value", [1, 0.5, True, "text", ["a"], None], ids=repr)
+def test_a_value_replaces_one_of_another_type(stored, value):
     judged = judge(batch_of([set_message("x", value)]), known(kinds={"x": stored}))
 
     assert judged.refusals == ()
+
+
+def test_tags_stay_a_set_of_texts():
+    judged = judge(batch_of([set_message("tags", 1)]), known())
+
+    assert [(r.code, r.path) for r in judged.refusals] == [("type_conflict", "tags")]
 
 
 def test_within_a_batch_the_first_message_decides_the_type():
@@ -95,7 +101,7 @@ def test_tags_are_the_string_set_of_that_name():
     change = {"t": "tags", "add": ["a"], "remove": []}
 
     accepted = judge(batch_of([change]), known(kinds={"tags": Kind.STRING_SET}))
-    refused = judge(batch_of([change]), known(kinds={"tags": Kind.STRING}))
+    refused = judge(batch_of([change]), known(kinds={"tags": Kind.FLOAT_SERIES}))
 
     assert accepted.refusals == ()
     assert [refusal.code for refusal in refused.refusals] == ["type_conflict"]

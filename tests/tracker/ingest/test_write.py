@@ -1,3 +1,4 @@
+import math
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -38,6 +39,7 @@ from tracker.models import (
     Work,
     WorkKind,
 )
+from tracker.queries.attributes import attribute_values
 from tracker.queries.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
@@ -219,6 +221,36 @@ def test_a_type_conflict_is_refused_and_the_rest_stored(process):
 
     assert [refusal.code for refusal in receipt.refused] == ["type_conflict"]
     assert read_points(process.run, "y").values.tolist() == [1.0]
+
+
+CHANGING = [None, 0.75, True, "text", 3, ["a", "b"], 10**17, math.nan, 1.5, None]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one batch", "several"])
+def test_the_last_value_counts_whatever_its_type(process, together):
+    messages = [set_message("best/score", value) for value in CHANGING]
+    for count in range(1, len(CHANGING) + 1):
+        receipt = process.send(messages[:count] if together else [messages[count - 1]])
+        stored = attribute_values([process.run.id], ["best/score"])
+        value = stored[process.run.id]["best/score"].value
+
+        assert receipt.refused_count == 0
+        assert repr(value) == repr(CHANGING[count - 1])
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (set_message("a/b", "x\0"), "invalid_message"),
+        (set_message("a/b", "x" * 65_537), "value_too_large"),
+        (points_message("a/b", [1.0], steps=[1e18]), "invalid_points"),
+    ],
+    ids=["NUL", "long text", "step of nanoseconds"],
+)
+def test_a_refusal_names_its_path(process, message, code):
+    receipt = process.send([message])
+
+    assert [(r.code, r.path) for r in receipt.refused] == [(code, "a/b")]
 
 
 def test_dropped_points_are_counted(process):

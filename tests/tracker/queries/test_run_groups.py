@@ -91,6 +91,16 @@ def test_numbers_come_before_texts_and_nan_after_them(project):
     assert math.isnan(values[5])
 
 
+def test_true_and_1_are_different_groups_that_their_queries_find(project):
+    for name, value in [("a", 1), ("b", True), ("c", 1.0), ("d", False), ("e", None)]:
+        add_run(project, name, p=value)
+    add_run(project, "f", p=0)
+
+    found = {repr(g.values[0]): names_of(project, g) for g in groups(project, "path:p")}
+
+    assert found == {"0.0": "f", "False": "d", "1.0": "ac", "True": "b", "'None'": "e"}
+
+
 def test_the_query_of_a_group_finds_its_runs_and_no_others(project):
     hostile = 'a"b\\c'
     for name, value in [

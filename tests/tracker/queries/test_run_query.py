@@ -166,6 +166,8 @@ MEANT = [
     ("params/n > 1e18", ["high"]),
     ("params/amp = true", ["low"]),
     ("params/amp != true", ["high"]),
+    ("params/amp = 1", []),
+    ("params/amp != 1", ["high", "low"]),
     ("params/opt = Adam", ["low"]),
     ("params/opt = adam", []),
     ("params/opt != Adam", ["high"]),
