@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('may_change', models.BooleanField()),
+                ('is_new_stage', models.BooleanField()),
                 ('joined_at', models.DateTimeField()),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reopenings', to='tracker.run')),
                 ('spool', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='reopening', to='tracker.spool')),

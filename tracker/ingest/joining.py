@@ -27,6 +27,7 @@ class Joining:
     is_reopening: bool = False
     # Attributes up to this id are closed to it; None: all are open.
     closed_attributes: int | None = None
+    is_new_stage: bool = False
     makes_resumable: bool = False
 
 
@@ -38,14 +39,17 @@ def joining_of(
     is_resuming = opening.resume and is_maker
     if run.state != State.FINISHED:
         return Joining(makes_resumable=is_resuming and not run.is_resumable)
-    if actor.scope is Scope.FULL or (is_resuming and run.is_resumable):
-        return Joining(is_reopening=True)
-    is_late = run.ended_at is not None and started_at <= run.ended_at
     name = opening.stage or "main"
-    if not is_late and Stage.objects.filter(run=run, name=name).exists():
+    is_new_stage = not Stage.objects.filter(run=run, name=name).exists()
+    if actor.scope is Scope.FULL or (is_resuming and run.is_resumable):
+        return Joining(is_reopening=True, is_new_stage=is_new_stage)
+    is_late = run.ended_at is not None and started_at <= run.ended_at
+    if not is_late and not is_new_stage:
         raise RunFinished(run.name)
     newest = Attribute.objects.filter(run=run).aggregate(id=Max("id"))["id"]
-    return Joining(is_reopening=True, closed_attributes=newest or 0)
+    return Joining(
+        is_reopening=True, closed_attributes=newest or 0, is_new_stage=is_new_stage
+    )
 
 
 def note_joining(run: Run, spool_id: UUID, joining: Joining, actor: Actor) -> None:
@@ -60,6 +64,7 @@ def note_joining(run: Run, spool_id: UUID, joining: Joining, actor: Actor) -> No
                     user_id=actor.user_id,
                     token_id=actor.token_id,
                     may_change=joining.closed_attributes is None,
+                    is_new_stage=joining.is_new_stage,
                     joined_at=timezone.now(),
                 )
             ],

@@ -193,6 +193,8 @@ class Reopening(models.Model):
     )
     # False: it may add to the run, and change nothing that was there.
     may_change = models.BooleanField()
+    # Most often the next script of a pipeline, which reopens nothing.
+    is_new_stage = models.BooleanField()
     joined_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -62,6 +62,7 @@ class ReopeningRow:
     rank: int
     host: str
     may_change: bool  # False: it may only add to what was there
+    is_new_stage: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,11 @@ class RunOverview:
         found = (each.reopening for stage in self.stages for each in stage.processes)
         rows = [row for row in found if row is not None]
         return tuple(sorted(rows, key=lambda row: row.joined_at, reverse=True))
+
+    @property
+    def is_reopened(self) -> bool:
+        """Whether a process joined a stage that had finished."""
+        return any(not row.is_new_stage for row in self.reopenings)
 
     @property
     def duration(self) -> timedelta | None:
@@ -280,6 +286,7 @@ def _reopening(spool: Spool) -> ReopeningRow | None:
         rank=spool.rank,
         host=spool.host,
         may_change=found.may_change,
+        is_new_stage=found.is_new_stage,
     )
 
 

@@ -328,7 +328,7 @@ def test_fifty_stages_stay_a_page(project, page):
 
     text = page(run)
 
-    assert text.count('<details class="card stage__folded"') == 49
+    assert text.count('id="folded-') == 49
     assert text.index("ValueError: 33") < text.index("stage__folded", 1)
 
 
@@ -547,6 +547,15 @@ def test_says_who_joined_the_run_after_it_had_finished(project, page, member):
     text = " ".join(page(run).split())
 
     assert "Joined after it finished" in text
-    assert "Reopened by ada" in text
-    assert "with token test (smk_" in text
+    assert '<details class="card stage__folded" id="reopenings" open>' in text
+    assert "reopened" in text
+    assert "by ada with token test (smk_" in text
     assert "stage train, rank 0, on node-1" in text
+
+
+def test_the_next_stage_of_a_pipeline_is_no_reopening(project, page, member):
+    run = make_run(project, state="finished")
+
+    Process(project, run.name, actor=actor_of(member), stage="evaluate").open()
+
+    assert '<details class="card stage__folded" id="reopenings"><summary>' in page(run)

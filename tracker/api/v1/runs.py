@@ -127,6 +127,7 @@ class ReopeningOut(Schema):
     rank: int
     host: str
     may_change: bool
+    is_new_stage: bool
 
 
 class RunDetailOut(Schema):

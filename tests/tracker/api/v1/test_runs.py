@@ -275,4 +275,5 @@ def test_who_joined_a_finished_run_is_listed(reader, project, member):
         "rank": 0,
         "host": "node-1",
         "may_change": True,
+        "is_new_stage": False,
     }
