@@ -43,6 +43,8 @@ class StoredRun:
     state: str
     started_at: datetime | None
     ended_at: datetime | None
+    # In which its processes ran, without pauses between them; None: unknown.
+    duration_seconds: float | None
     tags: tuple[str, ...]
     # Of the columns that were asked for; None where the run has nothing there.
     values: Mapping[str, object]
@@ -263,6 +265,7 @@ def stored_run(
         state=row["state"],
         started_at=to_moment(row["started_at"]) if row["started_at"] else None,
         ended_at=to_moment(row["ended_at"]) if row.get("ended_at") else None,
+        duration_seconds=row.get("duration_seconds"),
         tags=tuple(row["tags"]),
         values=dict(zip(columns, values, strict=False)),
         _project=project,

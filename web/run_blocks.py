@@ -156,6 +156,7 @@ def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json
         "state": row.state,
         "started": milliseconds(row.started_at),
         "ended": milliseconds(row.ended_at),
+        "active": [row.active_seconds, milliseconds(row.active_since)],
         # Not for how long: what is answered would differ each time.
         "silent": milliseconds(row.silent_since),
         "values": [

@@ -13,6 +13,7 @@ from web.texts import gettext_lazy
 
 LABELS: Mapping[str, str] = {
     "duration": gettext_lazy("Duration"),
+    "wall_time": gettext_lazy("Wall time"),
     "gpu": gettext_lazy("GPU, run"),
     "cpu": gettext_lazy("CPU, run"),
     "gpu_idle": gettext_lazy("GPU idle"),
@@ -46,7 +47,7 @@ def field_text(field: str, value: FieldValue) -> str:
             return value
     if field in SHARES:
         return percent(value)
-    if field == "duration":
+    if field in ("duration", "wall_time"):
         return duration(value)
     text = number(_rounded(value))
     return f"{text} kWh" if field == "energy" else text

@@ -72,7 +72,7 @@ def _one_bar(stage: StageRow) -> StageBar:
     end = max(start, *(process.last_known for process in stage.processes))
     states = Counter(process.state for process in stage.processes)
     others = [f"{n} {state}" for state, n in states.items() if state != stage.state]
-    parts = [stage.state, duration(end - start), *_busy(stage), *others]
+    parts = [stage.state, duration(stage.duration), *_busy(stage), *others]
     return StageBar(
         name=f"{stage.name} × {len(stage.processes)}",
         state=stage.state,

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         default="-started",
         metavar="COLUMN",
-        help="started, name, state, duration, or an attribute's path; with a - before "
+        help="started, name, state, duration, wall_time, or an attribute's path; with a - before "
         "it, the largest first, written --sort=-started (default: -started)",
     )
     parser.add_argument(
@@ -242,9 +242,10 @@ def _cell_for(chosen: argparse.Namespace) -> Callable[[object], str]:
 
 
 def _duration_of(run: StoredRun, chosen: argparse.Namespace) -> str:
-    if run.started_at is None or run.ended_at is None:
+    # As the runs table shows it once a run has ended.
+    seconds = run.duration_seconds
+    if seconds is None or run.ended_at is None:
         return ""
-    seconds = (run.ended_at - run.started_at).total_seconds()
     return exact_text(seconds) if chosen.format == "csv" else duration(seconds)
 
 

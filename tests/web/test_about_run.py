@@ -28,6 +28,8 @@ def overview(*stages, facts=()) -> RunOverview:
         "ended_at": NOW,
         "last_known": NOW,
         "last_seen_at": NOW,
+        "duration": 0.0,
+        "wall_time": 0.0,
         "may_go_on": False,
         "may_resume": False,
         "silent_for": None,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from tracker.actions.work import request_work
+from tracker.active_time import active_seconds
 from tracker.models import Diagnosis, Run, Spool, Stage, State, WorkKind
 from tracker.statements import every_row
 
@@ -36,6 +38,8 @@ PRECEDENCE = (
 )
 # How a process ends that was not done: another one of its rank takes its place.
 BROKEN = (State.FAILED, State.CRASHED, State.PREEMPTED)
+
+RUN_FIELDS = ("state", "started_at", "ended_at", "active_seconds", "active_since")
 
 # What broke before its rank was started again, as after a preemption, is replaced. By a
 # clock that is ahead, the last one itself starts after it was last heard of.
@@ -67,6 +71,18 @@ SELECT stage_id, failure FROM tracker_spool WHERE id IN (
   WHERE place = 1
 )
 """
+# The ended processes that make the time longer in which any has run; workers that live
+# within their parent's time are left to the database.
+SELECT_INTERVALS = f"""
+SELECT started_at, ended_at FROM (
+  SELECT started_at, ended_at, MAX(ended_at) OVER (
+    ORDER BY started_at, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) AS reached
+  FROM tracker_spool
+  WHERE run_id IN ({{runs}}) AND state <> '{State.RUNNING.value}' AND ended_at > started_at
+) AS process
+WHERE reached IS NULL OR ended_at > reached
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +112,9 @@ def settle_states(run_id: UUID) -> None:
                 _settle_stage(stage, processes[stage.pk], states, failure)
         parts = [Parts(s.state, s.started_at, s.ended_at) for s in stages]
         states = {stage.state for stage in stages}
-        if _settle(run, parts, states):
-            run.save(update_fields=["state", "started_at", "ended_at"])
+        changed = _settle(run, parts, states)
+        if _settle_active_time(run, processes) or changed:
+            run.save(update_fields=RUN_FIELDS)
 
 
 def mark_silent(
@@ -202,6 +219,32 @@ def _settle_stage(
     if stage.state == State.RUNNING and not has_run:
         # What was said when it seemed to have ended is not the last word.
         Diagnosis.objects.filter(stage=stage, is_final=True).update(is_final=False)
+
+
+# Any: a time as the driver gives it; a text for a computed table of SQLite.
+def _time_of(value: Any) -> datetime:
+    time = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _settle_active_time(run: Run, processes: Mapping[int, Sequence[Parts]]) -> bool:
+    """Add up the time in which at least one process ran; return whether it changed."""
+    if run.started_at is None:
+        return False
+    running = [
+        part.started_at
+        for parts in processes.values()
+        for part in parts
+        if part.state == State.RUNNING and part.started_at is not None
+    ]
+    since = min(running, default=None)
+    before = run.active_seconds, run.active_since
+    rows = every_row(SELECT_INTERVALS, [], run_ids={run.id})
+    run.active_seconds = active_seconds(
+        [(_time_of(start), _time_of(end)) for start, end in rows], until=since
+    )
+    run.active_since = since
+    return before != (run.active_seconds, run.active_since)
 
 
 def _settle(

@@ -59,6 +59,9 @@ class Run(models.Model):
     # By the clocks of the machines that log.
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    # Seconds in which at least one process ran, up to `active_since` while one still runs.
+    active_seconds = models.FloatField(null=True)
+    active_since = models.DateTimeField(null=True)
     # By the server's clock: when anything last arrived.
     last_seen_at = models.DateTimeField(auto_now_add=True)
     trashed_at = models.DateTimeField(null=True)

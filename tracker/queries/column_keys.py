@@ -21,8 +21,8 @@ USUAL = ("state", "started", "duration", "stages", "tags", "finding", "gpu", "cp
 # What the ledger of time says of a run.
 OF_GPU_TIME = ("gpu_idle", "gpu_hours", "energy")
 # Columns of the run whose numbers are put together in groups.
-NUMBERS_OF_RUN = ("duration", "gpu", "cpu", *OF_GPU_TIME)
-OF_RUN = (*USUAL, *OF_GPU_TIME, "created", "ended", "made_by")
+NUMBERS_OF_RUN = ("duration", "wall_time", "gpu", "cpu", *OF_GPU_TIME)
+OF_RUN = (*USUAL, "wall_time", *OF_GPU_TIME, "created", "ended", "made_by")
 
 
 @dataclass(frozen=True, slots=True)

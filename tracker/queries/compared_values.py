@@ -31,6 +31,7 @@ BESIDE = "(%s)"
 WHO_MADE_IT = BESIDE % MADE_BY
 OWN_DIMENSIONS = {
     DURATION: "duration in seconds",
+    BESIDE % "wall_time": "wall time in seconds",
     STARTED: "start, in hours before the last",
     PROJECT: "project",
     BESIDE % "gpu": "GPU of the whole run, in percent",

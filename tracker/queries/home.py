@@ -29,6 +29,7 @@ from tracker.models import Alert, Attribute, Finding, Kind, Project, Run, Stage,
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.namespaces import MONITORING, STEP_SECONDS, monitoring_path
 from tracker.queries.run import silent_for
+from tracker.queries.run_columns import run_seconds
 from tracker.queries.run_verdicts import Verdict, verdicts
 
 LIVE_SHOWN = 20
@@ -66,7 +67,7 @@ class RecentRun:
     state: str
     project_name: str
     last_known: datetime
-    took: timedelta | None
+    took: float | None
     main_finding: MainFinding | None
     verdict: Verdict | None  # None: the main finding says it
 
@@ -212,14 +213,13 @@ def _recent(
     run: Run, finding: MainFinding | None, verdict: Verdict | None
 ) -> RecentRun:
     last_known = run.ended_at or run.last_seen_at
-    took = max(last_known - run.started_at, timedelta(0)) if run.started_at else None
     return RecentRun(
         id=run.id,
         name=run.name,
         state=run.state,
         project_name=run.project.name,
         last_known=last_known,
-        took=took,
+        took=run_seconds(run),
         main_finding=finding,
         verdict=verdict,
     )

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from django.db.models import Q
 from django.utils import timezone
 
+from tracker.active_time import active_seconds
 from tracker.models import Attribute, Kind, Reopening, Run, Spool, Stage, State
 from tracker.queries.attributes import (
     AttributeRow,
@@ -25,6 +26,7 @@ from tracker.queries.hardware_means import (
     OF_GPUS,
 )
 from tracker.queries.namespaces import MONITORING, TAGS_PATH
+from tracker.queries.run_columns import run_seconds, run_wall_seconds
 
 # What people say of a run, whether by its scripts or on its page.
 DESCRIPTION_PATH = "description"
@@ -107,10 +109,10 @@ class StageRow:
         return self.state == State.RUNNING
 
     @property
-    def duration(self) -> timedelta | None:
-        if self.started_at is None or self.last_known is None:
-            return None
-        return max(self.last_known - self.started_at, timedelta(0))
+    def duration(self) -> float | None:
+        """Return the seconds in which processes ran, without pauses between them."""
+        ran = [(process.started_at, process.last_known) for process in self.processes]
+        return active_seconds(ran) if ran else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ class RunOverview:
     ended_at: datetime | None
     last_known: datetime | None
     last_seen_at: datetime
+    duration: float | None  # seconds in which processes ran
+    wall_time: float | None  # seconds from start to end
     may_go_on: bool  # it is worth looking again
     may_resume: bool  # it is worth looking again now and then
     silent_for: timedelta | None  # None: not running, or heard of lately
@@ -145,12 +149,6 @@ class RunOverview:
     def is_reopened(self) -> bool:
         """Whether a process joined a stage that had finished."""
         return any(not row.is_new_stage for row in self.reopenings)
-
-    @property
-    def duration(self) -> timedelta | None:
-        if self.started_at is None or self.last_known is None:
-            return None
-        return max(self.last_known - self.started_at, timedelta(0))
 
 
 def is_live(run: Run) -> bool:
@@ -191,6 +189,8 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         ended_at=run.ended_at,
         last_known=now if is_live(run) else run.ended_at or run.last_seen_at,
         last_seen_at=run.last_seen_at,
+        duration=run_seconds(run, now),
+        wall_time=run_wall_seconds(run, now),
         may_go_on=may_go_on(run, now=now),
         may_resume=may_resume(run, now=now),
         silent_for=silent_for(run, now=now),

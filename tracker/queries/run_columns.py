@@ -26,7 +26,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
-from tracker.models import Run, State
+from tracker.models import State
 
 Sql = tuple[str, tuple[str | int, ...]]
 
@@ -44,7 +44,19 @@ def each_of(run_ids: Collection[UUID]) -> Collection[UUID] | Func:
 
 
 def duration_seconds(now: datetime) -> Combinable:
-    """Return how long a run took, or one that runs has taken by then."""
+    """Return how long processes of a run ran, by now if one still does."""
+    return Case(
+        When(
+            active_since__isnull=False,
+            then=F("active_seconds") + SecondsBetween(F("active_since"), Value(now)),
+        ),
+        default=F("active_seconds"),
+        output_field=FloatField(),
+    )
+
+
+def wall_seconds(now: datetime) -> Combinable:
+    """Return the time from a run's start to its end, by now if it runs."""
     until = Coalesce(
         "ended_at",
         Case(
@@ -56,15 +68,28 @@ def duration_seconds(now: datetime) -> Combinable:
     return SecondsBetween(F("started_at"), until)
 
 
-def run_seconds(run: Run, now: datetime | None = None) -> float | None:
-    """Return the same of a run that was read; None while its beginning is not known."""
+# Any: a run, or a row of the columns named here.
+def run_seconds(run: Any, now: datetime | None = None) -> float | None:
+    """Return the duration of a run that was read; None if it is unknown."""
+    if run.active_seconds is None:
+        return None
+    seconds = float(run.active_seconds)
+    if run.active_since is None:
+        return seconds
+    running = ((now or timezone.now()) - run.active_since).total_seconds()
+    return seconds + max(0.0, float(running))
+
+
+# Any: likewise.
+def run_wall_seconds(run: Any, now: datetime | None = None) -> float | None:
+    """Return the wall time of a run that was read; None if its start is unknown."""
     if run.started_at is None:
         return None
     is_running = run.state == State.RUNNING
     until = run.ended_at or (
         (now or timezone.now()) if is_running else run.last_seen_at
     )
-    return max(0.0, (until - run.started_at).total_seconds())
+    return float(max(0.0, (until - run.started_at).total_seconds()))
 
 
 class Unnested(Func):

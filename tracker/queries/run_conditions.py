@@ -36,6 +36,7 @@ from tracker.queries.run_columns import (
     any_item_holds,
     duration_seconds,
     holds,
+    wall_seconds,
 )
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS, compared_with
 from tracker.queries.run_query.arithmetic import fields_of
@@ -65,6 +66,7 @@ RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "started": lambda: F("started_at"),
     "ended": lambda: F("ended_at"),
     "duration": lambda: duration_seconds(timezone.now()),
+    "wall_time": lambda: wall_seconds(timezone.now()),
 }
 
 # As the conditions of the indexes say; the text of an integer is not one.

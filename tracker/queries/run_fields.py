@@ -20,7 +20,7 @@ from tracker.queries.gathered import (
     gathered_numbers,
 )
 from tracker.queries.ledgers import JOULES_OF_A_KILOWATT_HOUR
-from tracker.queries.run_columns import each_of, run_seconds
+from tracker.queries.run_columns import each_of, run_seconds, run_wall_seconds
 
 MADE_BY = "made_by"
 TEXTS = ("finding", MADE_BY)
@@ -44,6 +44,7 @@ def field_values(
 
     known: dict[str, Callable[[Run], FieldValue]] = {
         "duration": run_seconds,
+        "wall_time": run_wall_seconds,
         "gpu": lambda run: of(run).gpu,
         "cpu": lambda run: of(run).cpu,
         "gpu_idle": lambda run: of(run).gpu_idle,

@@ -43,7 +43,7 @@ from tracker.queries.packed import (
     packed_bytes,
 )
 from tracker.queries.planner import planner
-from tracker.queries.run_columns import duration_seconds
+from tracker.queries.run_columns import duration_seconds, wall_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_conditions import SHORT_TEXT
 from tracker.queries.run_filter import Found, RunFilter, is_searchable
@@ -277,6 +277,8 @@ class _Runs:
             return rows, SUMMARY_COLUMNS[column.summary](), "run_id"
         if key == "duration":
             return self._runs(), duration_seconds(timezone.now()), "id"
+        if key == "wall_time":
+            return self._runs(), wall_seconds(timezone.now()), "id"
         return self._gathered(), F(key), "run_id"
 
     def _runs(self) -> QuerySet[Run]:

@@ -27,7 +27,7 @@ from tracker.models import Attribute, Gathered, Run
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries import gathered
 from tracker.queries.column_keys import of_attribute
-from tracker.queries.run_columns import duration_seconds
+from tracker.queries.run_columns import duration_seconds, wall_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT
 from tracker.queries.run_filter import Found, is_searchable
@@ -182,6 +182,7 @@ ORDERS: dict[str, Callable[[datetime], tuple[Combinable, ...]]] = {
     "ended": lambda _: (F("ended_at"),),
     "made_by": lambda _: (Lower("made_by__username"), F("created_at")),
     "duration": lambda now: (duration_seconds(now),),
+    "wall_time": lambda now: (wall_seconds(now),),
 }
 COLUMNS = (*ORDERS, *gathered.ORDERS)
 NEVER_NULL = ("name", "state", "created")

@@ -26,7 +26,7 @@ from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING, PARAMS, TAGS_PATH
 from tracker.queries.planner import planner
 from tracker.queries.run import silent_for
-from tracker.queries.run_columns import each_of
+from tracker.queries.run_columns import each_of, run_seconds, run_wall_seconds
 from tracker.queries.run_cursor import cursor_at, place_of
 from tracker.queries.run_filter import Found, RunFilter
 from tracker.queries.run_order import RunOrder
@@ -41,6 +41,7 @@ METRICS_LOOKED_AT = 200
 RUN_COLUMNS = (
     *("id", "name", "state", "made_by__username"),
     *("created_at", "started_at", "ended_at", "last_seen_at"),
+    *("active_seconds", "active_since"),
 )
 SINGLE_VALUES = (
     *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
@@ -59,6 +60,10 @@ class RunRow:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None  # for one that crashed: when it was last heard of
+    active_seconds: float | None  # in which processes ran, up to `active_since`
+    active_since: datetime | None  # None: no process runs
+    duration: float | None  # in seconds, as are both at the time of reading
+    wall_time: float | None
     # Since when one that runs has sent nothing; None: it has lately, or does not run.
     silent_since: datetime | None
     stages: list[tuple[str, str]]  # name and state, in order of their start
@@ -239,6 +244,10 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
             created_at=run.created_at,
             started_at=run.started_at,
             ended_at=_end(run),
+            active_seconds=run.active_seconds,
+            active_since=run.active_since,
+            duration=run_seconds(run, now),
+            wall_time=run_wall_seconds(run, now),
             silent_since=run.last_seen_at if silent_for(run, now=now) else None,
             stages=stages.get(run.id, []),
             tags=_texts(values[run.id].get(TAGS_PATH)),

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from tracker.access import may_edit
 from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
-from tracker.queries.run import may_go_on, may_resume, run_overview
+from tracker.queries.run import RunOverview, may_go_on, may_resume, run_overview
 from tracker.queries.versions import version_of_summaries
 from web.polling import poll_unless
 from web.session import PageRequest
@@ -29,6 +29,8 @@ run = agent.init(
 run["evaluate/accuracy"].append(0.97)
 run.finish()"""
 
+# Rounding and the start of the next process are no pause.
+SHORTEST_PAUSE_SECONDS = 1.0
 
 # The tabs of a run, by their names: those of their addresses.
 TABS = {
@@ -40,6 +42,13 @@ TABS = {
     "files": "run-files",
     "source": "run-source",
 }
+
+
+def _had_pauses(overview: RunOverview) -> bool:
+    """Tell whether a run's wall time is visibly longer than its duration."""
+    if overview.duration is None or overview.wall_time is None:
+        return False
+    return overview.wall_time - overview.duration > SHORTEST_PAUSE_SECONDS
 
 
 # Any: a readable row of the runs table, which pages do not import.
@@ -73,7 +82,8 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
     return {
         "run": run,
         "overview": overview,
-        "lasted": overview.duration and overview.duration.total_seconds(),
+        "lasted": overview.duration,
+        "had_pauses": _had_pauses(overview),
         "silence": overview.silent_for,
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),

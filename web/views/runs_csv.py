@@ -23,6 +23,7 @@ MOST_GROUPS = 10_000
 # What the numbers of a column are, where that is not said by its name.
 UNITS = {
     "duration": "duration (s)",
+    "wall_time": "wall time (s)",
     "gpu": "gpu (%)",
     "cpu": "cpu (%)",
     "gpu_idle": "gpu idle (%)",

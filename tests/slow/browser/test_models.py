@@ -432,3 +432,22 @@ def test_a_page_that_begins_anew_may_go_on_with_what_was_changed_before(run):
     }""")
 
     assert found == [None, "one", None]
+
+
+def test_a_short_run_has_a_duration_and_a_running_one_counts_on(run):
+    shown = run("""async () => {
+      const { OF_RUN } = await import("/static/web/js/models/run_columns.js")
+      const rows = [
+        { started: 0, ended: 2_150_000, active: [0.165, null] },
+        { started: 0, ended: null, active: [60, 3_600_000] },
+        { started: null, ended: null, active: [null, null] },
+      ]
+      const text = (key, row) => {
+        const cell = document.createElement("td")
+        OF_RUN[key].fill(cell, null, row, 3_630_000)
+        return cell.textContent
+      }
+      return rows.map((row) => [text("duration", row), text("wall_time", row)])
+    }""")
+
+    assert shown == [["165 ms", "35 min 50 s"], ["1 min 30 s", "1 h"], ["–", "–"]]

@@ -323,7 +323,7 @@ def test_how_long_a_run_goes_on_is_counted_without_being_sent(
 
     end(project, run)
     expect(page.locator("#run-going-on")).to_have_count(0, timeout=POLLS_MS)
-    expect(page.locator(".run__facts").get_by_text("Took")).to_be_visible()
+    expect(page.locator(".run__facts").get_by_text("Duration")).to_be_visible()
     expect(buttons).to_have_count(there)
 
 

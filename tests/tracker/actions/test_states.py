@@ -18,7 +18,7 @@ from tracker.actions.states import (
     mark_silent,
     settle_states,
 )
-from tracker.models import Diagnosis, Spool, Stage, State, Work, WorkKind
+from tracker.models import Diagnosis, Run, Spool, Stage, State, Work, WorkKind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -373,3 +373,43 @@ def test_settling_costs_as_much_with_many_processes_as_with_few(run, state):
     finally:
         post_init.disconnect(note, sender=Spool)
     assert few[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("processes", "seconds"),
+    [
+        pytest.param([(0, 60), (60, 90)], 90, id="one after the other"),
+        pytest.param([(0, 60), (2_100, 2_101)], 61, id="a tag added later"),
+        pytest.param([(0, 60), (30, 90), (10, 20)], 90, id="at the same time"),
+        pytest.param([(0, 60), (3_660, 3_720)], 120, id="waiting in a queue"),
+        pytest.param([(0, 60), (50, 40)], 60, id="a clock that was set back"),
+    ],
+)
+def test_a_runs_active_time_is_that_in_which_any_process_ran(
+    member, processes, seconds
+):
+    project = make_project(member)
+    run = Run.objects.create(project=project, name="paused")
+    for times in processes:
+        start, end = (STARTED + timedelta(seconds=each) for each in times)
+        add_process(run, "train", State.FINISHED, start=start, end=end)
+
+    settle_states(run.id)
+    settle_states(run.id)
+
+    run.refresh_from_db()
+    assert (run.active_seconds, run.active_since) == (seconds, None)
+
+
+def test_active_time_goes_on_from_the_first_process_that_runs(member):
+    run = Run.objects.create(project=make_project(member), name="going on")
+    since = STARTED + MINUTE
+    ends = [STARTED + 2 * MINUTE, None, None]
+    for start, end in zip([STARTED, since + MINUTE, since], ends, strict=True):
+        state = State.RUNNING if end is None else State.FINISHED
+        add_process(run, "train", state, start=start, end=end)
+
+    settle_states(run.id)
+
+    run.refresh_from_db()
+    assert (run.active_seconds, run.active_since) == (60, since)

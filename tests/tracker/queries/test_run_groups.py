@@ -159,9 +159,9 @@ def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
         run.diagnoses.all().delete()
         add_ledger(run, computing=3_600.0 - idle, idle=idle, energy=energy)
         end = run.started_at + timedelta(seconds=idle)
-        Run.objects.filter(id=run.id).update(ended_at=end)
+        Run.objects.filter(id=run.id).update(ended_at=end, active_seconds=idle / 3)
     add_run(project, "c", params__lr=0.1)
-    Run.objects.filter(name="c").update(started_at=None)
+    Run.objects.filter(name="c").update(started_at=None, active_seconds=None)
 
     [group] = groups(project, "path:params/lr", columns=NUMBERS_OF_RUN)
 
@@ -173,7 +173,8 @@ def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
     }
     assert {key: said.mean for key, said in numbers.items()} == pytest.approx(
         {
-            "duration": 1_800,
+            "duration": 600,
+            "wall_time": 1_800,
             "gpu": 20,
             "cpu": 50,
             "gpu_idle": 50,
@@ -188,7 +189,7 @@ def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
 
 def test_what_nobody_measured_is_no_zero(project):
     add_run(project, "a")
-    Run.objects.update(started_at=None)
+    Run.objects.update(started_at=None, active_seconds=None)
 
     [group] = groups(project, "state", columns=NUMBERS_OF_RUN)
 

@@ -531,11 +531,20 @@ def test_nothing_written_asks_for_everything():
 
 def test_time_passes_for_a_run_that_runs(member):
     project = make_project(member)
+    now = timezone.now()
     Run.objects.create(
-        project=project, name="r", started_at=timezone.now() - timedelta(hours=3)
+        project=project,
+        name="r",
+        started_at=now - timedelta(hours=30),
+        active_seconds=3_600,
+        active_since=now - timedelta(hours=2),
     )
     wanted = [
-        RunFilter(query=read_query(text)) for text in ("duration > 2h", "duration > 4h")
+        RunFilter(query=read_query(text))
+        for text in (
+            *("duration > 2h", "duration > 4h"),
+            *("wall_time > 29h", "wall_time > 31h"),
+        )
     ]
 
     counts = [
@@ -545,4 +554,4 @@ def test_time_passes_for_a_run_that_runs(member):
         for one in wanted
     ]
 
-    assert counts == [1, 0]
+    assert counts == [1, 0, 1, 0]

@@ -256,11 +256,13 @@ def test_a_path_that_is_no_plain_name_orders_too(project):
 
 def busy_and_idle(project):
     """Two runs that differ in everything there is a column for."""
-    idle = add_run(project, "A idle", state=State.FINISHED, ended_at=NOW)
+    idle = add_run(
+        project, "A idle", state=State.FINISHED, ended_at=NOW, active_seconds=0
+    )
     start = NOW + timedelta(hours=1)
     busy = add_run(project, "B busy", state=State.RUNNING)
     Run.objects.filter(id=busy.id).update(
-        started_at=start, ended_at=start + timedelta(hours=2)
+        started_at=start, ended_at=start + timedelta(hours=2), active_seconds=60
     )
     for run, share, stages in [(idle, 10, 1), (busy, 90, 2)]:
         add_series(run, "monitoring/s/gpu/0/utilization_percent", mean=share)
@@ -298,7 +300,18 @@ def add_finding(stage: Stage, severity: str) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["name", "state", "started", "duration", "stages", "tags", "finding", "gpu", "cpu"],
+    [
+        "name",
+        "state",
+        "started",
+        "duration",
+        "wall_time",
+        "stages",
+        "tags",
+        "finding",
+        "gpu",
+        "cpu",
+    ],
 )
 def test_orders_by_every_column(project, key):
     busy_and_idle(project)

@@ -510,7 +510,7 @@ class TestPolls:
         Run.objects.filter(id=run.id).update(state=State.FINISHED)
         ended = self.ask(client, address, tagged["ETag"])
         assert "finished" in ended.content.decode()
-        assert "Took" in ended.content.decode()
+        assert "Duration" in ended.content.decode()
 
     def test_a_header_for_a_poll_leaves_out_what_pages_keep(
         self, client_of, member, project

@@ -58,6 +58,8 @@ class RunOut(Schema):
     state: str
     started_at: datetime | None
     ended_at: datetime | None
+    duration_seconds: float | None
+    wall_seconds: float | None
     stages: list[StageOut]
     tags: list[str]
     gpu_percent: float | str | None
@@ -143,6 +145,8 @@ class RunDetailOut(Schema):
     state: str
     started_at: datetime | None
     ended_at: datetime | None
+    duration_seconds: float | None
+    wall_seconds: float | None
     last_seen_at: datetime
     waiting_points: int
     tags: list[str]
@@ -228,6 +232,8 @@ def _run(row: RunRow) -> dict[str, object]:
         "state": row.state,
         "started_at": row.started_at,
         "ended_at": row.ended_at,
+        "duration_seconds": row.duration,
+        "wall_seconds": row.wall_time,
         "stages": [{"name": name, "state": state} for name, state in row.stages],
         "tags": row.tags,
         "gpu_percent": number(row.numbers.gpu),
@@ -248,6 +254,8 @@ def _overview(run: RunOverview) -> dict[str, object]:
         "state": run.state,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
+        "duration_seconds": run.duration,
+        "wall_seconds": run.wall_time,
         "last_seen_at": run.last_seen_at,
         "tags": run.tags,
         "stages": [_stage(stage) for stage in run.stages],

@@ -39,7 +39,7 @@ STATES = ("running", "finished", "failed", "crashed", "preempted")
 TEXTS, MOMENTS, SPANS = (
     ("name", "state", "finding", "made_by"),
     ("created", "started", "ended"),
-    ("duration",),
+    ("duration", "wall_time"),
 )
 # In the units that the columns of a runs table show.
 UNITS = {
@@ -190,7 +190,9 @@ def _asked(
     if isinstance(operand, RunField):
         value = _field_value(operand.name, token, value, now)
     elif isinstance(value, timedelta):
-        raise refusal(token, "Only duration, created, started and ended have units.")
+        raise refusal(
+            token, "Only duration, wall_time, created, started and ended have units."
+        )
     elif operand.summary != "last" and not _is_number(value):
         raise refusal(token, f"{operand.summary}(…) is a number.")
     if isinstance(value, bool | str) and operator not in EQUALITY:

@@ -245,7 +245,7 @@ export class GridView {
     } else if (row?.state === "running") {
       // Time passes even when nothing is logged.
       for (const [i, column] of this.columns.entries()) {
-        const passes = column.key === "duration" || (column.key === "state" && row.silent !== null)
+        const passes = ["duration", "wall_time"].includes(column.key) || (column.key === "state" && row.silent !== null)
         if (passes) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
       }
     }

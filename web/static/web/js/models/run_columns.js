@@ -30,7 +30,8 @@ const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 export const OF_RUN = {
   state: { label: gettext("State"), width: 94, fill: fillState },
   started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
-  duration: { label: gettext("Duration"), width: 106, isNumeric: true, said: (value) => duration(Math.round(value)), fill: fillDuration },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), said: duration, fill: fillDuration },
+  wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), said: duration, fill: fillWallTime },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
@@ -134,9 +135,22 @@ function fillMoment(cell, value) {
 }
 
 function fillDuration(cell, _, row, now) {
-  if (row.started === null) return fillText(cell, "–")
-  const end = row.ended ?? Math.max(now, row.started)
-  fillText(cell, duration(Math.round((end - row.started) / 1_000)))
+  const [seconds, since] = row.active
+  fillSeconds(cell, since === null ? seconds : seconds + passed(since, now))
+}
+
+function fillWallTime(cell, _, row, now) {
+  fillSeconds(cell, row.started === null ? null : passed(row.started, row.ended ?? now))
+}
+
+// Of what still runs, whole seconds are enough.
+function passed(from, to) {
+  const seconds = Math.max(0, (to - from) / 1_000)
+  return seconds < 1 ? seconds : Math.round(seconds * 10) / 10
+}
+
+function fillSeconds(cell, seconds) {
+  fillText(cell, duration(seconds))
 }
 
 function fillStages(cell, stages) {
