@@ -25,7 +25,7 @@ def refuse_newer_database() -> None:
         raise Refusal(
             f"The database is newer than this version of Seamark, which lacks "
             f"{', '.join(unknown)}. Install the newer version again, or restore a "
-            "backup of before the update."
+            "backup from before the update."
         )
 
 
