@@ -95,6 +95,7 @@ class Server:
 
 class PostgreSQL(Server):
     settings: tuple[str, ...] = UNSAFE
+    max_connections = 200
 
     def start(self) -> None:
         # It refuses to run as root, and nobody may be unable to read root's folders.
@@ -124,7 +125,7 @@ class PostgreSQL(Server):
             "listen_addresses=",
             *self.settings,
         ]
-        options += ["max_connections=200", "timezone=UTC"]
+        options += [f"max_connections={self.max_connections}", "timezone=UTC"]
         self.launch(
             [
                 str(programs / "postgres"),

@@ -27,6 +27,7 @@ from tracker.errors import TooSlow, Unavailable
 from tracker.patience import Places, Stream, as_it_comes, deserved_seconds
 from tracker.processes import ABANDONED_AT_ONCE
 from tracker.regulars import ReadingHere, Regulars
+from tracker.statements import database
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -178,10 +179,18 @@ class Arrivals:
             reading.at_end(lambda: self._quick.give_back(sender))
 
     def _take_quick_place(self, sender: Hashable) -> None:
+        _release_connection()
         # Who keeps others waiting is not waited for.
         is_patient = self._slow.are_free_for(sender)
         if not self._quick.take(sender, self._wait_seconds if is_patient else 0.0):
             raise Unavailable
+
+
+def _release_connection() -> None:
+    """Give this thread's connection back to the pool while the client sends."""
+    connection = database()
+    if connection.vendor == "postgresql" and not connection.in_atomic_block:
+        connection.close()
 
 
 def begun(request: HttpRequest, size: int) -> Reading:

@@ -21,9 +21,14 @@ BLOCKING_THREADS = (
     + SLOW_FORMS_AT_ONCE
     + ABANDONED_AT_ONCE
 )
-# Connections that each web process keeps; each agent has one, and each browser some.
+# PostgreSQL connections of a web process. A download may hold one until its end; a
+# thread that waits for a body holds none.
+DATABASE_CONNECTIONS = THREADS + DOWNLOADS_AT_ONCE
+LEAST_DATABASE_CONNECTIONS = DOWNLOADS_AT_ONCE + 1
+WEB_PROCESSES = 2
+# HTTP connections that each web process keeps; each agent has one, and each browser some.
 MOST_CONNECTIONS = 4_096
-# Threads keep their database connections, so they are kept as long as granian allows.
+# Threads keep their SQLite connections, so they are kept as long as granian allows.
 IDLE_THREAD_SECONDS = 600
 # How long requests that have begun may go on when the server stops.
 DRAIN_SECONDS = 30

@@ -18,6 +18,8 @@ from django.conf.locale import LANG_INFO
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language
 
+from tracker import processes
+
 # Every variable that was asked for, so that one with a typing error can be refused.
 known_names: set[str] = set()
 # What only the agent reads; training processes may share their environment with us.
@@ -54,10 +56,12 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, default)
 
 
-def integer(name: str, default: int) -> int:
+def integer(name: str, default: int, *, least: int = 0) -> int:
     value = text(name, str(default))
     if not value.isascii() or not value.isdigit():
         raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
+    if int(value) < least:
+        raise ImproperlyConfigured(f"{name} must be at least {least}, not {value}.")
     return int(value)
 
 
@@ -154,6 +158,14 @@ ALLOWED_HOSTS = text("SEAMARK_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "")
 HTTPS = PUBLIC_URL.startswith("https://")
 
+# Most PostgreSQL connections of a process, and web processes that share the database.
+DATABASE_CONNECTIONS = integer(
+    "SEAMARK_DATABASE_CONNECTIONS",
+    processes.DATABASE_CONNECTIONS,
+    least=processes.LEAST_DATABASE_CONNECTIONS,
+)
+WEB_PROCESSES = integer("SEAMARK_WEB_PROCESSES", processes.WEB_PROCESSES, least=1)
+
 # "sqlite:///…" or "postgres://…"; the default is a file in the data folder.
 DATABASES = {
     "default": dj_database_url.parse(
@@ -174,11 +186,21 @@ if IS_SQLITE:
         ),
     }
 else:
-    # Each of the few threads keeps its own: a pool would check one in and out for each
-    # request, which takes time and gives these nothing.
-    DATABASES["default"]["CONN_MAX_AGE"] = None
+    # A request takes a connection from the pool of its process and gives it back.
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
+        "pool": {
+            "min_size": 1,
+            "max_size": DATABASE_CONNECTIONS,
+            # How long a request waits for one before it is answered with 503.
+            "timeout": 5,
+            # The pool closes one unused connection in each such interval, so it is back
+            # at one in less than a minute.
+            "max_idle": 45 / DATABASE_CONNECTIONS,
+            # Give up at once; the next request tries again.
+            "reconnect_timeout": 0,
+        },
         "options": (
             "-c statement_timeout=30000 -c lock_timeout=10000"
             # Of prepared statements, which find single rows by their keys.

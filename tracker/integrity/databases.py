@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tracker.embedded.sqlite.space import space
+from tracker.integrity.connections import look_at_connections
 from tracker.integrity.problem import Problem, Severity
 
 # sqlite.org/wal.html#walresetbug
@@ -201,6 +202,7 @@ def look_at_database(*, is_thorough: bool) -> Iterator[Problem]:
         )
         now = _ask("SELECT clock_timestamp()")[0][0]
         yield from skew_problems(now - timezone.now())
+        yield from look_at_connections()
         return
 
     check = "integrity_check" if is_thorough else "quick_check"

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from argparse import ArgumentParser
-from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
 
 from tracker import processes
-from tracker.embedded.ports import refuse_used_port
-from tracker.management.starting import refuse_newer_database
-from tracker.statuses import DATABASE_AWAY
+from tracker.integrity.connections import read_capacity, remedy, shortage
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
     help = "Run the web server alone, as a part of a team's installation."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--workers", type=int, default=2, help="processes")
-        # manage.py turned them into settings; here they are only explained.
-        parser.add_argument("--port", type=int, help="where to listen")
-        parser.add_argument("--bind", help="the address to listen on")
+        parser.add_argument(
+            "--workers", type=int, default=processes.WEB_PROCESSES, help="processes"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        refuse_used_port(settings.BIND, settings.PORT)
-        # Without the database it starts all the same, and /readyz reports that.
-        with suppress(*DATABASE_AWAY):
-            refuse_newer_database()
-        command = processes.web(
-            bind=settings.BIND, port=settings.PORT, workers=options["workers"]
-        )
+        workers = options["workers"]
+        if connection.vendor == "postgresql":
+            check_connections(max(workers, settings.WEB_PROCESSES))
+        command = processes.web(bind=settings.BIND, port=settings.PORT, workers=workers)
         os.execv(command[0], command)
+
+
+def check_connections(web_processes: int) -> None:
+    """Refuse to start where the web processes may need too many connections."""
+    try:
+        capacity = read_capacity()
+    except DatabaseError as error:
+        # The web server answers 503 until the database is there.
+        logger.warning("max_connections was not checked: %s", error)
+        return
+    finally:
+        connection.close()
+    if capacity is None:
+        return
+    numbers = {"web_processes": web_processes, "each": settings.DATABASE_CONNECTIONS}
+    if reason := shortage(capacity, **numbers):
+        raise CommandError(f"{reason}. To fix it: {remedy(capacity, **numbers)}.")

@@ -198,7 +198,14 @@ def standby():
 
     def say(what):
         with connection.cursor() as cursor:
-            cursor.execute(f"SET default_transaction_read_only = {what}")
+            cursor.execute("SET default_transaction_read_only = off")
+            database = connection.ops.quote_name(connection.settings_dict["NAME"])
+            cursor.execute(
+                f"ALTER DATABASE {database} SET default_transaction_read_only = {what}"
+            )
+        # New connections have the new setting.
+        connection.close()
+        connection.close_pool()
 
     yield lambda: say("on")
     say("off")
