@@ -358,7 +358,9 @@ def test_a_silent_run_says_for_how_long(project, page):
         last_seen_at=timezone.now() - timedelta(hours=1)
     )
 
-    assert re.search(r'silent for <span [^>]*data-seconds="36\d\d"[^>]*>1 h<', page(run))
+    assert re.search(
+        r'silent for <span [^>]*data-seconds="36\d\d"[^>]*>1 h<', page(run)
+    )
 
 
 def test_says_who_where_on_what_and_with_which_code(project, page, member):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from tracker import processes
+from tracker.embedded.ports import refuse_used_port
 from tracker.integrity.connections import read_capacity, remedy, shortage
+from tracker.management.starting import refuse_newer_database
+from tracker.statuses import DATABASE_AWAY
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +28,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers", type=int, default=processes.WEB_PROCESSES, help="processes"
         )
+        # manage.py turned them into settings; here they are only explained.
+        parser.add_argument("--port", type=int, help="where to listen")
+        parser.add_argument("--bind", help="the address to listen on")
 
     def handle(self, *args: Any, **options: Any) -> None:
         workers = options["workers"]
+        refuse_used_port(settings.BIND, settings.PORT)
+        # Without the database it starts all the same, and /readyz reports that.
+        with suppress(*DATABASE_AWAY):
+            refuse_newer_database()
         if connection.vendor == "postgresql":
             check_connections(max(workers, settings.WEB_PROCESSES))
         command = processes.web(bind=settings.BIND, port=settings.PORT, workers=workers)
