@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Hashable
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Protocol
 
 import zstandard
@@ -106,15 +106,18 @@ def declared_length(request: HttpRequest) -> int:
 
 def body_pieces(
     request: HttpRequest, length: int, *, sender: Hashable
-) -> Iterator[bytes]:
-    """Yield the body as it comes, which ends after so many bytes, or raise."""
+) -> Generator[bytes]:
+    """Yield the body as it comes, which ends after so many bytes, or raise.
+
+    Close it: the garbage collector must not, as giving a place back takes a lock.
+    """
     received = 0
+    arriving = _files.pieces(request, length, sender, piece_bytes=FILE_READ_BYTES)
     try:
-        for piece in _files.pieces(
-            request, length, sender, piece_bytes=FILE_READ_BYTES
-        ):
-            received += len(piece)
-            yield piece
+        with closing(arriving) as pieces:
+            for piece in pieces:
+                received += len(piece)
+                yield piece
     except (OSError, UnreadablePostError) as error:
         raise MalformedBatch("The body ended before its declared length.") from error
     if received != length:

@@ -6,6 +6,8 @@ hold is not looked at, so nothing about it can be learnt here.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -49,15 +51,12 @@ def receive_part(request: HttpRequest, digest: str) -> HttpResponse:
         raise UnsupportedMedia("Content-Encoding", "absent")
     if length > LIMITS.part_bytes:
         raise TooLarge("The body", f"{LIMITS.part_bytes} bytes")
-    return json_response(
-        receive(
-            workspace.id,
-            digest,
-            size=size,
-            offset=_number(request, "offset"),
-            pieces=body_pieces(request, length, sender=actor.token_id),
+    offset = _number(request, "offset")
+    with closing(body_pieces(request, length, sender=actor.token_id)) as pieces:
+        progress = receive(
+            workspace.id, digest, size=size, offset=offset, pieces=pieces
         )
-    )
+    return json_response(progress)
 
 
 def _number(request: HttpRequest, name: str) -> int:
