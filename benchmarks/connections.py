@@ -5,7 +5,7 @@
 
 Four in five clients log a batch every few seconds, the others look at pages. The database
 has PostgreSQL's default of 100 connections and a role without superuser rights. Exits
-with 1 if a request was answered with 503 or connections stay open.
+with 1 if a request was answered with 503 for want of a connection, or they stay open.
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ EVERY_SECONDS, STEPS_A_SECOND, METRICS = 10.0, 5.0, 20
 # One for each web process, and those that the worker uses for its tasks.
 MINIMUM = WEB_SERVERS * PROCESSES_EACH + processes.WORKER_THREADS + 1
 IDLE_SECONDS = 60.0
+# The log of the web servers has one of these for each 503 that is about connections.
+REFUSALS = (
+    "too many clients",
+    "remaining connection slots",
+    "couldn't get a connection",
+)
 COUNT = "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = %s"
 
 
@@ -53,6 +59,7 @@ class Figures:
     # When the clients are gone: at once, and a minute later.
     connections_after: int = 0
     connections_idle: int = 0
+    refused_connections: int = 0
 
     @property
     def unavailable(self) -> int:
@@ -130,6 +137,7 @@ def running(connections: int) -> Iterator[tuple[DefaultPostgreSQL, WebServers]]:
 def measure(*, clients: int, seconds: float, connections: int) -> Figures:
     with running(connections) as (database, servers):
         figures = asyncio.run(load(database, servers, clients=clients, seconds=seconds))
+        figures.refused_connections = sum(map(servers.logged, REFUSALS))
         figures.connections_after = database.count_connections()
         deadline = time.monotonic() + IDLE_SECONDS
         while time.monotonic() < deadline:
@@ -173,8 +181,10 @@ async def load(
             figures.most_connections = max(figures.most_connections, count)
             await asyncio.sleep(0.5)
         over.set()
-    for one in (*logging, *viewers):
-        one.close()
+    for client in logging:
+        client.close()
+    for viewer in viewers:
+        viewer.close()
     figures.statuses.update(exchange.status for exchange in record.exchanges)
     figures.statuses.update(view.status for viewer in viewers for view in viewer.views)
     return figures
@@ -194,10 +204,11 @@ def main() -> None:
     print(f"clients: {options.clients}, seconds: {options.seconds:.0f}")
     print(f"requests: {figures.statuses.total():,} ({statuses})")
     print(f"answered with 503: {figures.unavailable}")
+    print(f"of these for want of a connection: {figures.refused_connections}")
     print(f"most connections at once: {figures.most_connections}")
     print(f"connections when the clients stopped: {figures.connections_after}")
     print(f"connections within a minute after: {figures.connections_idle}")
-    sys.exit(figures.unavailable > 0 or figures.connections_idle > MINIMUM)
+    sys.exit(figures.refused_connections > 0 or figures.connections_idle > MINIMUM)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -161,7 +161,7 @@ class Arrivals:
 
     def pieces(
         self, request: HttpRequest, size: int, sender: Hashable, *, piece_bytes: int
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes]:
         """Yield a body as it comes, for whoever keeps it as it comes."""
         self._take_quick_place(sender)
         began, received = time.monotonic(), 0

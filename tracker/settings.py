@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language
 
 from tracker import processes
+from tracker.database_pool import pool_options
 
 # Every variable that was asked for, so that one with a typing error can be refused.
 known_names: set[str] = set()
@@ -190,17 +191,7 @@ else:
     DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
-        "pool": {
-            "min_size": 1,
-            "max_size": DATABASE_CONNECTIONS,
-            # How long a request waits for one before it is answered with 503.
-            "timeout": 5,
-            # The pool closes one unused connection in each such interval, so it is back
-            # at one in less than a minute.
-            "max_idle": 45 / DATABASE_CONNECTIONS,
-            # Give up at once; the next request tries again.
-            "reconnect_timeout": 0,
-        },
+        "pool": pool_options(DATABASE_CONNECTIONS),
         "options": (
             "-c statement_timeout=30000 -c lock_timeout=10000"
             # Of prepared statements, which find single rows by their keys.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
+from django.db import connection
 from django.http import UnreadablePostError
 from django.test import RequestFactory
 
@@ -236,3 +237,28 @@ def test_other_answers_are_handed_on_as_they_are():
     answer = [b"answer"]
 
     assert Lingering(lambda _environ, _start: answer)({}, None) is answer
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.database
+@pytest.mark.postgresql
+def test_no_pooled_connection_is_held_while_a_body_arrives():
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no pool")
+    connection.ensure_connection()
+
+    arrivals().read(request_with(io.BytesIO(b"x")), 1, "sender")
+
+    assert connection.connection is None
+
+
+def test_an_upload_that_is_given_up_gives_its_place_back():
+    places = Places(1, 1)
+    files = Arrivals(places, Places(1, 1), wait_seconds=0.01)
+    stream = io.BytesIO(b"abc")
+
+    with closing(files.pieces(request_with(stream), 3, "one", piece_bytes=1)) as pieces:
+        next(pieces)
+        assert not places.are_free_for("one")
+
+    assert places.are_free_for("one")

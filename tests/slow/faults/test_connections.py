@@ -19,6 +19,6 @@ def test_sixty_clients_share_a_small_pool_and_connections_close_afterwards():
     figures = measure(clients=60, seconds=5, connections=CONNECTIONS)
 
     web_processes = WEB_SERVERS * PROCESSES_EACH
-    assert figures.unavailable == 0
+    assert figures.refused_connections == 0
     assert figures.most_connections <= CONNECTIONS * (web_processes + 1)
     assert figures.connections_idle <= MINIMUM
