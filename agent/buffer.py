@@ -30,6 +30,8 @@ class SetValue(NamedTuple):
 
     path: str
     value: Value
+    # The process had logged no points yet.
+    early: bool = False
 
 
 class SetFile(NamedTuple):

@@ -74,6 +74,7 @@ class Layouts:
         # The last step of each path of the layouts that share any.
         self._shared_steps: dict[str, float] = {}
         self._wide = 0
+        self._is_used = False
         self._numbers = count(1)
         # Re-entrant, because a signal handler may log while its thread adds one.
         self._adding = threading.RLock()
@@ -100,6 +101,12 @@ class Layouts:
         """Find a layout by what was logged, the next time."""
         if len(self.by_key) < _MOST_KEYS:
             self.by_key[key] = layout
+
+    @property
+    def is_used(self) -> bool:
+        """Tell whether the script itself has logged points."""
+        self._is_used = self._is_used or self.last_step() >= 0.0
+        return self._is_used
 
     def last_step(self) -> float:
         """Return the last step of all that the script itself has logged, or -1."""

@@ -117,10 +117,11 @@ def records(
     )
 
 
-def set_value(path: str, value: Value) -> bytes:
-    """One attribute's value."""
+def set_value(path: str, value: Value, early: bool = False) -> bytes:
+    """One attribute's value; `early`: set before the process logged any points."""
     stored = sorted(value) if isinstance(value, frozenset) else value
-    return _encode({"t": "set", "path": path, "value": stored})
+    message: dict[str, object] = {"t": "set", "path": path, "value": stored}
+    return _encode({**message, "early": True} if early else message)
 
 
 def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> bytes:

@@ -35,8 +35,9 @@ class Recorder(SeriesRecorder):
         except AgentError as error:
             self.refuse(error, path)
             return
+        early = not self.layouts.is_used
         for leaf_path, leaf in leaves:
-            self._set_leaf(leaf_path, leaf)
+            self._set_leaf(leaf_path, leaf, early=early)
 
     def note(self, path: str, text: str, step: float | None) -> None:
         """Log a text at a step; by default the last one of what the script logs."""
@@ -109,7 +110,7 @@ class Recorder(SeriesRecorder):
             self._refusals.check(NotStored(job.path, job.problem))
         return job.is_stored
 
-    def _set_leaf(self, path: str, value: object) -> None:
+    def _set_leaf(self, path: str, value: object, *, early: bool) -> None:
         try:
             if is_content(value):
                 # As by a call that says so: each rank has its own, if they are parted.
@@ -119,6 +120,6 @@ class Recorder(SeriesRecorder):
             # What is refused leaves its path to what is stored instead.
             stored = to_value(value)
             self.claim(cleaned, Kind.VALUE)
-            self.put(SetValue(cleaned, stored))
+            self.put(SetValue(cleaned, stored, early))
         except AgentError as error:
             self.refuse(error, path)

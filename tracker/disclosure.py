@@ -8,8 +8,9 @@ is shown to no stranger. Functions of values, so that no page decides by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -17,12 +18,12 @@ from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
 from tracker.queries.annotations import AnnotationRow
-from tracker.queries.attributes import AttributeRow
+from tracker.queries.attributes import AttributeRow, Seen
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
 from tracker.queries.ledgers import LedgerView
-from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.namespaces import MONITORING, names_parameter
 from tracker.queries.neighbours import Neighbours
 from tracker.queries.notes import Note
 from tracker.queries.run import RunOverview, StageRow
@@ -61,7 +62,7 @@ NOT_SHARED = (
 )
 
 
-def part_of(kind: str, path: str) -> Part | None:
+def part_of(kind: str, path: str, is_parameter: bool | None = None) -> Part | None:
     """Return the part that an attribute is in; None: a measurement, always shown."""
     if kind in MEASURED:
         return None
@@ -71,9 +72,9 @@ def part_of(kind: str, path: str) -> Part | None:
         return Part.FILES
     if path.startswith(MONITORING):
         return _captured_part(kind, path)
-    # A number logged once is a metric, too: many report their accuracy at the end.
-    is_metric = kind == Kind.FLOAT and not path.startswith(PARAMS)
-    return None if is_metric else Part.CONFIG
+    # A single number is a final result, unless it was set before training.
+    is_config = is_parameter or names_parameter(path)
+    return None if kind == Kind.FLOAT and not is_config else Part.CONFIG
 
 
 def _captured_part(kind: str, path: str) -> Part | None:
@@ -88,16 +89,16 @@ def _captured_part(kind: str, path: str) -> Part | None:
     return None if is_hardware else Part.ENVIRONMENT
 
 
-def is_seen(actor: Actor, kind: str, path: str) -> bool:
-    part = part_of(kind, path)
+def is_seen(
+    actor: Actor, kind: str, path: str, is_parameter: bool | None = None
+) -> bool:
+    part = part_of(kind, path, is_parameter)
     return part is None or actor.sees(part)
 
 
-def seen_by(actor: Actor) -> Callable[[str, str], bool] | None:
-    """Return what tells which attributes the actor sees; None: all of them."""
-    if actor.grant is None:
-        return None
-    return lambda kind, path: is_seen(actor, kind, path)
+def seen_by(actor: Actor) -> Seen | None:
+    """Return a function that tells which attributes the actor sees; None: all."""
+    return None if actor.grant is None else partial(is_seen, actor)
 
 
 def sees_field(actor: Actor, field: str) -> bool:
@@ -115,11 +116,7 @@ def seen_attributes(
 ) -> dict[UUID, dict[str, AttributeRow]]:
     """Leave out of some runs' attributes what the actor does not see."""
     return {
-        run_id: {
-            path: row
-            for path, row in rows.items()
-            if is_seen(actor, row.kind, row.path)
-        }
+        run_id: {path: row for path, row in rows.items() if _seen_row(actor, row)}
         for run_id, rows in found.items()
     }
 
@@ -134,14 +131,12 @@ def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
         metrics=[
             replace(metric, before=None)
             for metric in values.metrics
-            if is_seen(actor, metric.row.kind, metric.path)
+            if _seen_row(actor, metric.row)
         ],
         params=values.params if sees_params else [],
         param_count=values.param_count if sees_params else 0,
         others={
-            path: row
-            for path, row in values.others.items()
-            if is_seen(actor, row.kind, path)
+            path: row for path, row in values.others.items() if _seen_row(actor, row)
         },
     )
 
@@ -269,7 +264,9 @@ def _seen_rung(actor: Actor, rung: RungView) -> RungView:
 
 
 def _seen_row(actor: Actor, row: AttributeRow | None) -> AttributeRow | None:
-    return row if row and is_seen(actor, row.kind, row.path) else None
+    if row is None or not is_seen(actor, row.kind, row.path, row.is_parameter):
+        return None
+    return row
 
 
 def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:

@@ -17,6 +17,8 @@ from tracker.queries.comparison import (
 from web.templatetags.format import UNKNOWN, number, percent
 
 TEXT_LENGTH = 300
+# Beyond ten times the reference, a percentage says less than the numbers do.
+MAX_SHARE = 10
 SERIES, NONE = "float_series", "none"
 RECORDS = ("text_series", "histogram_series")
 
@@ -58,6 +60,9 @@ def value_text(value: Value | None) -> str:
 
 
 def change_text(row: AttributeRow | None, reference: AttributeRow | None) -> str:
+    """Return the difference of a metric; "" for a parameter, a fact or an id."""
+    if row is None or not row.is_metric:
+        return ""
     return _change(difference(row, reference))
 
 
@@ -69,7 +74,7 @@ def _change(found: Difference | None) -> str:
     if found is None:
         return ""
     amount = _signed(number(_rounded(found.amount)), found.amount)
-    if found.share is None:
+    if found.share is None or abs(found.share) > MAX_SHARE:
         return amount
     return f"{amount} ({_signed(percent(found.share * 100), found.share)})"
 

@@ -16,7 +16,7 @@ from tracker.queries.column_keys import (
     of_attribute,
     paths_of,
 )
-from tracker.queries.namespaces import PARAMS
+from tracker.queries.namespaces import names_parameter
 from tracker.queries.run_filter import InvalidQuery
 from tracker.queries.run_groups import (
     GROUPS_SHOWN,
@@ -143,7 +143,7 @@ def kind_of(key: str) -> str:
     if key in OF_RUN:
         return "run"
     column = of_attribute(key)
-    is_param = column is not None and column.path.startswith(PARAMS)
+    is_param = column is not None and names_parameter(column.path)
     return "param" if is_param else "metric"
 
 

@@ -1074,3 +1074,13 @@ def test_settings_written_as_classes_are_their_members(tracker):
         "params/model/name": "mlp-3",
         "arguments/epochs": 3,
     }
+
+
+def test_values_set_before_the_first_point_are_marked_as_early(tracker):
+    with agent.init("r", monitor=False, params={"lr": 0.1}) as run:
+        run["model"] = {"width": 128}
+        run["train/loss"].append(1.0)
+        run["test/accuracy"] = 0.9
+
+    early = {m["path"] for m in tracker.of_kind("set") if m.get("early")}
+    assert early == {"params/lr", "model/width"}

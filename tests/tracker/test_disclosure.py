@@ -32,6 +32,8 @@ PARTS = {
     ("histogram_series", "train/gradients"): None,
     ("float", "test/accuracy"): None,
     ("float", "params/learning_rate"): Part.CONFIG,
+    ("float", "config/optim/lr"): Part.CONFIG,
+    ("float", "lr", True): Part.CONFIG,
     ("integer", "preprocess/images"): Part.CONFIG,
     ("string", "note"): Part.CONFIG,
     ("string_set", "tags"): Part.CONFIG,

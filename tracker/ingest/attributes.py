@@ -25,6 +25,7 @@ from tracker.ingest.messages import (
     SetValue,
     Value,
 )
+from tracker.ingest.parameters import kept_parameters
 from tracker.ingest.pipeline import kind_of, kind_of_value
 from tracker.ingest.spools import LockedSpool
 from tracker.models import Attribute, Kind, State
@@ -35,7 +36,7 @@ ROWS_IN_INSERT = 1_000
 # Beyond this, a float no longer tells neighbouring integers apart.
 EXACT_INTEGER = 2**53
 STORED_FIELDS = ("kind", "number", "is_nan", "text", "items")
-VALUE_FIELDS = (*STORED_FIELDS, "updated_at")
+VALUE_FIELDS = (*STORED_FIELDS, "is_parameter", "updated_at")
 CLOSED = (
     "The run had finished before this was sent; with this token a process may add to a"
     " finished run, and change nothing that was there."
@@ -46,6 +47,7 @@ CLOSED = (
 class KnownAttribute:
     id: int
     kind: Kind
+    is_parameter: bool = False
 
 
 def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttribute]:
@@ -56,16 +58,30 @@ def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttri
         rows = Attribute.objects.filter(
             run_id=run_id, path__in=wanted[low : low + PATHS_IN_QUERY]
         )
-        for path, key, kind in rows.values_list("path", "id", "kind"):
-            known[path] = KnownAttribute(key, Kind(kind))
+        for path, key, kind, is_parameter in rows.values_list(
+            "path", "id", "kind", "is_parameter"
+        ):
+            known[path] = KnownAttribute(key, Kind(kind), bool(is_parameter))
     return known
 
 
-def register_paths(run_id: UUID, project_id: int, kinds: Mapping[str, Kind]) -> None:
+def register_paths(
+    run_id: UUID,
+    project_id: int,
+    kinds: Mapping[str, Kind],
+    *,
+    parameters: Container[str] = (),
+) -> None:
     """Insert the paths; one that another batch inserted meanwhile stays as it is."""
     Attribute.objects.bulk_create(
         [
-            Attribute(run_id=run_id, project_id=project_id, path=path, kind=kinds[path])
+            Attribute(
+                run_id=run_id,
+                project_id=project_id,
+                path=path,
+                kind=kinds[path],
+                is_parameter=path in parameters,
+            )
             for path in sorted(kinds)
         ],
         ignore_conflicts=True,
@@ -124,9 +140,15 @@ def refuse_changes(spool: LockedSpool, batch: Batch) -> Batch:
     return refuse(batch, changing, RunFinished.code, CLOSED)
 
 
-def write_values(spool: LockedSpool, batch: Batch) -> Batch:
-    """Store the last value the batch gives each path; refuse tags beyond the limit."""
+def write_values(
+    spool: LockedSpool, batch: Batch, known: Mapping[str, KnownAttribute]
+) -> Batch:
+    """Store the last value the batch gives each path; refuse tags beyond the limit.
+
+    A parameter that a process sets after its first points becomes a result.
+    """
     values: dict[str, Value] = {}
+    parameters = kept_parameters(batch, known)
     surplus: list[Message] = []
     for message in batch.messages:
         match message.content:
@@ -143,7 +165,10 @@ def write_values(spool: LockedSpool, batch: Batch) -> Batch:
 
     if values:
         Attribute.objects.bulk_create(
-            [_row(spool, path, values[path]) for path in sorted(values)],
+            [
+                _row(spool, path, values[path], is_parameter=path in parameters)
+                for path in sorted(values)
+            ],
             update_conflicts=True,
             unique_fields=["run", "path"],
             update_fields=VALUE_FIELDS,
@@ -176,12 +201,15 @@ def _changed(tags: Value, change: ChangeTags) -> tuple[str, ...]:
     return tuple(sorted((present | set(change.add)) - set(change.remove)))
 
 
-def _row(spool: LockedSpool, path: str, value: Value) -> Attribute:
+def _row(
+    spool: LockedSpool, path: str, value: Value, *, is_parameter: bool = False
+) -> Attribute:
     row = Attribute(
         run_id=spool.run_id,
         project_id=spool.project_id,
         path=path,
         kind=kind_of_value(value),
+        is_parameter=is_parameter,
     )
     match value:
         case None:

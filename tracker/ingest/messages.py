@@ -115,11 +115,14 @@ class _UnjudgedPoints(Struct, tag_field="t", tag="points", frozen=True):
 class SetValue(Struct, tag_field="t", tag="set", frozen=True):
     path: str
     value: Value
+    # Its process had logged no points yet.
+    early: bool = False
 
 
 class _UnjudgedValue(Struct, tag_field="t", tag="set", frozen=True):
     path: str
     value: msgspec.Raw
+    early: bool = False
 
 
 class _UnjudgedFile(FileValue, tag_field="t", tag="file", frozen=True, kw_only=True):
@@ -210,10 +213,11 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
         case UnjudgedRecords():
             return judged_records(content)
         case _UnjudgedValue():
-            return SetValue(clean_path(content.path), _judged_value(content.value))
+            value = _judged_value(content.value)
+            return SetValue(clean_path(content.path), value, content.early)
         case _UnjudgedFile(digest=digest, size=size, type=type_, name=name):
-            value = FileValue(digest, size, type_, name)
-            return SetValue(clean_path(content.path), value)
+            file = FileValue(digest, size, type_, name)
+            return SetValue(clean_path(content.path), file)
         case _UnjudgedRewind():
             return _judged_rewind(content)
         case _:

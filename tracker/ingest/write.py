@@ -24,6 +24,7 @@ from tracker.actions.work import request_work
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.attributes import (
+    KnownAttribute,
     known_attributes,
     refuse_changes,
     register_paths,
@@ -43,6 +44,7 @@ from tracker.ingest.files import write_pictures
 from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import ChangeTags, Close, Drop, SetValue
 from tracker.ingest.opening import from_microseconds, open_spool
+from tracker.ingest.parameters import new_parameters
 from tracker.ingest.pipeline import (
     Known,
     judge,
@@ -126,9 +128,10 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     if spool.is_in_trash:
         raise NotFound("run")
 
-    batch, checksums, series, ids = _accepted(spool, batch)
-    batch = write_values(spool, batch)
+    batch, checksums, series, known = _accepted(spool, batch)
+    batch = write_values(spool, batch, known)
     write_pictures(spool, batch)
+    ids = {path: each.id for path, each in known.items()}
     is_ripe = add_records(spool.run_id, records_of(batch, ids), spool.id)
     now = timezone.now()
     entry = entry_of(batch, series)
@@ -193,10 +196,9 @@ def writable_workspace(actor: Actor) -> Workspace:
 
 def _accepted(
     spool: LockedSpool, batch: Batch
-) -> tuple[Batch, bytes, SeriesIds, Mapping[str, int]]:
-    """Return what is accepted of the batch, the checksums, and the ids of its series.
-
-    The last are those of single paths, as records have them.
+) -> tuple[Batch, bytes, SeriesIds, Mapping[str, KnownAttribute]]:
+    """Return the accepted batch, its checksums, the ids of its series, and all that
+    is stored of its other paths.
     """
     series = dict(_known_series(spool.run_id, batch))
     kinds = single_kinds(batch, beside=series)
@@ -220,7 +222,8 @@ def _accepted(
     accepted = single_kinds(batch, beside=series)
     new = {path: kind for path, kind in accepted.items() if path not in known}
     if new:
-        register_paths(spool.run_id, spool.project_id, new)
+        parameters = new_parameters(spool.run_id, batch)
+        register_paths(spool.run_id, spool.project_id, new, parameters=parameters)
         # Read back for their ids, and as another batch may have been faster.
         known |= known_attributes(spool.run_id, new)
         now_known = {path: attribute.kind for path, attribute in known.items()}
@@ -230,7 +233,7 @@ def _accepted(
     for paths in paths_of_points(batch):
         if paths not in series:
             series[paths] = np.array([known[path].id for path in paths], np.int64)
-    return batch, checksums, series, {path: each.id for path, each in known.items()}
+    return batch, checksums, series, known
 
 
 def _known_series(run_id: UUID, batch: Batch) -> Iterator[tuple[Paths, Integers]]:

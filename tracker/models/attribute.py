@@ -47,6 +47,9 @@ class Attribute(models.Model):
     path = models.CharField(max_length=1024)
     kind = models.CharField(max_length=16, choices=Kind.choices)
     updated_at = models.DateTimeField(auto_now=True)
+    # Single values only: set before training, or in a namespace such as `config/`.
+    # NULL: stored before this was recorded.
+    is_parameter = models.BooleanField(null=True)
 
     # float, integer, boolean (0 or 1), and a series' last value. SQLite stores
     # NaN as NULL, so NaN is a flag of its own on both databases.

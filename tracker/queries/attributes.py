@@ -17,12 +17,15 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
+from tracker.queries.metrics import is_identifier
+from tracker.queries.namespaces import MONITORING
 from tracker.queries.run_columns import each_of
 from tracker.series.writers import Writer
 from tracker.texts import is_storable
 
 EVERYTHING = Q()
 IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
+IS_PARAMETER = Q(is_parameter=True)
 # They may be long.
 TEXTS_AT_ONCE = 100
 # Of what a page holds; of its first attribute, all.
@@ -30,6 +33,8 @@ MOST_CHARACTERS = 4 * 1024 * 1024
 MEASURED_FIRST = 64
 FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
+# Tells by kind, path and whether it is a parameter if the reader sees an attribute.
+Seen = Callable[[str, str, bool | None], bool]
 
 
 _READ_TEXT: dict[Kind, Callable[[str], Value | None]] = {
@@ -66,6 +71,16 @@ class AttributeRow:
     updated_at: datetime
     # Those known to have logged at the same time; none of a series that one writes.
     writers: tuple[Writer, ...] = ()
+    is_parameter: bool = False
+
+    @property
+    def is_metric(self) -> bool:
+        """Tell whether it measures something: a relative change of it makes sense."""
+        if self.kind == Kind.FLOAT_SERIES:
+            return True
+        if self.is_parameter or self.path.startswith(MONITORING):
+            return False
+        return self.kind in {Kind.FLOAT, Kind.INTEGER} and not is_identifier(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +166,15 @@ def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> lis
     return sorted(rows.values_list("path", flat=True))
 
 
-def seen_paths(
-    run: Run, prefix: str = "", *, seen: Callable[[str, str], bool] | None
-) -> list[str]:
+def seen_paths(run: Run, prefix: str = "", *, seen: Seen | None) -> list[str]:
     """Return the paths that begin so and that a reader sees, sorted.
 
-    `seen` tells by kind and path what the reader sees; None: everything.
+    `seen` is None for a reader who sees everything.
     """
     if seen is None:
         return attribute_paths(run, prefix)
-    rows = _beginning_with(run, prefix).values_list("kind", "path")
-    return sorted(path for kind, path in rows if seen(kind, path))
+    rows = _beginning_with(run, prefix).values_list("kind", "path", "is_parameter")
+    return sorted(path for kind, path, is_set in rows if seen(kind, path, is_set))
 
 
 def series_paths(run: Run, prefix: str = "") -> list[str]:
@@ -254,6 +267,7 @@ def _row(attribute: Attribute) -> AttributeRow:
         last_step=attribute.last_step,
         updated_at=attribute.updated_at,
         writers=tuple(Writer(*writer) for writer in attribute.writers or ()),
+        is_parameter=bool(attribute.is_parameter),
     )
 
 

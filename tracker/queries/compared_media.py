@@ -7,7 +7,7 @@ contents come in a few pieces, so that little is held at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
 from tracker.models import Attribute, File, Kind, Run
-from tracker.queries.attributes import storable
+from tracker.queries.attributes import Seen, storable
 from tracker.queries.comparison import in_order
 from tracker.queries.files import FileRow, files_of_runs
 from tracker.records.histogram import Histogram, NotAHistogram, read_histogram
@@ -29,9 +29,6 @@ SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
 SHOWN_TYPES = ("image/", "text/", "application/json", "application/vnd.plotly")
 # Chunks that are read at once, each of a MiB at most.
 CHUNKS_AT_ONCE = 32
-
-# Tells by kind and path what the reader sees; None: everything.
-Seen = Callable[[str, str], bool] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,9 @@ class _Record:
     value: bytes
 
 
-def media_paths(run_ids: Sequence[UUID], seen: Seen = None) -> dict[str, Steps | None]:
+def media_paths(
+    run_ids: Sequence[UUID], seen: Seen | None = None
+) -> dict[str, Steps | None]:
     """Return every path at which a run has something to look at, in two queries.
 
     In the order of comparisons, with the steps of the series there; of files alone None.
@@ -80,10 +79,10 @@ def media_paths(run_ids: Sequence[UUID], seen: Seen = None) -> dict[str, Steps |
     found: dict[str, Steps | None] = {
         path: None
         for path in files.values_list("path", flat=True).distinct()
-        if seen is None or seen(Kind.FILE, path)
+        if seen is None or seen(Kind.FILE, path, None)
     }
     for path, kind, first, last in ends:
-        if seen is None or seen(kind, path):
+        if seen is None or seen(kind, path, None):
             found[path] = around([found.get(path), Steps(first, last)])
     return {path: found[path] for path in in_order(found)}
 
@@ -97,7 +96,7 @@ def around(several: Sequence[Steps | None]) -> Steps | None:
 
 
 def media_at(
-    runs: Sequence[Run], path: str, step: float = math.inf, seen: Seen = None
+    runs: Sequence[Run], path: str, step: float = math.inf, seen: Seen | None = None
 ) -> list[Medium | None]:
     """Return what each run has at a path, at a step or the nearest before it."""
     stored = Attribute.objects.filter(
@@ -105,7 +104,7 @@ def media_at(
         run__in=[run.id for run in runs],
         path__in=storable([path]),
     )
-    rows = [row for row in stored if seen is None or seen(row.kind, row.path)]
+    rows = [row for row in stored if seen is None or seen(row.kind, row.path, None)]
     records = _records_at([row for row in rows if row.kind in SERIES_KINDS], step)
     digests = {
         row.run_id: _digest(row, records.get(row.pk))

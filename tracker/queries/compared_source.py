@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from tracker.models import Run, Stage
-from tracker.queries.attributes import Value, list_attributes, plain_value
+from tracker.queries.attributes import IS_PARAMETER, Value, list_attributes, plain_value
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.rungs import guess_stage
 from tracker.queries.source import CapturedSource, captured_source
@@ -62,7 +62,7 @@ def _texts(run: Run, stage: str | None) -> dict[str, str]:
     captured = captured_source(run, stage) if stage else CapturedSource()
     params = {
         row.path.removeprefix(PARAMS): row.value
-        for row in list_attributes(run, prefix=PARAMS)
+        for row in list_attributes(run, where=IS_PARAMETER)
         if row.value is not None
     }
     found = {

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
 
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.attributes import AttributeRow, attribute_values, beginning_with
+from tracker.queries.attributes import (
+    IS_PARAMETER,
+    AttributeRow,
+    Seen,
+    attribute_values,
+)
 from tracker.queries.metrics import importance, quality_rank
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.run_fields import FIELDS, MADE_BY, field_values
@@ -24,7 +29,7 @@ SUGGESTED_PARAMS, SUGGESTED_METRICS = 4, 2
 
 NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
 # Not every text: the sources, differences and packages of hundreds of runs are long.
-COMPARABLE = Q(kind__in=NUMBERS) | Q(beginning_with(PARAMS), kind=Kind.STRING)
+COMPARABLE = Q(kind__in=NUMBERS) | Q(IS_PARAMETER, kind=Kind.STRING)
 # What is known of a run beside its attributes. No path begins with a parenthesis.
 DURATION, STARTED, PROJECT = "(duration)", "(started)", "(project)"
 BESIDE = "(%s)"
@@ -44,8 +49,6 @@ OWN_DIMENSIONS = {
 }
 OF_FIELDS = {BESIDE % field: field for field in FIELDS}
 HOUR = 3_600
-# Tells by kind and path what the reader sees; None: everything.
-Seen = Callable[[str, str], bool]
 OF_SERIES = re.compile(r"^(min|max|mean)\((.+)\)$")
 
 
@@ -76,6 +79,7 @@ class Dimensions:
 
     names: list[str]
     suggested: list[str]
+    parameters: frozenset[str] = frozenset()
 
 
 def newest_others(
@@ -93,20 +97,23 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
     rows = (
         Attribute.objects.filter(COMPARABLE, run_id__in=list(run_ids))
         .order_by()
-        .values_list("path", "kind", "number", "text", "is_nan")
+        .values_list("path", "kind", "number", "text", "is_nan", "is_parameter")
     )
     said: dict[str, set[object]] = {}
     series: set[str] = set()
-    for path, kind, value, text, is_nan in rows.iterator():
-        if seen is not None and not seen(kind, path):
+    parameters: set[str] = set()
+    for path, kind, value, text, is_nan, is_parameter in rows.iterator():
+        if seen is not None and not seen(kind, path, is_parameter):
             continue
+        if is_parameter or path.startswith(PARAMS):
+            parameters.add(path)
         if kind == Kind.FLOAT_SERIES:
             series.add(path)
         said.setdefault(path, set()).add(
             "nan" if is_nan else value if text is None else text
         )
 
-    params = sorted(path for path in said if path.startswith(PARAMS))
+    params = sorted(parameters)
     measured = sorted(path for path in said if path.startswith(MONITORING))
     metrics = sorted(said.keys() - set(params) - set(measured), key=importance)
     of_series = [
@@ -125,6 +132,7 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
         [*params, *metrics, *own, *of_series, *means][:PATHS_AT_MOST],
         [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]
         or [STARTED, DURATION],
+        frozenset(parameters),
     )
 
 
@@ -165,7 +173,11 @@ def read_columns(
 
 
 def _seen(row: AttributeRow | None, seen: Seen | None) -> AttributeRow | None:
-    return row if row and (seen is None or seen(row.kind, row.path)) else None
+    return (
+        row
+        if row and (seen is None or seen(row.kind, row.path, row.is_parameter))
+        else None
+    )
 
 
 def _path(dimension: str) -> str:

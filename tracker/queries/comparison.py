@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
 from tracker.models import Attribute, Kind, Project, Run
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow, Seen, attribute_values
 from tracker.queries.namespaces import MONITORING, namespace
 from tracker.queries.run_columns import holds
 from tracker.queries.run_filter import Found, RunFilter
@@ -54,11 +54,11 @@ def compare_attributes(
     offset: int = 0,
     limit: int = CHUNK,
     only_differences: bool = True,
-    seen: Callable[[str, str], bool] | None = None,
+    seen: Seen | None = None,
 ) -> ComparedPage:
     """Look at `limit` paths from `offset` on, in two queries however many there are.
 
-    `seen` tells by kind and path what the reader sees; None: everything.
+    `seen` is None for a reader who sees everything.
     """
     paths = _paths(run_ids) if seen is None else _seen_paths(run_ids, seen)
     looked_at = paths[offset : offset + limit]
@@ -133,12 +133,12 @@ def _paths(run_ids: Sequence[UUID]) -> list[str]:
     return in_order(attributes.values_list("path", flat=True).distinct())
 
 
-def _seen_paths(run_ids: Sequence[UUID], seen: Callable[[str, str], bool]) -> list[str]:
+def _seen_paths(run_ids: Sequence[UUID], seen: Seen) -> list[str]:
     """Return paths that are of a kind to be seen in every run that has them."""
     attributes = Attribute.objects.filter(run__in=run_ids).order_by()
-    found = set(attributes.values_list("kind", "path").distinct())
-    hidden = {path for kind, path in found if not seen(kind, path)}
-    return in_order({path for _, path in found} - hidden)
+    found = set(attributes.values_list("path", "kind", "is_parameter").distinct())
+    hidden = {path for path, kind, is_set in found if not seen(kind, path, is_set)}
+    return in_order({path for path, *_ in found} - hidden)
 
 
 def in_order(paths: Iterable[str]) -> list[str]:

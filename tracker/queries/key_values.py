@@ -12,7 +12,12 @@ import numpy as np
 from django.db.models import Q
 
 from tracker.models import Kind, Run
-from tracker.queries.attributes import AttributeRow, attribute_paths, attribute_values
+from tracker.queries.attributes import (
+    IS_PARAMETER,
+    AttributeRow,
+    attribute_paths,
+    attribute_values,
+)
 from tracker.queries.metrics import importance, is_counter, is_good_high
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.series import Line, read_lines
@@ -34,9 +39,12 @@ OUTER_TENTHS, INNER_REACH = (10, 90), 2.563
 
 METRIC_KINDS = (Kind.FLOAT, Kind.FLOAT_SERIES)
 PINNED_KINDS = (*METRIC_KINDS, Kind.INTEGER)
-# A number logged once is a metric, too: many report their accuracy at the end.
-IS_METRIC = Q(kind__in=METRIC_KINDS) & (
-    Q(count__gt=0) | Q(number__isnull=False) | Q(is_nan=True)
+# Scripts report final results as single numbers; those set before training are
+# parameters.
+IS_METRIC = (
+    Q(kind__in=METRIC_KINDS)
+    & (Q(count__gt=0) | Q(number__isnull=False) | Q(is_nan=True))
+    & ~IS_PARAMETER
 )
 
 
@@ -73,7 +81,7 @@ class KeyMetric:
     def change(self) -> float | None:
         """Return by what share of the run before it differs from that."""
         value, before = self.value, self.before
-        if is_counter(self.path):
+        if is_counter(self.path) or not self.row.is_metric:
             return None
         if value is None or before is None:
             return None
@@ -133,7 +141,7 @@ def key_values(
         for path in attribute_paths(run, where=IS_METRIC)
         if not path.startswith((MONITORING, PARAMS))
     ]
-    params = attribute_paths(run, PARAMS)
+    params = attribute_paths(run, where=IS_PARAMETER)
     free = [path for path in metrics if path not in set(pinned)]
     # A page of nothing but counters still says how far its run is.
     automatic = [path for path in free if not is_counter(path)] or free

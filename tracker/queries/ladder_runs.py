@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F
+from django.db.models import Count, F, Q
 
 from tracker.diagnosis.breakdown import StepBreakdown
 from tracker.diagnosis.signals import EarlierRun
 from tracker.models import Attribute, Kind, Run, Rung, Stage, State
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import IS_PARAMETER, AttributeRow, attribute_values
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of_runs
 from tracker.queries.earlier_runs import read_learning
@@ -108,7 +108,7 @@ def measure_runs(
 
 
 def _params(values: Rows) -> Rows:
-    return {path: row for path, row in values.items() if path.startswith(PARAMS)}
+    return {path: row for path, row in values.items() if row.is_parameter}
 
 
 def _machine(values: Rows, stage: str | None) -> Rows:
@@ -161,7 +161,9 @@ def _stages_with_steps(
 
 def _quality_paths(run_ids: Sequence[UUID]) -> dict[str, int]:
     """Return what could measure quality, and in how many runs it is."""
-    counts = _run_counts(run_ids, kind__in=[Kind.FLOAT_SERIES, Kind.FLOAT])
+    counts = _run_counts(
+        run_ids, ~IS_PARAMETER, kind__in=[Kind.FLOAT_SERIES, Kind.FLOAT]
+    )
     most_runs_first = sorted(
         (-count, path)
         for path, count in counts.items()
@@ -171,8 +173,8 @@ def _quality_paths(run_ids: Sequence[UUID]) -> dict[str, int]:
 
 
 # Any: conditions of Django's filter.
-def _run_counts(run_ids: Sequence[UUID], **wanted: Any) -> dict[str, int]:
-    attributes = Attribute.objects.filter(run__in=run_ids, **wanted)
+def _run_counts(run_ids: Sequence[UUID], *where: Q, **wanted: Any) -> dict[str, int]:
+    attributes = Attribute.objects.filter(*where, run__in=run_ids, **wanted)
     rows = attributes.order_by().values("path").annotate(runs=Count("run"))
     return {row["path"]: row["runs"] for row in rows}
 
@@ -180,7 +182,7 @@ def _run_counts(run_ids: Sequence[UUID], **wanted: Any) -> dict[str, int]:
 def _wanted_paths(
     run_ids: Sequence[UUID], stage: str | None, quality: str | None
 ) -> list[str]:
-    params = Attribute.objects.filter(run__in=run_ids, path__startswith=PARAMS)
+    params = Attribute.objects.filter(IS_PARAMETER, run__in=run_ids)
     paths = list(params.order_by().values_list("path", flat=True).distinct())
     if quality:
         paths.append(quality)

@@ -26,6 +26,10 @@ COUNTED_WORDS = frozenset(
 )
 COUNTING_WORDS = COUNTED_WORDS | {"global", "current", "count", "number", "num"}
 
+IDENTIFIER_WORDS = frozenset(
+    {"id", "ids", "uuid", "hash", "seed", "port", "pid", "rank", "version", "timestamp"}
+)
+
 # Which end of a metric is the good one; a path that has words of both is not known.
 GOOD_WHEN_HIGH = frozenset(
     {
@@ -68,6 +72,11 @@ def is_counter(path: str) -> bool:
     """Tell what only says how far a run is: runs are not compared by that."""
     words = set(_words(path.rpartition("/")[2]))
     return bool(words & COUNTED_WORDS) and words <= COUNTING_WORDS
+
+
+def is_identifier(path: str) -> bool:
+    """Tell a number that names something: a relative change of it means nothing."""
+    return not IDENTIFIER_WORDS.isdisjoint(_words(path.rpartition("/")[2]))
 
 
 def is_good_high(path: str) -> bool | None:

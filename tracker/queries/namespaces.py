@@ -8,6 +8,21 @@ PARAMS = "params/"
 TAGS_PATH = "tags"
 # Below a stage: how long each step of its loop took.
 STEP_SECONDS = "step/seconds"
+# Namespaces, at any depth, whose single values are parameters.
+PARAMETER_NAMESPACES = frozenset(
+    {
+        *("params", "param", "parameters", "config", "configs", "configuration", "cfg"),
+        *("hparams", "hyperparams", "hyperparameters", "args", "arguments"),
+        *("settings", "options"),
+    }
+)
+
+
+def names_parameter(path: str) -> bool:
+    """Tell whether a single value with this path is a parameter whenever it is set."""
+    if path.startswith(MONITORING):
+        return False
+    return not PARAMETER_NAMESPACES.isdisjoint(path.lower().split("/")[:-1])
 
 
 def monitoring_path(stage_name: str, path: str = "") -> str:

@@ -15,7 +15,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
 from tracker.models import Attribute, Kind, Run, Stage, State
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import IS_PARAMETER, AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.gathered import (
     NOTHING_GATHERED,
@@ -147,13 +147,14 @@ def rows_of_project(
 def metric_paths(project_id: int) -> list[str]:
     """Return the metrics most of the newest runs logged, those of quality first.
 
-    A number logged once is one, too: many report their accuracy at the end.
+    A single number is a final result, unless it was set before training.
     """
     paths = (
         _attributes_of_newest(project_id)
         .filter(kind__in=(Kind.FLOAT_SERIES, Kind.FLOAT))
         .exclude(path__startswith=MONITORING)
         .exclude(path__startswith=PARAMS)
+        .exclude(IS_PARAMETER)
         .values("path")
         .annotate(run_count=Count("run"))
         .order_by("-run_count", "path")
@@ -180,7 +181,7 @@ def changed_params(project_id: int) -> list[str]:
     """Return the parameters in which the newest runs differ."""
     params = (
         _attributes_of_newest(project_id)
-        .filter(path__startswith=PARAMS, kind__in=SINGLE_VALUES)
+        .filter(IS_PARAMETER, kind__in=SINGLE_VALUES)
         .values("path")
         .annotate(
             run_count=Count("run"),

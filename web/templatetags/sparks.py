@@ -14,8 +14,8 @@ from web.templatetags.format import MINUS, UNKNOWN, number, percent
 
 register = template.Library()
 
-# Of changes beyond this share, nobody reads more than two digits.
-LARGEST_CHANGE = 100
+# Larger changes are shown as more than this share.
+MAX_CHANGE = 10
 
 
 @register.simple_tag
@@ -37,9 +37,9 @@ def signed_share(value: float | None) -> str:
     """Show a change as a percentage with its sign: +4.2 %."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    if abs(value) > LARGEST_CHANGE:
-        sign = "+" if value > 0 else MINUS
-        return f"{sign}{number(float(f'{abs(value) * 100:.2g}'))} %"
+    if abs(value) > MAX_CHANGE:
+        compared, sign = (">", "+") if value > 0 else ("<", MINUS)
+        return f"{compared} {sign}{number(MAX_CHANGE * 100)} %"
     text = percent(value * 100)
     if text.strip(f"{MINUS}0. %") == "":
         return "0 %"

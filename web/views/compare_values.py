@@ -20,7 +20,6 @@ from tracker.queries.compared_values import (
     newest_others,
     read_columns,
 )
-from tracker.queries.namespaces import PARAMS
 from tracker.queries.run import may_go_on
 from tracker.queries.run_filter import InvalidQuery
 from web.figures.scatter import Dimension, ScatterRun, scatter_figure
@@ -188,7 +187,7 @@ def _runs_at() -> str:
 def _chosen_axes(comparison: Comparison, known: Dimensions) -> tuple[str, str]:
     """Take a parameter that differs against the metric that says most."""
     suggested = known.suggested
-    metrics = [name for name in suggested if not name.startswith(PARAMS)]
+    metrics = [name for name in suggested if name not in known.parameters]
     x = comparison.state.x or suggested[0]
     y = comparison.state.y or (metrics or suggested[-1:])[0]
     return x, y

@@ -73,11 +73,13 @@ def body(scene: Scene, settings: Settings) -> Body:
         values = scene.fields(scene.runs, [field])[field]
         known = _known(scene.runs, values)
         problem = gettext("Of none of these runs this is known.")
+        is_metric = True
     else:
         path = path_of(settings.metric)
         found = scene.values(scene.runs, [path])
         rows = [found.by_run[run.id].get(path) for run in scene.runs]
         known = _known(scene.runs, [_number(row, settings.summary) for row in rows])
+        is_metric = any(row is not None and row.is_metric for row in rows)
         problem = "" if known else _why_not(found, path)
     if not known:
         return Body(problem=problem)
@@ -105,7 +107,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "metric": settings.metric,
         "run_count": len(known),
         "reference": reference,
-        "change": _change(field, value, reference, known),
+        "change": _change(field, value, reference, known) if is_metric else "",
     }
     return Body("widgets/value.html", context, notes=notes)
 

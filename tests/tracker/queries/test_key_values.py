@@ -45,6 +45,26 @@ def test_metrics_are_series_and_numbers_logged_once(run):
     assert found.metric_count == 3
 
 
+def test_numbers_of_a_nested_config_are_parameters_and_no_metrics(run):
+    write_values(run, {"config/optim/lr": 0.1, "config/data/size": 50_000.0})
+    write_values(run, {"test/accuracy": 0.97})
+
+    found = key_values(run)
+
+    assert [row.path for row in found.metrics] == ["test/accuracy"]
+    assert [row.path for row in found.params] == ["config/data/size", "config/optim/lr"]
+
+
+def test_identifiers_and_pinned_parameters_have_no_change(run):
+    before = make_run(run.project, "before")
+    for number, each in enumerate([before, run], start=1):
+        write_values(each, {"config/size": number * 1e6, "job_id": number * 1e6})
+
+    found = key_values(run, pinned=["config/size", "job_id"], before=before.id)
+
+    assert [(row.before, row.change) for row in found.metrics] == [(1e6, None)] * 2
+
+
 def test_a_series_of_which_nothing_is_known_yet_is_no_metric(run):
     write_series(run, "train/loss", [2.0])
 

@@ -215,25 +215,25 @@ def test_a_range_must_be_of_numbers(get, runs, low):
 
 
 def test_the_table_has_values_changes_and_marks(get, runs):
-    write_values(runs[0], {"params/lr": 0.1, "params/name": "adam"})
-    write_values(runs[1], {"params/lr": 0.2})
+    write_values(runs[0], {"test/score": 0.1, "params/name": "adam"})
+    write_values(runs[1], {"test/score": 0.2})
 
     answer = get(*runs, name="compare-table").json()
 
     assert answer == {
         "rows": [
             [
-                "params/lr",
-                "params",
-                False,
-                [["0.1", "", False, "0.1"], ["0.2", "+0.1 (+100 %)", True, "0.2"]],
-                False,
-            ],
-            [
                 "params/name",
                 "params",
                 False,
                 [["adam", "", False, ""], [None, "", True, ""]],
+                False,
+            ],
+            [
+                "test/score",
+                "test",
+                False,
+                [["0.1", "", False, "0.1"], ["0.2", "+0.1 (+100 %)", True, "0.2"]],
                 False,
             ],
         ],
@@ -244,8 +244,8 @@ def test_the_table_has_values_changes_and_marks(get, runs):
 
 
 def test_the_table_compares_with_the_reference_asked_for(get, runs):
-    write_values(runs[0], {"params/lr": 0.1})
-    write_values(runs[1], {"params/lr": 0.2})
+    write_values(runs[0], {"test/score": 0.1})
+    write_values(runs[1], {"test/score": 0.2})
 
     answer = get(*runs, name="compare-table", reference=str(runs[1].id)).json()
 
