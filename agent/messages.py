@@ -36,10 +36,12 @@ class Origin:
     is_helper: bool = False
     # Whether it resumes the run, which may have finished.
     is_resuming: bool = False
+    # When the process began, if `time` is later: as of a spool that goes on as another.
+    began_at: int = 0
 
     def stored(self) -> dict[str, Any]:
         """Return its fields as JSON; those of later agents only if they are set."""
-        later = {"is_helper", "is_resuming"}
+        later = {"is_helper", "is_resuming", "began_at"}
         fields = asdict(self).items()
         return {name: value for name, value in fields if value or name not in later}
 
@@ -61,6 +63,8 @@ def open_spool(origin: Origin) -> bytes:
         said["helper"] = True
     if origin.is_resuming:
         said["resume"] = True
+    if origin.began_at:
+        said["began"] = origin.began_at
     return _encode(said)
 
 

@@ -51,7 +51,11 @@ def renewed(
         id=str(uuid.uuid4()),
         first=first,
         stored=tuple(sorted(number for number in left_out if number >= first)),
-        origin=replace(origin, time=now + _CLOCKS_DIFFER_BY),
+        origin=replace(
+            origin,
+            time=now + _CLOCKS_DIFFER_BY,
+            began_at=origin.began_at or origin.time,
+        ),
     )
 
 

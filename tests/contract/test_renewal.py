@@ -329,6 +329,19 @@ def test_the_spool_that_was_left_does_not_decide_about_the_run(machine, copy):
     assert Run.objects.get().state == State.FINISHED
 
 
+def test_a_copy_that_goes_on_after_the_other_has_finished_is_stored(machine, copy):
+    other = copy()
+    machine.log(4)
+    machine.close()
+    machine.deliver()
+    assert Run.objects.get().state == State.FINISHED
+
+    other.log(104, 105)
+    assert not other.deliver().is_held
+
+    assert stored() == [1, 2, 3, 4, 104, 105]
+
+
 def test_a_copy_of_a_copy_goes_on_by_itself_too(machine, copy):
     second = copy()
     machine.log(4)

@@ -31,9 +31,7 @@ class Joining:
     makes_resumable: bool = False
 
 
-def joining_of(
-    run: Run, opening: Open, actor: Actor, *, started_at: datetime
-) -> Joining:
+def joining_of(run: Run, opening: Open, actor: Actor, *, began_at: datetime) -> Joining:
     """Return how the process joins the run; raise RunFinished if it may not."""
     is_maker = run.made_by_id == actor.user_id
     is_resuming = opening.resume and is_maker
@@ -43,7 +41,7 @@ def joining_of(
     is_new_stage = not Stage.objects.filter(run=run, name=name).exists()
     if actor.scope is Scope.FULL or (is_resuming and run.is_resumable):
         return Joining(is_reopening=True, is_new_stage=is_new_stage)
-    is_late = run.ended_at is not None and started_at <= run.ended_at
+    is_late = run.ended_at is not None and began_at <= run.ended_at
     if not is_late and not is_new_stage:
         raise RunFinished(run.name)
     newest = Attribute.objects.filter(run=run).aggregate(id=Max("id"))["id"]

@@ -78,6 +78,7 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     workspace: str | None = None
     helper: bool = False
     resume: bool = False
+    began: Time | None = None
 
 
 class AddPoints(Struct, frozen=True):

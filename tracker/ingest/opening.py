@@ -37,7 +37,10 @@ def open_spool(
     project = find_or_make_project(workspace, opening.project)
     run = _find_or_make_run(project, opening.run, actor.user_id)
     started_at = from_microseconds(opening.time)
-    joining = joining_of(run, opening, actor, started_at=started_at)
+    began_at = from_microseconds(
+        opening.time if opening.began is None else opening.began
+    )
+    joining = joining_of(run, opening, actor, began_at=began_at)
     stage = _find_or_make_stage(run, opening.stage or "main")
     Spool.objects.bulk_create(
         [

@@ -144,6 +144,7 @@ def test_a_colleagues_ingest_token_makes_no_run_resumable(project, ingest):
     [
         pytest.param({"time": END - SECOND, "rank": 1}, id="late rank"),
         pytest.param({"stage": "evaluate"}, id="new stage"),
+        pytest.param({"time": AFTER, "began": START}, id="spool that goes on"),
     ],
 )
 def test_late_ranks_and_new_stages_add_to_a_finished_run_and_change_nothing(
