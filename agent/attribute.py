@@ -69,6 +69,7 @@ class Attribute:
 
         One that cannot be stored takes no other along.
         """
+        self._recorder.check_open()
         try:
             rows = _rows(values, steps, times)
         except AgentError as error:

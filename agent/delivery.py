@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from seamark import messages
 from seamark.answers import Answer, Meaning, is_not_found, judge
-from seamark.errors import NoAnswer
+from seamark.errors import NoAnswer, Rejected
 from seamark.frames import Frame
 from seamark.notices import Notices
 from seamark.renewal import FIRST_NUMBER
@@ -26,6 +26,7 @@ HOLD_SECONDS = 60.0
 _PATIENT_FAILURES = 3
 # The tracker compares a repeated frame with the one it has if it is one of the last.
 _COMPARED_FRAMES = 64
+_REFUSAL = ("path", "code", "message")
 
 # An own generator: the training's random numbers are not ours to use.
 _random: random.Random = random.Random()
@@ -54,11 +55,13 @@ class Delivery:
         limits: RequestLimits | None = None,
         last_written: Callable[[], int] | None = None,
         tell_closed: Callable[[], None] = lambda: None,
+        reject: Callable[[Rejected], None] | None = None,
     ) -> None:
         """`last_written` says how far a spool is written whose process lives.
 
         `limits` belong to the server and are shared with its other deliveries.
-        `tell_closed` is called when the server has closed the spool's run.
+        `tell_closed` is called when the server has closed the spool's run, and `reject`
+        with what it did not store; by default that is a warning.
         """
         self.spool = spool
         self.transport = transport
@@ -69,6 +72,7 @@ class Delivery:
         self._limits = limits or RequestLimits()
         self._batch_bytes = self._limits.batch_bytes
         self._tell_closed = tell_closed
+        self._reject = reject or self._warn_rejected
         # Up to this number frames are sent alone, to find the one that fails.
         self._alone_until = 0
         # Frames the tracker cannot read, and what is sent in their place.
@@ -212,9 +216,8 @@ class Delivery:
 
     def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:
         for refusal in answer.refused:
-            code = str(refusal.get("code"))
-            text = f"the server refused a message: {refusal.get('message')} ({code})"
-            self._notices.warn(f"refused {code}", text)
+            fields = (str(refusal.get(name) or "") for name in _REFUSAL)
+            self._reject(Rejected(*fields))
         if self._is_set_back(answer):
             return self._renew(answer, self._first_unknown(answer, frames))
         if not frames:
@@ -256,6 +259,10 @@ class Delivery:
         payload = messages.payload([messages.drop(lost)] if lost else [])
         self._replacements[frame.number] = Frame(frame.number, payload)
         return Outcome()
+
+    def _warn_rejected(self, error: Rejected) -> None:
+        # Of another process's run: one warning for each code.
+        self._notices.warn(f"refused {error.code}", str(error))
 
     def _is_set_back(self, answer: Answer) -> bool:
         """Whether the tracker has more frames than this process has ever written."""

@@ -6,6 +6,8 @@ import time
 
 # Of the end of a process: threads are let go, files closed, and Python itself ends.
 _CLOSING_SECONDS = 0.4
+# Capture and files leave so much to writing and delivery.
+_LAST_SECONDS = 1.0
 
 
 class Ending:
@@ -21,6 +23,12 @@ class Ending:
     def left(self) -> float:
         """How many seconds are left; 0 if none are."""
         return max(0.0, self._deadline - time.monotonic())
+
+    @property
+    def left_for_most(self) -> float:
+        """How many seconds are left for what writing and delivery come after."""
+        left = self.left
+        return left - min(_LAST_SECONDS, left / 5)
 
     def left_of_first(self, seconds: float) -> float:
         """How many are left of the first so many, whether or not that is too late."""

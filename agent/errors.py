@@ -7,6 +7,7 @@
     ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
+    ├── Rejected           something that the server refused to store
     ├── RunClosed          writing to a run that is finished on the server
     ├── NotStored          a file that was waited for, and is not copied
     ├── CannotRead         what was asked for cannot be read back
@@ -79,6 +80,19 @@ class TooManyAttributes(AgentError):
         super().__init__(
             f"This run has {limit:,} attributes; does a name contain the step?"
         )
+
+
+class Rejected(AgentError):
+    """The server refused to store something that was logged; `code` is the server's.
+
+    Raised by the next call and by `finish()` of a strict run.
+    """
+
+    def __init__(self, path: str, code: str, message: str) -> None:
+        what = f"the server rejected {shown(path) if path else 'a message'}"
+        super().__init__(f"{what}: {message} ({code})")
+        self.code = code
+        self.path = path
 
 
 class RunFinished(AgentError):

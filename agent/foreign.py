@@ -6,11 +6,7 @@ likes.
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
-
-# Of lists in lists, which may contain themselves, and each other many times.
-_DEEPEST_LIST, _MOST_ELEMENTS = 8, 50_000
 
 
 # Any, here and below: foreign types are known only at run time.
@@ -102,24 +98,3 @@ def list_of(array: Any) -> object:
         array = array.numpy()
     found: object = array.tolist()
     return found
-
-
-def with_plain_numbers(value: Any) -> Any:
-    """Return a list or a tuple with what NumPy's numbers in it are; else the value.
-
-    As text, NumPy's name their types.
-    """
-    looked_at = count()
-
-    def plain(each: Any, depth: int) -> Any:
-        if depth == _DEEPEST_LIST or next(looked_at) > _MOST_ELEMENTS:
-            return each
-        if type(each) in (list, tuple):
-            return type(each)(plain(one, depth + 1) for one in each)
-        is_scalar = getattr(each, "shape", None) == () and can(each, "item")
-        return each.item() if is_scalar and not is_time(each) else each
-
-    if type(value) not in (list, tuple):
-        return value
-    found = plain(value, 0)
-    return value if next(looked_at) > _MOST_ELEMENTS else found

@@ -30,6 +30,9 @@ class Kinds:
     def paths(self) -> list[str]:
         return list(self._known)
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._known
+
     def claim(self, path: str, kind: Kind) -> None:
         """Use a path for one kind of content from now on, or raise TypeConflict."""
         known = self._known.get(path)

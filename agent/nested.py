@@ -1,18 +1,24 @@
-"""Goes through dictionaries, and settings that are objects, to what they hold (pure).
+"""Reads what dictionaries, lists, and settings that are objects hold (pure).
 
 Classes are recognised by what they look like, so that no framework is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from datetime import date
+from enum import Enum
+from itertools import count
 from types import MemberDescriptorType
 from typing import Any
 
 from seamark.errors import AgentError, InvalidPath, UnsupportedValue
+from seamark.foreign import can, is_array, is_time, list_of
 
 _DEEPEST_NESTING = 32
 MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together
+# Of a list that is one value; lists may contain themselves, and each other many times.
+_DEEPEST_LIST, _MOST_ELEMENTS = 16, 20_000
 
 # What holds nothing, without a look at it.
 _LEAVES = frozenset({float, int, bool, str})
@@ -88,8 +94,7 @@ class _Walk:
         for key in keys:
             below = path
             try:
-                # A member of an enumeration that is text is found again by that text.
-                name = str.__str__(key) if isinstance(key, str) else str(key)
+                name = _key_text(key)
                 below = f"{path}/{name}" if path else name
                 member = fields[key]
             except Exception as error:  # noqa: BLE001 - foreign code
@@ -167,3 +172,62 @@ def _slots(value: Any, kind: type, names: Mapping[str, object]) -> dict[str, obj
         if type(getattr(kind, name, None)) is MemberDescriptorType
         and hasattr(value, name)
     }
+
+
+def is_list(value: object) -> bool:
+    """Whether a value is a list, a tuple or a sequence of settings."""
+    if isinstance(value, (str, bytes, bytearray, memoryview, range)):
+        return False
+    return isinstance(value, Sequence) and not is_array(value)
+
+
+def json_text(value: object) -> str:
+    """Return a list, and everything in it, as JSON; NaN and infinities as JavaScript's.
+
+    Raises:
+        UnsupportedValue: It is too large or nested too deeply.
+    """
+    # Imported here: `import agent` stays light.
+    import json  # noqa: PLC0415
+
+    looked_at = count()
+
+    def plain(each: Any, depth: int) -> Any:
+        if depth > _DEEPEST_LIST:
+            raise UnsupportedValue(
+                value, f"is nested deeper than {_DEEPEST_LIST} levels"
+            )
+        if next(looked_at) > _MOST_ELEMENTS:
+            raise UnsupportedValue(value, f"has more than {_MOST_ELEMENTS:,} elements")
+        if isinstance(each, Enum):
+            return plain(each.value, depth + 1)
+        if each is None or type(each) in _LEAVES:
+            return each
+        if isinstance(each, Set):
+            return sorted((plain(one, depth + 1) for one in each), key=str)
+        if is_list(each) and not hasattr(each, "_fields"):
+            return [plain(one, depth + 1) for one in each]
+        fields = _fields(each)
+        if fields is not None:
+            return {_key_text(k): plain(v, depth + 1) for k, v in fields.items()}
+        return _plain_leaf(each)
+
+    return json.dumps(plain(value, 0), ensure_ascii=False)
+
+
+# Any: see below.
+def _plain_leaf(value: Any) -> Any:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, date):  # or a datetime
+        return value.isoformat()
+    if is_array(value) or (can(value, "item") and not is_time(value)):
+        return list_of(value) if can(value, "tolist") else value.item()
+    return value if isinstance(value, (int, float)) else str(value)
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, Enum):
+        key = key.value
+    # A subclass of str may print itself as anything.
+    return str.__str__(key) if isinstance(key, str) else str(key)

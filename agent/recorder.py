@@ -119,7 +119,9 @@ class Recorder(SeriesRecorder):
             cleaned = clean_path(path)
             # What is refused leaves its path to what is stored instead.
             stored = to_value(value)
-            self.claim(cleaned, Kind.VALUE)
+            # None holds no place: a file may follow.
+            if stored is not None or cleaned in self._kinds:
+                self.claim(cleaned, Kind.VALUE)
             self.put(SetValue(cleaned, stored, early))
         except AgentError as error:
             self.refuse(error, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.errors import AgentError, UnsupportedValue, shown
+from seamark.errors import AgentError, Rejected, UnsupportedValue, shown
 from seamark.notices import Notices
 
 # Whoever has read so many warnings needs no more of them.
@@ -17,6 +17,7 @@ class Refusals:
         self._strict = strict
         self._causes: set[str] = set()
         self._closed: AgentError | None = None
+        self._rejected: AgentError | None = None
 
     def refuse(self, error: AgentError, path: object) -> None:
         """Warn once, or raise the error if the run is strict."""
@@ -30,10 +31,24 @@ class Refusals:
             self._closed = error
         return self._strict
 
+    def reject(self, error: Rejected) -> bool:
+        """Warn; raise the error at the next call if the run is strict, and return that."""
+        self.warn(error, error.path)
+        if self._strict and self._rejected is None:
+            self._rejected = error
+        return self._strict
+
     def check_open(self) -> None:
-        """Raise if the run is strict and closed."""
+        """Raise what the server refused meanwhile, if the run is strict."""
         if self._closed is not None:
             raise self._closed
+        self.check_rejected()
+
+    def check_rejected(self) -> None:
+        """Raise what the server did not store, once, if the run is strict."""
+        error, self._rejected = self._rejected, None
+        if error is not None:
+            raise error
 
     def check(self, error: AgentError) -> None:
         """Raise what was warned of already if the run is strict."""

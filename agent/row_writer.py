@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seamark.buffer import Buffer
 from seamark.layouts import Layout, Layouts, StepsDiffer
 from seamark.rewinds import Rewinds
-from seamark.values import to_step
+from seamark.values import LARGEST_STEP, to_step
 
 if TYPE_CHECKING:
     from seamark.ring import Ring
@@ -70,7 +70,8 @@ class RowWriter:
         if step is None:
             self._put_next(layout, moment, values)
             return
-        if type(step) not in PLAIN or step - step != 0:
+        # False for NaN, too.
+        if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
             step = to_step(step)
         self._write(layout, moment, step, values)
         layout.coming_steps = None

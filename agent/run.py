@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from seamark import hooks
 from seamark.advice import command_line
 from seamark.attribute import Attribute
-from seamark.background import importing
+from seamark.background import importing, own_threads
 from seamark.errors import AgentError, RunFinished
 from seamark.kinds import LARGEST_RUN
 from seamark.loader import Loader
@@ -181,7 +181,7 @@ class Run:
             self.note_exception(type(error), error, error.__traceback__)
         else:
             self.note_failure(hooks.described(error))
-        self.finish()
+        self._finish(None)
 
     def preempt(self) -> None:
         """Say that the run was told to end before it was done, and finish it.
@@ -199,8 +199,12 @@ class Run:
             timeout: Seconds to wait for delivery; by default the end takes 5 in
                 all, or SEAMARK_EXIT_SECONDS. What is not delivered then stays in
                 the spool, and the next process delivers it.
+
+        Raises:
+            Rejected: The run is strict, and the server did not store something.
         """
         self._finish(timeout)
+        self._recorder.check_rejected()
 
     def _finish(self, timeout: float | None, share: float = 1.0) -> None:
         if self._is_finished:
@@ -246,9 +250,12 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None and not self._is_expected(error):
+        if error is None:
+            self.finish()
+            return
+        if not self._is_expected(error):
             self.note_exception(kind, error, trace)
-        self.finish()
+        self._finish(None)
 
     def end(self, failure: str | None = None, *, share: float = 1.0) -> None:
         """Finish at the end of the process; called by the agent itself.
@@ -348,7 +355,9 @@ class Run:
     def _wake(self) -> bool:
         """Start what takes from the buffer; return whether anything will."""
         if self._is_finished:
-            self._recorder.refuse(RunFinished(self.name))
+            # The SDK's own threads may be late; the script did nothing wrong.
+            if threading.get_ident() not in own_threads:
+                self._recorder.refuse(RunFinished(self.name))
             return False
         if self.settings.mode is Mode.DISABLED:
             return False

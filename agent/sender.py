@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seamark.background import Background, importing
+from seamark.errors import Rejected
 from seamark.notices import Notices
 from seamark.spool import Spool
 
@@ -36,6 +37,7 @@ class Sender:
         *,
         count_dropped: Callable[[int], None],
         tell_closed: Callable[[], None] = lambda: None,
+        reject: Callable[[Rejected], None] | None = None,
         before_batch: Callable[[], object] = lambda: None,
         after_turn: Callable[[], None] = lambda: None,
         find_quiet: Callable[[], float | None] = lambda: None,
@@ -48,6 +50,7 @@ class Sender:
         self._spool = spool
         self._count_dropped = count_dropped
         self._tell_closed = tell_closed
+        self._reject = reject
         self._root = root
         self._notices = notices
         self._before_batch = before_batch
@@ -129,6 +132,7 @@ class Sender:
             self._notices,
             count_dropped=self._count_dropped,
             tell_closed=self._tell_closed,
+            reject=self._reject,
         )
         return self._sending
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seamark.blobs import Blobs
 from seamark.delivery import Delivery, Outcome
+from seamark.errors import Rejected
 from seamark.leftovers import Leftovers
 from seamark.notices import Notices
 from seamark.request_limits import RequestLimits
@@ -34,14 +35,17 @@ class Sending:
         *,
         count_dropped: Callable[[int], None],
         tell_closed: Callable[[], None] = lambda: None,
+        reject: Callable[[Rejected], None] | None = None,
     ) -> None:
         """`count_dropped` has the tracker told of points that cannot be sent.
 
-        `tell_closed` is called when the server has closed the run.
+        `tell_closed` is called when the server has closed the run, and `reject` with
+        what it did not store.
         """
         self._spool = spool
         self._count_dropped = count_dropped
         self._tell_closed = tell_closed
+        self._reject = reject
         self._reader = SpoolReader(spool.folder, spool)
         self._limits = RequestLimits()
         self._uploads = [Uploads(Blobs(spool.folder), notices, self._limits)]
@@ -163,6 +167,7 @@ class Sending:
                 limits=self._limits,
                 last_written=lambda: self._spool.written,
                 tell_closed=self._tell_closed,
+                reject=self._reject,
             )
         self._delivery.transport = self._transport
         if is_another:

@@ -12,7 +12,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from seamark.buffer import Buffer
-from seamark.errors import AgentError, UnsupportedValue
+from seamark.errors import AgentError, Rejected, UnsupportedValue
 from seamark.file_jobs import FileJobs
 from seamark.foreign import is_time
 from seamark.kinds import Kind, Kinds
@@ -92,6 +92,19 @@ class SeriesRecorder:
         if self._refusals.close(error):
             # Known calls take the short way, which does not look.
             self.layouts.by_key.clear()
+
+    def reject(self, error: Rejected) -> None:
+        """Report what the server did not store; a strict run raises it once."""
+        if self._refusals.reject(error):
+            self.layouts.by_key.clear()  # as above
+
+    def check_open(self) -> None:
+        """Raise what the server refused meanwhile if the run is strict."""
+        self._refusals.check_open()
+
+    def check_rejected(self) -> None:
+        """Raise what the server did not store if the run is strict."""
+        self._refusals.check_rejected()
 
     def start_anew(self) -> None:
         """Forget, in a forked child, what the parent will write."""
@@ -239,7 +252,7 @@ class SeriesRecorder:
 
     def _is_taking(self) -> bool:
         """Whether what the script logs is taken."""
-        self._refusals.check_open()
+        self.check_open()
         return self.is_awake or self._wake()
 
     def _append_slowly(

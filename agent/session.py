@@ -41,8 +41,6 @@ from seamark.writer import RING_BYTES_AT_ONCE, Writer
 _WRITE_SECONDS = 2.0
 _LEAST_SECONDS = 0.3
 _SAMPLE_SECONDS = 1.0
-# What files leave to what comes after them.
-_LAST_SECONDS = 1.0
 # What a machine may lose that loses its power.
 _SYNC_SECONDS = 5.0
 # How often others hear that the process lives, of which an hour's silence is the end.
@@ -110,6 +108,7 @@ class Session:
                 notices,
                 count_dropped=recorder.buffer.count_dropped,
                 tell_closed=partial(recorder.close, RunClosed(settings.run)),
+                reject=recorder.reject,
                 before_batch=self._writer.catch_up,
                 after_turn=self._writer.background.ensure,
                 find_quiet=self._find_quiet,
@@ -172,8 +171,10 @@ class Session:
         return Ending(share * self._settings.exit_seconds, is_within=True)
 
     def end_capture(self, ending: Ending) -> None:
-        """Store what was captured last, and leave streams as they were."""
+        """Wait for what the SDK collects by itself, and leave streams as they were."""
         self._capture.finish(ending)
+        if self._sampler is not None:
+            self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
 
     def finish(
         self,
@@ -214,11 +215,11 @@ class Session:
 
     def _finish_logging(self, ending: Ending) -> None:
         if self._sampler is not None:
-            self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
+            # An interrupt may have come before.
+            self._sampler.stop(0.0)
         # What is not copied now is lost, however short the wait for delivery.
-        left = ending.left
-        copying = left - min(_LAST_SECONDS, left / 5)
-        self.files.finish(max(ending.left_of_first(_WRITE_SECONDS), copying))
+        copying = max(ending.left_of_first(_WRITE_SECONDS), ending.left_for_most)
+        self.files.finish(copying)
 
     def forget(self) -> None:
         """Let go of the parent's session in a forked child, and touch nothing of it."""

@@ -29,6 +29,7 @@ class Tags:
         self._change((), tags)
 
     def _change(self, add: Iterable[object], remove: Iterable[object]) -> None:
+        self._recorder.check_open()
         change = TagChange(self._usable(add), self._usable(remove))
         if change.add or change.remove:
             self._recorder.put(change)

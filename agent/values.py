@@ -22,21 +22,20 @@ from seamark.foreign import (
     is_time,
     list_of,
     size_of,
-    with_plain_numbers,
 )
+from seamark.nested import is_list, json_text
 from seamark.path import is_encodable
 
 # What a single-valued attribute holds; a set of strings is stored as one.
-Value = float | int | bool | str | datetime | frozenset[str]
+Value = float | int | bool | str | datetime | frozenset[str] | None
 
 LONGEST_TEXT = 65_536  # characters
 LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
 LARGEST_ARRAY = 1_000  # elements that are stored as a list
+LARGEST_STEP = 2.0**53  # beyond, floats leave integers out
 _LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
-_LEAST_ELEMENT = 3  # characters of "1, "
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
-_LARGE = 2**53  # beyond, floats leave integers out
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
@@ -57,7 +56,7 @@ def to_number(value: object) -> float:
         ) from error
     # Nanoseconds since 1970 come as integers, large ones: to ask each integer of
     # NumPy's what it is would take as long again.
-    if type(plain) is int and plain > _LARGE and is_time(value):
+    if type(plain) is int and plain > LARGEST_STEP and is_time(value):
         raise a_time(value)
     return number
 
@@ -75,6 +74,10 @@ def to_step(step: object) -> float:
         raise UnsupportedValue(step, "is no step, which is one number") from error
     if not math.isfinite(number):
         raise UnsupportedValue(step, "that is not finite is no step")
+    if abs(number) > LARGEST_STEP:
+        raise UnsupportedValue(
+            step, "is no step: it is beyond 2^53; pass a time as time="
+        )
     return number
 
 
@@ -117,13 +120,13 @@ def to_value(value: object) -> Value:
 
 
 def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
         # Of a member of an enumeration that is text, that text.
         return _text(value, str.__str__(value))
     if isinstance(value, Enum) and not isinstance(value, (int, float)):
-        return _text(value, f"{type(value).__name__}.{value.name}")
+        return _value_of_member(value)
     if is_time(value):
         value = _plain_time(value)
     if isinstance(value, datetime):
@@ -134,6 +137,13 @@ def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     if number is not None:
         return number
     return _listed(value) if is_array(value) else _described(value)
+
+
+def _value_of_member(member: Enum) -> Value:
+    try:
+        return _to_value(member.value)
+    except UnsupportedValue:
+        return _text(member, member.name)
 
 
 # Any: the members of foreign number types are known only at run time.
@@ -167,7 +177,7 @@ def _listed(array: object) -> str:
             f" {LARGEST_ARRAY:,}; upload it as a picture, or append agent.Histogram"
             " of it",
         )
-    return _text(array, str(list_of(array)))
+    return _text(array, json_text(list_of(array)))
 
 
 def _advice(value: object) -> str:
@@ -235,11 +245,9 @@ def _described(value: object) -> str:
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise UnsupportedValue(value, "has no value that can be stored")
-    if kind in (list, tuple) and len(value) * _LEAST_ELEMENT > LONGEST_TEXT:  # type: ignore[arg-type]
-        # Of a million numbers the text alone would take long to make.
-        raise _too_long(value)
     # Functions, say, lie elsewhere in memory in each run.
-    return _text(value, _PLACE.sub("", str(with_plain_numbers(value))))
+    text = json_text(value) if is_list(value) else str(value)
+    return _text(value, _PLACE.sub("", text))
 
 
 def _is_content(value: object) -> bool:
@@ -250,24 +258,26 @@ def _is_content(value: object) -> bool:
     return is_open or isinstance(value, memoryview)
 
 
-def _too_long(value: object) -> UnsupportedValue:
-    return UnsupportedValue(value, f"is longer than {LONGEST_TEXT:,} characters")
-
-
 def _text(value: object, text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise _too_long(value)
+        raise UnsupportedValue(value, f"is longer than {LONGEST_TEXT:,} characters")
+    if "\0" in text:
+        raise UnsupportedValue(value, "contains a NUL character")
     if not is_encodable(text):
         return text.encode("utf-8", "replace").decode()
     return text
 
 
 def _string_set(values: set[object] | frozenset[object]) -> frozenset[str]:
-    texts = frozenset(str(value) for value in values)
+    texts = frozenset(
+        str(value.value if isinstance(value, Enum) else value) for value in values
+    )
     if len(texts) > LARGEST_SET:
         raise UnsupportedValue(
             values, f"of more than {LARGEST_SET:,} strings is too large"
         )
+    if any("\0" in text for text in texts):
+        raise UnsupportedValue(values, "holds a string with a NUL character")
     if any(len(t) > LONGEST_SET_STRING or not is_encodable(t) for t in texts):
         raise UnsupportedValue(
             values, f"may hold only strings of up to {LONGEST_SET_STRING:,} characters"

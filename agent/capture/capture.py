@@ -27,7 +27,7 @@ from seamark.values import LONGEST_SET_STRING, Value
 
 logger = logging.getLogger(__name__)
 
-# How long the end of a script waits for what takes long; most have it by then.
+# How long the end of a script waits for the console.
 _LAST_SECONDS = 2.0
 _FOR_EVER_SECONDS = 86_400.0
 
@@ -105,7 +105,7 @@ class Capture:
         """Store what was captured last; what takes too long is left out."""
         if self._console is not None:
             self._console.finish(ending.left_of_first(_LAST_SECONDS))
-        self._gatherer.stop(min(ending.left, ending.left_of_first(_LAST_SECONDS)))
+        self._gatherer.stop(ending.left_for_most)
         self.look_for_signals()
         if self._signals is not None:
             self._signals.close()

@@ -109,7 +109,8 @@ class Sampler:
 
     def turn(self) -> float:
         """Take a sample of a half, or of everything; return when to take the next."""
-        if not self._logbook.is_open:
+        # The end of a run is no time to load all probes.
+        if not self._logbook.is_open or (self._is_ending and not self._is_made):
             return self._until_next_tick()
         is_first = not self._is_made
         if is_first:

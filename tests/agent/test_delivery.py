@@ -360,7 +360,7 @@ def test_refused_messages_are_told_once_per_code(delivery, tracker, caplog):
     deliver(delivery)
 
     assert [r.getMessage() for r in caplog.records] == [
-        "the server refused a message: m (invalid_path)"
+        "the server rejected a message: m (invalid_path)"
     ]
 
 

@@ -179,7 +179,7 @@ def test_nested_dictionaries_become_paths(tracker):
         "params/lr": 0.1,
         "params/model/depth": 3,
         "params/model/name": "mlp",
-        "params/none": "None",
+        "params/none": None,
         "params/b": "[]",
         "when": datetime(2026, 1, 1, tzinfo=timezone.utc),
         "names": ["x", "y"],
@@ -955,10 +955,10 @@ def test_an_image_and_a_figure_of_frameworks_that_are_assigned_are_files(tracker
         (np.array([[5, 0], [1, 4]]), "[[5, 0], [1, 4]]"),
         (np.arange(1_000), str(list(range(1_000)))),
         (np.zeros(0), "[]"),
-        (np.array(["a", "b"]), "['a', 'b']"),
+        (np.array(["a", "b"]), '["a", "b"]'),
         (
             np.array(["2024-01-01", "2024-01-02"], "M8[D]"),
-            "['2024-01-01', '2024-01-02']",
+            '["2024-01-01", "2024-01-02"]',
         ),
     ],
 )

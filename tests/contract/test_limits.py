@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 
 import pytest
 
+import agent
+from seamark import contents, histogram, kinds, path, tags, values
 from seamark.errors import InvalidSetting
-from seamark.messages import Origin, open_spool
+from seamark.messages import Origin, open_spool, set_value
 from seamark.settings import read_settings
 from tests.agent.test_spool import ORIGIN
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.messages import read_message
+from tracker.ingest.messages import SetValue, read_message
+from tracker.ingest.storable import LARGEST_STEP, LATEST_TIME
 
 LONGEST = {
     "project": LIMITS.project_characters,
@@ -52,3 +56,42 @@ def test_a_longer_one_of_the_environment_becomes_one_that_it_takes(name):
     opened = read_message(open_spool(origin_of(settings)))
 
     assert len(getattr(opened, name)) == LONGEST[name]
+
+
+def test_the_sdk_checks_what_is_logged_against_the_servers_limits():
+    checked = {
+        "attributes": kinds.LARGEST_RUN,
+        "file_name_characters": contents._LONGEST_NAME,
+        "histogram_bins": histogram.MOST_BINS,
+        "media_type_characters": contents._LONGEST_TYPE,
+        "path_bytes": path.LARGEST_PATH,
+        "path_characters": path.LONGEST_PATH,
+        "set_string_characters": values.LONGEST_SET_STRING,
+        "set_strings": values.LARGEST_SET,
+        "string_characters": values.LONGEST_TEXT,
+    }
+
+    assert checked.items() <= asdict(LIMITS).items()
+    assert LIMITS.set_string_characters == tags._LONGEST_TAG
+    assert values.LARGEST_STEP == LARGEST_STEP
+    assert values._LATEST_MICROSECONDS == LATEST_TIME
+
+
+BAD_STEPS = (float(2**54), 1_795_850_548_387_927_714, -(2**60), math.inf, math.nan)
+
+
+@pytest.mark.parametrize("step", BAD_STEPS, ids=repr)
+def test_a_step_that_the_server_refuses_is_refused_with_its_path(step):
+    with agent.init("r", mode="offline", monitor=False, strict=True) as run:
+        run["loss"].append(1.0, step=2**53)
+        for log in (
+            lambda: run["loss"].append(1.0, step=step),
+            lambda: run["other"].append(1.0, step=step),
+            lambda: run.log({"loss": 1.0}, step=step),
+        ):
+            with pytest.raises(agent.UnsupportedValue, match="is no step"):
+                log()
+
+
+def test_a_none_is_a_value_of_the_protocol():
+    assert read_message(set_value("best/score", None)) == SetValue("best/score", None)
