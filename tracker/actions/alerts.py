@@ -48,15 +48,21 @@ BROKEN = {
     State.FAILED: "The stage has failed",
     State.CRASHED: "The stage has crashed or lost its machine",
 }
+# Rules whose finding says why a stage failed.
+CAUSES_OF_FAILURE = ("memory-ran-out", "gpu-reports-errors")
 
 
 def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -> None:
     """Raise what is news about the stage; called within a transaction."""
     if stage.ended_at is not None and stage.ended_at < now - NEWS:
         return
-    found = [_of_finding(stage, j) for j in judgements if _is_worth_an_alert(j)]
+    worth = [judgement for judgement in judgements if _is_worth_an_alert(judgement)]
     if stage.state in BROKEN:
-        found.append(_of_state(stage))
+        cause = next((each for each in worth if each.rule in CAUSES_OF_FAILURE), None)
+        worth = [each for each in worth if each is not cause]
+        found = [_of_failure(stage, cause), *(_of_finding(stage, j) for j in worth)]
+    else:
+        found = [_of_finding(stage, judgement) for judgement in worth]
     if not found:
         return
 
@@ -100,6 +106,14 @@ def _of_finding(stage: Stage, judgement: Judgement) -> Alert:
         title=judgement.title[:300],
         summary=judgement.finding.summary,
     )
+
+
+def _of_failure(stage: Stage, cause: Judgement | None) -> Alert:
+    """One failure is one alert: its cause, if a rule found it, else the state."""
+    alert = _of_state(stage)
+    if cause is not None:
+        alert.title, alert.summary = cause.title[:300], cause.finding.summary
+    return alert
 
 
 def _of_state(stage: Stage) -> Alert:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -9,9 +10,10 @@ from tests.builders import make_project
 from tests.tracker.alerts.receivers import web_server
 from tests.tracker.queries.measured import measured_run
 from tracker.actions import alerts
-from tracker.actions.alerts import channels_to_send, send_to
+from tracker.actions.alerts import channels_to_send, raise_alerts, send_to
 from tracker.actions.channels import add_channel, remove_channel, send_again
 from tracker.actions.diagnoses import diagnose_run
+from tracker.diagnosis.finding import Severity
 from tracker.errors import InvalidInput
 from tracker.models import Alert, Channel, Delivery, Stage, State
 
@@ -200,3 +202,26 @@ def test_mail_needs_a_server_and_an_address(member, settings):
     assert add_channel(project, "email", "team@example.com", "warning").id
     with pytest.raises(InvalidInput):
         add_channel(project, "email", "nobody", "warning")
+
+
+def test_a_failure_and_its_cause_are_one_alert():
+    run = measured_run(state=State.FAILED)
+    stage = Stage.objects.get(run=run)
+    Stage.objects.filter(run=run).update(state=State.FAILED)
+    stage.refresh_from_db()
+    finding = SimpleNamespace(severity=Severity.CRITICAL, summary="80 GiB were full.")
+    cause = SimpleNamespace(
+        rule="memory-ran-out",
+        scope="",
+        title="GPU memory ran out",
+        confidence=1.0,
+        explained_by=None,
+        comes_after=None,
+        finding=finding,
+    )
+
+    for _ in range(2):
+        raise_alerts(stage, [cause], timezone.now())
+
+    (alert,) = Alert.objects.all()
+    assert (alert.subject, alert.title) == ("state failed", "GPU memory ran out")
