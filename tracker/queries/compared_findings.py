@@ -19,6 +19,10 @@ SIGNIFICANT_DIGITS = 2
 SHARE = "share"
 
 
+# Rules whose finding is where a run should get to: nothing slows it but the GPU.
+GOOD_STATES = ("gpu-is-the-limit", "gpu-memory-bandwidth-is-the-limit")
+
+
 class Answer(StrEnum):
     """What a rule said about a stage of a run."""
 
@@ -33,6 +37,8 @@ class Became(StrEnum):
     """What became of a finding against the reference run."""
 
     GONE = "gone"  # the reference has it, and here it was judged and not found
+    LOST = "lost"  # likewise, of a finding that describes a good state
+    REACHED = "reached"
     NEW = "new"
     SMALLER = "smaller"  # both have it, and here its measure is nearer to the limit
     LARGER = "larger"
@@ -51,7 +57,7 @@ class FindingCell:
 
     @property
     def differs(self) -> bool:
-        return self.became in (Became.GONE, Became.NEW)
+        return self.became in (Became.GONE, Became.NEW, Became.LOST, Became.REACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +131,18 @@ def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
                 finding,
                 Became.UNKNOWN
                 if position == reference
-                else _became(theirs, answer, usual, finding),
+                else _of_rule(rule, _became(theirs, answer, usual, finding)),
                 _measured(finding, usual),
             )
             for position, (answer, finding) in enumerate(cells)
         ],
     )
+
+
+def _of_rule(rule: str, became: Became) -> Became:
+    if rule not in GOOD_STATES:
+        return became
+    return {Became.GONE: Became.LOST, Became.NEW: Became.REACHED}.get(became, became)
 
 
 def _became(

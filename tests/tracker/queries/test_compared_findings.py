@@ -124,3 +124,16 @@ def test_findings_that_share_no_measure_are_the_same():
     (row,) = compare_findings([waiting(0.65), having], reference=0)
 
     assert (row.cells[1].became, row.cells[1].measured) == (Became.SAME, None)
+
+
+def test_leaving_a_good_state_is_a_loss_and_reaching_it_is_none():
+    good, other = (
+        [diagnosis(finding("gpu-is-the-limit"))],
+        [diagnosis(healthy=("gpu-is-the-limit",))],
+    )
+
+    for reference, became in ((0, Became.LOST), (1, Became.REACHED)):
+        (row,) = compare_findings([good, other], reference=reference)
+        assert row.cells[1 - reference].became == became
+        counts = count_changes([row], 1 - reference)
+        assert (counts[Became.GONE], counts[Became.NEW]) == (0, 0)
