@@ -6,6 +6,19 @@ FRAME = '  File "'
 MOST_LINES, MOST_CHARACTERS = 3, 400
 
 
+def raised_at(failure: str) -> str:
+    """Return the line that raised, as "train.py, line 12: loss.backward()"; or ""."""
+    lines = failure.splitlines()
+    frames = [number for number, line in enumerate(lines) if line.startswith(FRAME)]
+    if not frames:
+        return ""
+    path, _, rest = lines[frames[-1]].removeprefix(FRAME).partition('"')
+    line = rest.removeprefix(", ").partition(",")[0]
+    place = f"{path}, {line}" if line else path
+    code = next(iter(lines[frames[-1] + 1 :]), "")
+    return f"{place}: {code.strip()}" if code.startswith("    ") else place
+
+
 def raised(failure: str) -> str:
     """Return the exception that a traceback ends with; "" where there is no stack.
 

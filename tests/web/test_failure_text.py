@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from web.failure_text import MOST_CHARACTERS, raised
+from web.failure_text import MOST_CHARACTERS, raised, raised_at
 
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
@@ -80,3 +80,18 @@ def test_what_was_raised_is_told_apart_from_where(act, expected):
 )
 def test_what_has_no_stack_has_no_such_line(failure):
     assert raised(failure) == ""
+
+
+def test_the_line_that_raised_is_named():
+    failure = (
+        "Traceback (most recent call last):\n"
+        '  File "train.py", line 40, in <module>\n'
+        "    train()\n"
+        '  File "train.py", line 12, in train\n'
+        "    loss.backward()\n"
+        "    ^^^^^^^^^^^^^^^\n"
+        "RuntimeError: no gradient\n"
+    )
+
+    assert raised_at(failure) == "train.py, line 12: loss.backward()"
+    assert raised_at("killed by signal 9") == ""

@@ -9,12 +9,16 @@ from django.utils.translation import gettext
 
 from tracker.diagnosis.measurements import MICROSECONDS, Window
 from tracker.queries.diagnoses import HistoryEntry
+from web.failure_text import raised_at
 
 register = template.Library()
 
 MILLISECONDS = 1_000
 # Beside what was judged, as a share of it: what came before and what followed.
 MARGIN = 0.15
+
+
+register.filter(raised_at)
 
 
 @register.filter

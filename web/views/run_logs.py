@@ -27,6 +27,10 @@ MOST_BESIDE = 6
 # A series of no more texts, outside of logs/, is shown whole.
 FEW = 50
 MOST_TABLES = 20
+BROKEN = ("failed", "crashed")
+TRACEBACK = "Traceback (most recent call last)"
+# Error logs of ranks that are searched for a traceback.
+MAX_SEARCHED = 8
 # Paths that are logs however short they are yet.
 LOGS = "logs/"
 STREAMS = ("stdout", "stderr")
@@ -85,7 +89,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     found = list_texts(run)
     long = [series for series in found if is_log(series)]
     wanted = {name: request.GET.get(name, "") for name in LABELS}
-    chosen = _chosen(long, request.GET.get("path", ""), wanted)
+    chosen = _chosen(run, long, request.GET.get("path", ""), wanted)
     short = [series for series in found if not is_log(series)]
     has_many = len(long) > MOST_BESIDE
     places = [place_of(series.path) for series in long]
@@ -118,7 +122,7 @@ def is_errors(path: str) -> bool:
 
 
 def _chosen(
-    found: list[RecordSeries], path: str, wanted: Mapping[str, str]
+    run: Any, found: list[RecordSeries], path: str, wanted: Mapping[str, str]
 ) -> RecordSeries | None:
     """Return the log of this path or place, or else what was printed last."""
     named = [series for series in found if series.path == path]
@@ -127,7 +131,19 @@ def _chosen(
     if any(wanted.values()):
         places = [place_of(series.path) for series in found]
         return found[nearest(places, wanted)]
-    return max(found, key=_newest)
+    return _with_traceback(run, found) or max(found, key=_newest)
+
+
+# Any: a row of the runs table, which pages do not import.
+def _with_traceback(run: Any, found: list[RecordSeries]) -> RecordSeries | None:
+    """Return the newest error log of a failed run that ends in a traceback."""
+    if run.state not in BROKEN:
+        return None
+    errors = [series for series in found if is_errors(series.path)]
+    for series in sorted(errors, key=_newest, reverse=True)[:MAX_SEARCHED]:
+        if any(line.startswith(TRACEBACK) for line in _last_lines(series)):
+            return series
+    return None
 
 
 def _newest(series: RecordSeries) -> tuple[bool, int, bool]:

@@ -12,6 +12,7 @@ from tests.builders import (
     write,
 )
 from tests.web.figures.plotly_schema import numbers
+from tracker.models import Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -181,3 +182,19 @@ def test_a_text_of_one_process_says_nothing_of_who_wrote_it(page, run):
     log(run, ["a", "b"])
 
     assert "Written by" not in page("logs")
+
+
+@pytest.mark.parametrize(
+    ("state", "last", "shown"),
+    [
+        ("failed", "Traceback (most recent call last):", "stderr"),
+        ("failed", "a warning", "stdout"),
+        ("finished", "Traceback (most recent call last):", "stdout"),
+    ],
+)
+def test_a_failed_run_opens_the_log_with_the_traceback(page, run, state, last, shown):
+    log(run, ["out"])
+    log(run, [last, "ValueError: no data"], "logs/stderr")
+    Run.objects.filter(id=run.id).update(state=state)
+
+    assert f'data-path="logs/{shown}"' in page("logs")

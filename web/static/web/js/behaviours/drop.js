@@ -2,7 +2,7 @@
 export default function drop(element) {
   element.addEventListener("toggle", () => {
     if (!element.open) return
-    for (const other of document.querySelectorAll("details.drop[open]")) {
+    for (const other of document.querySelectorAll('details[data-behaviour="drop"][open]')) {
       if (other !== element) other.open = false
     }
   })

@@ -22,6 +22,7 @@ import { askTogether } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
 import "./for_paper.js"
 import { Hover } from "./hover.js"
+import { withLegend } from "./legend.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
 import { GROWN, LEFT, endsOf, freeOf, grow, withRoom } from "./live_lines.js"
 import { titleOf } from "./named.js"
@@ -208,7 +209,8 @@ class Chart {
     if (this.isLive) withRoom(layout, this.figure, this.pace)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
-    const drawn = isTime(this.figure) ? withTimeAxis({ data, layout }, this.plot.clientWidth) : layout
+    const named = this.element.matches(".chart--full") ? withLegend(this.figure, data, layout) : layout
+    const drawn = isTime(this.figure) ? withTimeAxis({ data, layout: named }, this.plot.clientWidth) : named
     await plotly.react(this.plot, data, drawn, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
     this.wipe()
     this.isAhead = false

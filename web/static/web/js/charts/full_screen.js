@@ -1,5 +1,6 @@
 // Shows one chart over the whole window. Which one is in the page's address.
 
+import { chartOf } from "./draw_queue.js"
 import { keyOf, titleOf } from "./named.js"
 
 export function fullScreen(page) {
@@ -18,6 +19,7 @@ export function fullScreen(page) {
     chart.setAttribute("aria-modal", "true")
     chart.setAttribute("aria-label", titleOf(chart))
     reflect(true)
+    redraw(chart)
     page.set({ full: keyOf(chart) })
     covered = around(chart)
     for (const each of covered) each.inert = true
@@ -31,6 +33,7 @@ export function fullScreen(page) {
     shown.classList.remove("chart--full")
     for (const name of ["role", "aria-modal", "aria-label"]) shown.removeAttribute(name)
     reflect(false)
+    redraw(shown)
     shown.querySelector('[data-do="full"]')?.focus()
     shown = null
     page.set({ full: null })
@@ -67,6 +70,12 @@ export function fullScreen(page) {
     // Before a chart is moved or taken away.
     close,
   }
+}
+
+// Only there it has a legend.
+function redraw(element) {
+  const chart = chartOf(element)
+  if (chart?.isDrawn) chart.repaint().catch(reportError)
 }
 
 // What the chart covers: whoever leaves it by keyboard would land there. Not what was out

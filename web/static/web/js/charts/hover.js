@@ -293,6 +293,11 @@ export class Hover {
     return number(value)
   }
 
+  // A point that stands for several is at the mean of their steps.
+  get isSummarized() {
+    return this.lines.some(({ low }) => low)
+  }
+
   get isShort() {
     const [low, high] = this.axes.xaxis.range
     return high - low < SHORT_RANGE_MS
@@ -303,7 +308,7 @@ export class Hover {
     if (axis === "time") return this.isShort ? toMillisecond(place) : toSecond(place)
     if (axis === "relative") return gettext("%(time)s after the start", { time: duration(place) })
     if (axis === "series") return `${over} ${number(place)}`
-    return gettext("step %(step)s", { step: number(place) })
+    return gettext("step %(step)s", { step: number(this.isSummarized ? Math.round(place) : place) })
   }
 }
 

@@ -4,6 +4,7 @@ import { copied } from "../clipboard.js"
 import { linesOf } from "../models/figure_lines.js"
 import { literal } from "../models/plotly_text.js"
 import { themed } from "./colours.js"
+import { nameLines, namesOf } from "./legend.js"
 import { fileNameOf, titleOf } from "./named.js"
 import { loadPlotly } from "./plotly.js"
 import { isTime, withTimeAxis } from "./time_axis.js"
@@ -62,15 +63,11 @@ function sizeOf({ figure, plot }, format) {
 function pictured(chart, { width }) {
   const { data, layout: own } = themed(chart.figure)
   const layout = isTime(chart.figure) ? withTimeAxis({ data, layout: own }, width) : own
-  const lines = linesOf(chart.figure)
   const title = titleOf(chart.element)
   // A title says already of which lines it is, where it is their names.
-  const isNamed = lines.map(({ name }) => name).join(", ") === title
-  const hasLegend = lines.length > 1 || !isNamed
-  for (const { trace, seen } of lines) {
-    data[trace].showlegend = false
-    data[seen].showlegend = hasLegend
-  }
+  const isNamed = namesOf(chart.figure) === title
+  const hasLegend = linesOf(chart.figure).length > 1 || !isNamed
+  nameLines(chart.figure, data, hasLegend)
   const head = isNamed && hasLegend ? "" : literal(title)
   return {
     data,

@@ -1,7 +1,17 @@
 // Says below a query what is wrong with it, and marks the place.
 const SHOWN_BEFORE = 30
+// A query that is being typed is not wrong yet.
+const PAUSE_MS = 1_000
+const waiting = new WeakMap()
 
 export function showMistake(input, element, mistake) {
+  clearTimeout(waiting.get(input))
+  const isTyping = mistake && element.hidden && document.activeElement === input
+  if (!isTyping) return show(input, element, mistake)
+  waiting.set(input, setTimeout(() => show(input, element, mistake), PAUSE_MS))
+}
+
+function show(input, element, mistake) {
   element.hidden = !mistake
   input.setAttribute("aria-invalid", String(Boolean(mistake)))
   if (!mistake) return element.replaceChildren()
