@@ -50,6 +50,8 @@ class Answer:
     stored: tuple[int, ...] = ()
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_count: int = 0
+    # The run's id; "" if the answer does not contain it.
+    run_id: str = ""
 
 
 _MEANINGS: dict[int, Meaning] = {
@@ -131,11 +133,13 @@ def _stored(content: dict[str, Any]) -> Answer:
         [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
     )
     count = content.get("refused_count")
+    run_id = content.get("run")
     return Answer(
         Meaning.STORED,
         number=number,
         refused=refused,
         refused_count=count if isinstance(count, int) else len(refused),
+        run_id=run_id if isinstance(run_id, str) else "",
     )
 
 

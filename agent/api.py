@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, SupportsIndex
 
 from seamark.hooks import claim_names, find_open_run
@@ -31,6 +32,8 @@ def init(
     strict: bool = False,
     separate_ranks: bool | None = None,
     resume: bool | None = None,
+    quiet: bool | None = None,
+    started_at: float | datetime | None = None,
 ) -> Run:
     """Create the run of that name, or join it, and start measuring the hardware.
 
@@ -65,6 +68,10 @@ def init(
             points logged again replace earlier ones from their step on. A token that
             may only log can resume a finished run only if its user passed `resume=True`
             before the run finished.
+        quiet: Whether to leave out the line with the run's address (SEAMARK_QUIET), by
+            default not.
+        started_at: When the run started, if it is logged later: a datetime or seconds
+            since 1970. `run.finish(ended_at=...)` sets the end.
 
     Raises:
         InvalidSetting: An argument cannot be used. A variable of the environment that
@@ -83,6 +90,8 @@ def init(
         environment=os.environ,
         separate_ranks=separate_ranks,
         resume=resume,
+        quiet=quiet,
+        started_at=started_at,
     )
     if _is_imported_again():
         return _opened_again(settings)
@@ -105,6 +114,7 @@ def _opened(settings: Settings) -> Run:
         # Another thread was quicker, and is just starting it.
         return first
     run.start()
+    run.announce()
     return run
 
 

@@ -80,6 +80,8 @@ class Delivery:
         self._failures = 0
         # Behind which frame the tracker was told that the process is gone.
         self._gone_after = 0
+        # The run's id, once the tracker has answered.
+        self.run_id = ""
         # Whether that could not be said, and is to be tried again.
         self.is_untold = False
 
@@ -218,6 +220,7 @@ class Delivery:
         for refusal in answer.refused:
             fields = (str(refusal.get(name) or "") for name in _REFUSAL)
             self._reject(Rejected(*fields))
+        self.run_id = answer.run_id or self.run_id
         if self._is_set_back(answer):
             return self._renew(answer, self._first_unknown(answer, frames))
         if not frames:

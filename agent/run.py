@@ -16,14 +16,14 @@ from seamark import hooks
 from seamark.advice import command_line
 from seamark.attribute import Attribute
 from seamark.background import importing, own_threads
-from seamark.errors import AgentError, RunFinished
+from seamark.errors import AgentError, InvalidSetting, RunFinished
 from seamark.kinds import LARGEST_RUN
 from seamark.loader import Loader
 from seamark.notices import Notices
 from seamark.phases import Phase
 from seamark.post_mortem import examine
 from seamark.recorder import Recorder
-from seamark.settings import Mode, Settings
+from seamark.settings import Mode, Settings, end_of
 from seamark.steps import Steps
 from seamark.tags import Tags
 
@@ -43,7 +43,7 @@ class Run:
     waits for the network, and unless the run is strict nothing raises.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, url: str | None = None) -> None:
         self.settings = settings
         self._notices = Notices()
         self._recorder = Recorder(
@@ -62,6 +62,9 @@ class Run:
         self._exit_failure: str | None = None
         self._is_preempted = False
         self._ended_at: int | None = None
+        self._url = url
+        self._made_at = time.time_ns() // 1000
+        self._id = ""
         self._is_finished = False
         self.tags = Tags(self._recorder)
 
@@ -84,6 +87,24 @@ class Run:
     def rank(self) -> int:
         """Which process of a distributed run this is."""
         return self.settings.rank
+
+    @property
+    def url(self) -> str | None:
+        """The address of the run's page.
+
+        None offline, disabled, and while no server is known.
+        """
+        return self._url
+
+    @property
+    def id(self) -> str | None:
+        """The run's id on the server, as `agent.open_run` takes it.
+
+        None until the server has answered, which takes about a second, and offline.
+        """
+        if not self._id and self._session is not None:
+            self._id = self._session.run_id
+        return self._id or None
 
     def __getitem__(self, path: str) -> Attribute:
         """Return the attribute at a path, to append to."""
@@ -192,19 +213,46 @@ class Run:
         self._is_preempted = True
         self.finish()
 
-    def finish(self, timeout: float | None = None) -> None:
+    def announce(self) -> None:
+        """Print the run's name and address; called by `agent.init`."""
+        settings = self.settings
+        if settings.is_quiet or settings.rank or settings.is_helper or not self._url:
+            return
+        _write_line(f"seamark: run {self.name!a} is at {self._url}\n")
+
+    def finish(
+        self,
+        timeout: float | None = None,
+        *,
+        ended_at: float | datetime | None = None,
+    ) -> None:
         """End this process's part of the run and deliver what is left.
 
         Args:
             timeout: Seconds to wait for delivery; by default the end takes 5 in
                 all, or SEAMARK_EXIT_SECONDS. What is not delivered then stays in
                 the spool, and the next process delivers it.
+            ended_at: When the run ended, if it is logged later: a datetime or seconds
+                since 1970.
 
         Raises:
             Rejected: The run is strict, and the server did not store something.
         """
+        if ended_at is not None and not self._is_finished:
+            self._set_end(ended_at)
         self._finish(timeout)
         self._recorder.check_rejected()
+
+    def _set_end(self, ended_at: float | datetime) -> None:
+        began_at = self.settings.began_at
+        if began_at is None:
+            began_at = self._made_at
+        try:
+            self._ended_at = end_of(ended_at, began_at=began_at)
+        except InvalidSetting as error:
+            if self.settings.strict:
+                raise
+            self._notices.warn("ended_at", f"the run ends now: {error}")
 
     def _finish(self, timeout: float | None, share: float = 1.0) -> None:
         if self._is_finished:
@@ -235,6 +283,7 @@ class Run:
                     ending=ending,
                     ended_at=self._ended_at,
                 )
+                self._id = self._id or session.run_id
         except KeyboardInterrupt:
             self._tell_what_is_left(session.folder)
             raise
@@ -343,7 +392,7 @@ class Run:
         handle["spool"] = str(self.settings.spool)
         # Of no use to who does not measure.
         handle["dataset"] = None
-        return attach, (handle,)
+        return attach, (handle, self._url)
 
     def __deepcopy__(self, memo: object) -> Run:
         """Return the run itself, finished or not: what holds it is copied, not the run."""
@@ -369,6 +418,7 @@ class Run:
                 self._session = self._open_session()
                 self._register_end()
                 if self._session is not None:
+                    self._url = self._url or self._session.url
                     self._recorder.begin(self._session.ring, self._session.files)
                     self._session.start()
             if self._session is None:
@@ -432,13 +482,20 @@ class Run:
                 f"seamark: run {self.name!a} is not completely delivered; the rest lies"
                 f"{lost} in {folder} and is delivered by {who}\n"
             )
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            # The stream may be closed or absent by now.
-            sys.stderr.write(line)
+        _write_line(line)
 
 
-def attach(handle: dict[str, Any]) -> Run:
-    """Return the run a handle stands for: this process's own, or another part of it."""
+def _write_line(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        # The stream may be closed or absent by now.
+        sys.stderr.write(line)
+
+
+def attach(handle: dict[str, Any], url: str | None = None) -> Run:
+    """Return the run a handle stands for: this process's own, or another part of it.
+
+    `url` is the address that the process of the handle uses.
+    """
     settings = Settings(
         **{
             **handle,
@@ -451,7 +508,7 @@ def attach(handle: dict[str, Any]) -> Run:
         }
     )
     known = hooks.find_open_run(settings)
-    return known if isinstance(known, Run) else Run(settings)
+    return known if isinstance(known, Run) else Run(settings, url=url)
 
 
 def _ignoring() -> Recorder:

@@ -70,6 +70,11 @@ class Sender:
         """Whether the tracker has all that is in the spool, files too."""
         return self._sending is not None and self._sending.is_everything_sent
 
+    @property
+    def run_id(self) -> str:
+        """The run's id; "" until the tracker has answered."""
+        return "" if self._sending is None else self._sending.run_id
+
     def turn(self) -> float:
         """Send one batch, or write what the next is to send; return when to go on."""
         if self._is_ended:

@@ -72,6 +72,11 @@ class Sending:
         return is_said and all(uploads.is_done for uploads in self._uploads)
 
     @property
+    def run_id(self) -> str:
+        """The run's id; "" until the tracker has answered."""
+        return "" if self._delivery is None else self._delivery.run_id
+
+    @property
     def are_files_held(self) -> bool:
         """Whether the server accepts no files now, so that nobody need wait for them."""
         return self._are_files_held

@@ -71,8 +71,13 @@ class Session:
         *,
         find_data: Callable[[], Path | None],
         places_left: Iterator[Place],
+        url: str | None = None,
     ) -> None:
-        """`places_left` is where the spool may go on if its disk fails."""
+        """`places_left` is where the spool may go on if its disk fails.
+
+        `url` is the address of the run's page.
+        """
+        self.url = url
         self._settings = settings
         self._places_left = places_left
         self._buffer = recorder.buffer
@@ -134,6 +139,11 @@ class Session:
     @property
     def folder(self) -> Path:
         return self._spool.folder
+
+    @property
+    def run_id(self) -> str:
+        """The run's id; "" until the tracker has answered."""
+        return "" if self._sender is None else self._sender.run_id
 
     @property
     def is_all_written(self) -> bool:
@@ -330,6 +340,7 @@ class _Opened(NamedTuple):
     ring: Ring | None
     mount: Mount | None
     knows_server: bool
+    server_url: str | None
 
 
 def open_session(
@@ -371,7 +382,15 @@ def open_session(
         opened.ring,
         find_data=find_data,
         places_left=others,
+        url=_page_url(settings, opened),
     )
+
+
+def _page_url(settings: Settings, opened: _Opened) -> str | None:
+    """Return an address that the server redirects to the run's page."""
+    if settings.mode is not Mode.ONLINE or opened.server_url is None:
+        return None
+    return f"{opened.server_url}/r/{opened.spool.folder.name}"
 
 
 def _tell_of_name(settings: Settings, notices: Notices) -> None:
@@ -457,6 +476,7 @@ def _opened_at(
         create_ring(spool.folder),
         mount_below(spool.folder),
         knows_server=server is not None,
+        server_url=server.url if server else None,
     )
 
 

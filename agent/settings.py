@@ -7,6 +7,7 @@ import operator
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
@@ -17,12 +18,13 @@ from seamark.capture.choice import (
     chosen_in_text,
     surely_wanted,
 )
-from seamark.errors import InvalidSetting
+from seamark.errors import InvalidSetting, UnsupportedValue
 from seamark.naming import readable_name
 from seamark.notices import Notices
 from seamark.path import is_encodable
 from seamark.restarts import process_start, resumed_at
 from seamark.servers import Environment, check_url, spool_root, usable_token
+from seamark.values import to_microseconds
 
 if TYPE_CHECKING:
     from seamark.capture.relay import Relay
@@ -47,6 +49,9 @@ _WORLD_SIZE_VARIABLES = (
     # Unlike SLURM_NTASKS, not there in the batch script, which is one process.
     "SLURM_STEP_NUM_TASKS",
 )
+
+# A file or another machine may have a clock that is ahead.
+_CLOCK_SKEW_MICROSECONDS = 60_000_000
 
 Meant = TypeVar("Meant")
 
@@ -110,6 +115,8 @@ class Settings(NamedTuple):
     is_helper: bool = False
     # Whether it is one that imports its parent's script again.
     is_imported_again: bool = False
+    # Whether the line with the run's address is left out.
+    is_quiet: bool = False
     # How many processes a launcher has started as one job, this one among them.
     world_size: int = 1
 
@@ -139,6 +146,8 @@ def read_settings(
     capture: object = None,
     separate_ranks: bool | None = None,
     resume: bool | None = None,
+    quiet: bool | None = None,
+    started_at: float | datetime | None = None,
 ) -> Settings:
     """Return the settings of this process, or refuse an argument that cannot be meant.
 
@@ -181,10 +190,36 @@ def read_settings(
         separate_ranks=said.yes_or_no(
             "SEAMARK_SEPARATE_RANKS", separate_ranks, otherwise=False
         ),
+        is_quiet=said.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
+        began_at=None if started_at is None else _past("started_at", started_at),
     )
     return settings._replace(
         measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
     )
+
+
+def end_of(ended_at: float | datetime, *, began_at: int) -> int:
+    """Return the end of a run that began then, in microseconds since 1970."""
+    ended = _past("ended_at", ended_at)
+    if ended < began_at:
+        raise InvalidSetting(
+            "ended_at",
+            "must not be before the start of the run; agent.init takes started_at",
+        )
+    return ended
+
+
+def _past(setting: str, value: float | datetime) -> int:
+    """Return a time in microseconds since 1970, up to now."""
+    try:
+        moment = to_microseconds(value)
+    except UnsupportedValue:
+        raise InvalidSetting(
+            setting, "must be a datetime, or seconds since 1970"
+        ) from None
+    if moment > time.time_ns() // 1000 + _CLOCK_SKEW_MICROSECONDS:
+        raise InvalidSetting(setting, "must not be in the future")
+    return moment
 
 
 def as_monitored(settings: Settings) -> str:

@@ -62,6 +62,15 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
     return _one(runs.select_related("made_by"), run_id, "run")
 
 
+def readable_run_of_spool(actor: Actor, spool_id: UUID) -> Run:
+    """Return the run that the process with this spool logs to."""
+    runs = Run.objects.readable_by(actor).not_in_trash()
+    found = runs.filter(spools=spool_id).first()
+    if found is None:
+        raise NotFound("run")
+    return found
+
+
 def readable_records(actor: Actor, run: Run, path: str) -> RecordSeries:
     """Return a series of records of a readable run, if the actor sees its kind."""
     series = record_series(run, path)

@@ -34,6 +34,7 @@ AGENT_NAMES = {
         "MONITORED",
         "MODE",
         "PROJECT",
+        "QUIET",
         "RUN",
         "RESUMED",
         "SAMPLE_SECONDS",

@@ -27,6 +27,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     # Tests of what is captured say so; the others count what they logged.
     monkeypatch.setenv("SEAMARK_CAPTURE", "no")
+    monkeypatch.setenv("SEAMARK_QUIET", "yes")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -70,7 +70,7 @@ def test_a_path_that_is_too_long_with_its_rank_is_refused(tracker, caplog):
 
 def test_a_process_that_a_run_travels_to_keeps_to_them(tracker):
     with agent.init("r", monitor=False, rank=2, separate_ranks=True) as run:
-        restore, (handle,) = run.__reduce__()
+        restore, (handle, _) = run.__reduce__()
         run.finish()
         other = restore(handle)
         other["a"].append(1.0)

@@ -44,6 +44,8 @@ class TrackerDouble:
 
     def __init__(self, port: int = 0) -> None:
         self.token = TOKEN
+        # The id of the run that answers name; older trackers name none.
+        self.run_id = ""
         self.script: deque[Scripted] = deque()
         self.frames: dict[str, dict[int, bytes]] = {}
         # Spools of whose processes nothing was heard since others said that they are gone,
@@ -183,6 +185,7 @@ class TrackerDouble:
         if stored:
             self.frames[spool_id] = stored
         answer = {"stored": max(stored, default=0), "refused": [], "refused_count": 0}
+        answer |= {"run": self.run_id} if self.run_id else {}
         return 200, json.dumps(answer).encode()
 
     def messages(self) -> list[dict[str, Any]]:

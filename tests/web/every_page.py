@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from uuid import UUID
 
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -102,6 +103,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 # What refuses an address that asks for nothing in particular, or leads elsewhere. All
 # else answers, or wants a POST.
 REFUSING = {
+    # A redirect.
+    "run-address",
     "sign-in",
     "shared",
     "runs-groups",
@@ -121,9 +124,13 @@ REFUSING = {
     "widget-picture",
 }
 # Pages that say what cannot be done, and are answered so.
-NOTHING = {"404": "/nowhere", "405": "/sign-out"}
+NOTHING = {
+    "404": "/nowhere",
+    "405": "/sign-out",
+    "run-awaited": f"/r/{UUID(int=7)}",
+}
 # Pages that are the same whatever a project holds: looked at once.
-ALIKE = ("tokens", "rule", "sign-in", "sign-in-link", "api", "404", "405")
+ALIKE = ("tokens", "rule", "sign-in", "sign-in-link", "api", *NOTHING)
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,7 @@ class Things:
                 is_shared=False,
             ).id,
             "rest": f"runs/{self.run.id}/",
+            "spool_id": self.run.spools.first().id,
             "secret": make_sign_in_link(self.member.user),
             **make_share(self.run, self.member, self.name),
         }

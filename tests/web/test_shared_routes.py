@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 CLOSED = {
     # Other things of the project, lists of them, and its settings.
     "projects",
+    "run-address",
     "runs",
     "runs-page",
     "run-names",

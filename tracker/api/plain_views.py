@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from uuid import UUID
 
 from ninja import Schema
 from ninja.openapi.schema import REF_TEMPLATE
@@ -31,6 +32,7 @@ class ReceiptOut(Schema):
     stored: int
     refused: list[RefusedMessageOut]
     refused_count: int
+    run: UUID | None
 
 
 class ProgressOut(Schema):

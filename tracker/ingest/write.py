@@ -79,6 +79,8 @@ class Receipt:
     stored: int
     refused: tuple[Refusal, ...] = ()
     refused_count: int = 0
+    # None for a plain batch: the first batch of a spool never is one.
+    run: UUID | None = None
 
 
 def store_batch(
@@ -108,6 +110,7 @@ def store_batch(
         stored.position.last_number,
         tuple(map(_listed, stored.refusals[:LISTED_REFUSALS])),
         len(stored.refusals),
+        stored.position.run_id,
     )
 
 

@@ -446,7 +446,7 @@ def test_names_without_end_are_refused_and_the_run_still_opens(
         assert client_of(member).get(f"/runs/{run.id}/{page}").status_code == 200
     # What the run has already still grows.
     more = send([points_message("m/0/0", [2.0], steps=[1.0])], first=6).json()
-    assert more == {"stored": 6, "refused": [], "refused_count": 0}
+    assert (more["stored"], more["refused"]) == (6, [])
 
 
 def test_tags_without_end_are_refused(send, values, few_attributes):

@@ -19,7 +19,8 @@ def test_notes_when_a_process_was_last_heard_of(writer, run):
     response = say_gone(writer, run.spools.get().id)
 
     assert response.status_code == 200
-    assert response.json() == {"stored": 1, "refused": [], "refused_count": 0}
+    answer = response.json()
+    assert (answer["stored"], answer["refused_count"]) == (1, 0)
     run.refresh_from_db()
     assert (run.state, run.ended_at) == (State.CRASHED, from_microseconds(START))
 

@@ -44,8 +44,14 @@ def test_stores_a_batch_and_says_how_far(writer):
     response = send(writer, body)
 
     assert response.status_code == 200
-    assert response.json() == {"stored": 2, "refused": [], "refused_count": 0}
-    assert read_points(Run.objects.get(), "loss").values.tolist() == [1.0, 2.0]
+    run = Run.objects.get()
+    assert response.json() == {
+        "stored": 2,
+        "refused": [],
+        "refused_count": 0,
+        "run": str(run.id),
+    }
+    assert read_points(run, "loss").values.tolist() == [1.0, 2.0]
 
 
 def test_takes_a_compressed_batch(writer):
@@ -262,7 +268,9 @@ def test_the_same_batch_twenty_times_at_once_is_stored_once(api):
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(once, range(20)))
 
-    assert answers == [{"stored": 2, "refused": [], "refused_count": 0}] * 20
+    assert [(answer["stored"], answer["refused"]) for answer in answers] == [
+        (2, [])
+    ] * 20
     assert JournalEntry.objects.count() == 1
 
 
