@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +11,6 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from tracker.api.answers import json_response
-from tracker.models import ProcessRole
 from tracker.queries.health import (
     has_current_schema,
     missing_processes,
@@ -60,7 +60,7 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
     )
 
 
-def read_missing() -> list[ProcessRole]:
+def read_missing() -> Sequence[str]:
     """Return missing processes, once they have had the time to start beside this one."""
     is_starting = time.monotonic() - _started_at < START_SECONDS
     return [] if is_starting else missing_processes()
