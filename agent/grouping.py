@@ -15,8 +15,9 @@ from seamark.path import is_encodable
 from seamark.records import Record, grouped
 from seamark.rows import Row
 
-# Well below the tracker's 4 MiB: a damaged frame then costs little.
-PAYLOAD_BYTES = 1024 * 1024
+# Well below the tracker's 4 MiB: a damaged frame then costs little. And below the 1 MiB
+# that nginx accepts by default, also where compression saves nothing.
+PAYLOAD_BYTES = 960 * 1024
 _REWINDS_IN_MESSAGE = 1_000
 _TICKS_IN_MESSAGE = 40_000  # 24 bytes each
 _VALUE_BYTES = 8

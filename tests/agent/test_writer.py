@@ -13,6 +13,8 @@ import pytest
 
 import agent
 from seamark import writer as writer_module
+from seamark.frames import HEADER_BYTES
+from seamark.grouping import PAYLOAD_BYTES
 from seamark.notices import Notices
 from seamark.recorder import Recorder
 from seamark.ring import Ring, create_ring
@@ -286,3 +288,8 @@ def test_without_a_ring_points_are_moved_at_each_turn(tmp_path, clock):
         place.log()
         assert place.is_moved_by_a_turn()
     place.end()
+
+
+def test_a_payload_fits_into_a_request_of_1_mib_without_compression():
+    """Proxies such as nginx accept no more by default, and a frame is not divided."""
+    assert PAYLOAD_BYTES + HEADER_BYTES < 1_000_000
