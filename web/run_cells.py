@@ -22,6 +22,8 @@ NUMBERS_OF_SUMMARY: dict[str, Callable[[AttributeRow], float | int | None]] = {
 }
 
 
+NONE = "none"
+
 # Of a running run, the page counts these on: else each answer would differ.
 PASSING = ("duration", "wall_time")
 
@@ -39,6 +41,9 @@ def json_cell(row: RunRow, key: str, place: int | None) -> Any:
         if finding is None:
             return {"verdict": row.verdict}
         return {"severity": finding.severity, "title": finding.title}
+    attribute = None if place is None else row.values[place]
+    if attribute is not None and attribute.kind == NONE:
+        return {"none": True}
     return json_value(cell_value(row, key, place))
 
 

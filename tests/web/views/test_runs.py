@@ -234,6 +234,7 @@ def test_values_of_every_type_are_told_apart(signed_in, address, project):
         (float("-inf"), {"special": "\u2212∞"}),
         (2**60, {"special": "1\u202f152\u202f921\u202f504\u202f606\u202f846\u202f976"}),
         ("<b>", "<b>"),
+        (None, {"none": True}),
     ],
 )
 def test_what_json_cannot_say_has_a_form_of_its_own(
@@ -242,7 +243,7 @@ def test_what_json_cannot_say_has_a_form_of_its_own(
     write_values(make_run(project, "one"), {"params/x": value})
     write_values(
         make_run(project, "two"),
-        {"params/x": "other" if isinstance(value, str) else type(value)(3)},
+        {"params/x": type(value)(3) if isinstance(value, int | float) else "other"},
     )
 
     query = {"q": "one", "column": "path:params/x"}

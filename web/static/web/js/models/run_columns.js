@@ -110,7 +110,7 @@ function attributeColumn(key, place, rows) {
     note: summary === "last" ? "" : summary.replace("_", " "),
     hint: labelOf(key),
     width: Math.round(Math.min(WIDEST_BY_ITSELF, Math.max(NARROWEST_BY_ITSELF, length * CHARACTER + PADDING))),
-    isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special),
+    isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special || value?.none),
     fill: fillValue,
   }
 }
@@ -227,6 +227,7 @@ function kilowattHours(joules) {
 function fillValue(cell, value) {
   const [text, title] = texts(value)
   fillText(cell, text, title)
+  if (value?.none) cell.classList.add("muted")
 }
 
 // What is shown of a value, and what a hint says in full.
@@ -235,6 +236,7 @@ export function texts(value) {
   if (typeof value === "number") return [number(value), String(value)]
   if (Array.isArray(value)) return [value.join(", "), value.join(", ")]
   if (typeof value === "object") {
+    if (value.none) return ["None", "None"]
     if (value.special) return [value.special, value.special]
     return [toSecond(value.time), full(value.time)]
   }
