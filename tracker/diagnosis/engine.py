@@ -27,6 +27,7 @@ from tracker.diagnosis.finding import (
     TOO_SHORT,
     Abstention,
     Answer,
+    Evidence,
     Finding,
 )
 from tracker.diagnosis.gain import Recovery, with_recovery
@@ -268,7 +269,12 @@ def _judge(
 
     finding = whole or found[-1]
     learned = with_recovery(finding.gain, stage.recoveries.get(rule.name))
-    finding = replace(finding, gain=learned, quality=finding.quality * sampling.quality)
+    finding = replace(
+        finding,
+        evidence=tuple(map(_with_crossed_limit, finding.evidence)),
+        gain=learned,
+        quality=finding.quality * sampling.quality,
+    )
     persistence = share * question.reliability
     confidence = confidence_of(finding, persistence, is_short=question.is_short)
     if confidence < SILENT_BELOW:
@@ -285,6 +291,13 @@ def _judge(
         first_step=float(steps[0]) if len(steps) else None,
         last_step=float(steps[-1]) if len(steps) else None,
     )
+
+
+def _with_crossed_limit(cited: Evidence) -> Evidence:
+    """Leave out a limit that has nothing to do with why the rule fired."""
+    if cited.is_crossed or cited.is_held:
+        return cited
+    return replace(cited, limit=None, side=None, release=None)
 
 
 def _ask(

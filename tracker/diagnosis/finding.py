@@ -51,18 +51,26 @@ class Side(StrEnum):
 class Evidence:
     """One measured value and the limit it crossed.
 
-    `side` is None where the limit is only there to compare with, and in findings of
-    versions that did not say. `release` is where the value has to come back to before
-    an open finding clears; None: to the limit.
+    The engine removes limits that are not crossed. `side` is None in findings of old
+    versions. `release` is where the value has to come back to before an open finding
+    clears; None: to the limit.
     """
 
     signal: str  # a name in tracker.diagnosis.signals
-    statistic: str  # "share of step time", "median"
+    statistic: str  # subject first: "GPU utilization, median"
     value: float
     unit: str
     limit: float | None = None
     side: Side | None = None
     release: float | None = None
+
+    @property
+    def is_crossed(self) -> bool:
+        if self.limit is None or self.side is None:
+            return False
+        if self.side is Side.BELOW:
+            return self.value <= self.limit
+        return self.value >= self.limit
 
     @property
     def is_held(self) -> bool:

@@ -40,14 +40,16 @@ def usual_gain(
     )
 
 
-def expected_gain(step_seconds: float, floors: Sequence[Floor]) -> Gain:
-    """Return what lies between a step's time and the highest of its floors."""
+def expected_gain(
+    step_seconds: float, floors: Sequence[Floor], *, what: str = "A step"
+) -> Gain:
+    """Return the gain from a time, such as that of a step, to the highest of its floors."""
     binding = max(floors, key=lambda floor: floor.seconds)
     lowest = max(binding.seconds, step_seconds / LARGEST_BOUND)
     return usual_gain(
         max(0.0, 1.0 - lowest / step_seconds),
-        f"A step takes {duration(step_seconds)} and cannot take less than"
-        f" {duration(min(lowest, step_seconds))} because of {binding.limit}.",
+        f"{what} takes {duration(step_seconds)};"
+        f" {duration(min(lowest, step_seconds))} is the floor set by {binding.limit}.",
         next_limit=binding.limit,
     )
 
@@ -106,15 +108,15 @@ def with_recovery(gain: Gain | None, recovery: Recovery | None) -> Gain | None:
     if recovery is None:
         expected = USUAL_RECOVERY
         assumed = (
-            f"A fix is taken to recover {percent(expected)} of {gain.recovers}: a"
-            " default, until fixes of this kind were measured on this server."
+            f"Assumes that a fix recovers {percent(expected)} of {gain.recovers}; no"
+            " similar fix has been measured on this server yet."
         )
     else:
         expected = recovery.expected
         fixes = count(recovery.pairs, "earlier fix", "earlier fixes")
         assumed = (
             f"{fixes} on this server recovered {percent(recovery.observed)} of the"
-            f" difference on average; {percent(expected)} is expected here."
+            f" difference on average; this prediction assumes {percent(expected)}."
         )
     likely = _likely(1.0 - 1.0 / gain.bound, expected)
     return replace(gain, likely=likely, basis=f"{gain.basis} {assumed}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.wording import percent, size
+from tracker.diagnosis.wording import size
 
 # What a batch may fill.
 SAFE_SHARE = 0.90
@@ -62,14 +62,13 @@ class Contents:
     @property
     def text(self) -> str:
         if not self.parts:
-            return "What it was full of is not known."
+            return "What it held is unknown."
         ranked = sorted(self.parts.items(), key=lambda part: part[1], reverse=True)
         listed = ", ".join(
-            f"{name.replace('_', ' ')} {size(value)} ({percent(value / self.total)})"
-            for name, value in ranked
+            f"{size(value)} of {name.replace('_', ' ')}" for name, value in ranked
         )
         unused = (
-            f" {size(self.unused)} more lay unused in pieces that did not fit."
+            f" Another {size(self.unused)} was free in pieces that were too small."
             if self.is_fragmented
             else ""
         )

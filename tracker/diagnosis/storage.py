@@ -59,7 +59,7 @@ class StorageWait:
             found.append(
                 Evidence(
                     "workers_blocked",
-                    "share of the loading processes that wait for storage",
+                    "loading processes blocked on storage, share",
                     self.blocked_share,
                     "share",
                     limits.blocked,
@@ -71,7 +71,7 @@ class StorageWait:
             found.append(
                 Evidence(
                     "io_pressure_share",
-                    "mean share of time in which a task waits for storage",
+                    "time with a task stalled on storage, mean share",
                     self.pressure_share,
                     "share",
                     limits.pressure,

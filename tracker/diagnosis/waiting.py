@@ -13,10 +13,14 @@ from tracker.diagnosis.finding import Evidence, Gain, Severity, Side
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average
+from tracker.diagnosis.wording import duration
 
 NOTABLE_SHARE = 0.10
 # A finding that is open stays open above this.
 RELEASE_SHARE = 0.07
+
+# Less than this of the step time, hidden by the GPU, is not worth a word.
+HIDDEN_SHARE = 0.01
 
 # The first batch of an epoch waits for reasons of its own; epochs of 50 steps or
 # more have it among the longest 2 % of waits.
@@ -38,6 +42,29 @@ class Waiting:
     usual_share: float  # without the longest waits
 
     @property
+    def exposed_seconds(self) -> float:
+        return self.step_seconds * self.exposed_share
+
+    @property
+    def hidden_seconds(self) -> float:
+        return max(0.0, self.seconds - self.exposed_seconds)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the GPU hides a part of the wait that is worth a word."""
+        return self.share - self.exposed_share >= HIDDEN_SHARE
+
+    @property
+    def beside(self) -> str:
+        return " with an idle GPU" if self.is_hidden else ""
+
+    @property
+    def hidden_words(self) -> str:
+        if not self.is_hidden:
+            return ""
+        return f", and {duration(self.hidden_seconds)} more while the GPU works"
+
+    @property
     def compute_seconds(self) -> float:
         """What a step takes once nothing waits."""
         return self.step_seconds * (1.0 - self.exposed_share)
@@ -57,8 +84,8 @@ class Waiting:
     def evidence(self, limit: float | None = None) -> Evidence:
         return Evidence(
             "data_wait_seconds",
-            "waiting for data, share of step time",
-            self.share,
+            f"waiting for data{self.beside}, share of step time",
+            self.exposed_share,
             "share",
             limit,
             Side.ABOVE,

@@ -7,6 +7,7 @@ HOUR = 3600
 
 KIBI = 1024
 A_TENTH = 0.1
+HUNDREDS, MANY = 100, 100_000
 
 ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 TEENS = {11, 12, 13}
@@ -23,9 +24,14 @@ def small_percent(share: float) -> str:
     return f"{share * 100:.2g} %" if abs(share) < A_TENTH else percent(share)
 
 
+def rounded(value: float) -> str:
+    """Write a value with three digits, without an exponent for hundreds."""
+    return f"{value:.0f}" if HUNDREDS <= abs(value) < MANY else f"{value:.3g}"
+
+
 def duration(seconds: float) -> str:
     if seconds < 1:
-        return f"{seconds * 1000:.3g} ms"
+        return f"{rounded(seconds * 1000)} ms"
     if seconds < 2 * MINUTE:
         return f"{seconds:.3g} s"
     if seconds < 2 * HOUR:
@@ -38,7 +44,7 @@ def size(size_bytes: float) -> str:
     while size_bytes >= KIBI and power < len(SIZES) - 1:
         size_bytes /= KIBI
         power += 1
-    return f"{size_bytes:.3g} {SIZES[power]}"
+    return f"{rounded(size_bytes)} {SIZES[power]}"
 
 
 def cores(count: float) -> str:

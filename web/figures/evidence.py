@@ -22,7 +22,7 @@ SHARE = "share"
 SHARE_SMOOTHING = 0.9
 MOST_ROWS = 3
 NOTHING_TO_DRAW = gettext_noop(
-    "Nothing of what it cites was measured over time, so nothing is drawn."
+    "No chart: this evidence has no time series."
 )
 
 

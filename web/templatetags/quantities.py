@@ -19,7 +19,17 @@ def _yes_or_no(value: float) -> str:
     return gettext("yes") if value else gettext("no")
 
 
-SHOWN_AS = {"%": percent, "s": duration, "B": bytes_size, FLAG: _yes_or_no}
+def _rate(bytes_per_second: float) -> str:
+    return f"{bytes_size(bytes_per_second)}/s"
+
+
+SHOWN_AS = {
+    "%": percent,
+    "s": duration,
+    "B": bytes_size,
+    "B/s": _rate,
+    FLAG: _yes_or_no,
+}
 
 # What one of them is called.
 ONE = {
@@ -36,6 +46,7 @@ ONE = {
     "times": "time",
 }
 BEYOND = {Side.ABOVE: "> ", Side.BELOW: "< "}
+OR_EQUAL = str.maketrans({">": "≥", "<": "≤"})
 # A factor of throughput below this is shown as no gain.
 SMALLEST_GAIN = 1.01
 
@@ -72,6 +83,8 @@ def limit(cited: Evidence) -> str:
     if cited.limit is None:
         return ""
     beyond = BEYOND.get(cited.side, "") if cited.side else ""
+    if beyond and cited.value == cited.limit:
+        beyond = beyond.translate(OR_EQUAL)
     return f"{beyond}{quantity(cited.limit, cited.unit)}"
 
 

@@ -87,7 +87,7 @@ def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
 
     finding = page.locator("article.finding").first
     expect(finding.get_by_role("heading").first).to_have_text(
-        "Too few processes load the data"
+        "Not enough data-loader workers"
     )
     expect(finding.locator(".finding__change")).to_contain_text("2 workers")
     expect(finding.locator(".finding__gain")).to_contain_text("probably")

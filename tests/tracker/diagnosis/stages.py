@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from tracker.diagnosis.engine import Diagnosis
 from tracker.diagnosis.judgement import Judgement
 from tracker.diagnosis.measurements import Measurements, Steps
+from tracker.diagnosis.rule import Rule
 from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Ranks, Samples
 
 START = 1_767_355_200_000_000
@@ -210,6 +212,16 @@ def with_facts(measurements: Measurements, **facts: Fact) -> Measurements:
 def without_facts(measurements: Measurements, *names: str) -> Measurements:
     facts = {n: fact for n, fact in measurements.facts.items() if n not in names}
     return replace(measurements, facts=facts)
+
+
+def examples(rule: Rule, name: str) -> list[Measurements]:
+    """Return the ALARMS or SILENCES of the tests of a rule."""
+    tests = import_module(
+        f"tests.tracker.diagnosis.rules.test_{rule.name.replace('-', '_')}"
+    )
+    found: list[Measurements] = getattr(tests, name)
+    assert found
+    return found
 
 
 def rules_of(diagnosis: Diagnosis) -> list[str]:

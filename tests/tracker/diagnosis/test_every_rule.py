@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from importlib import import_module
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import SECOND, START
+from tests.tracker.diagnosis.stages import SECOND, START, examples
 from tracker.diagnosis import rules
 from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Evidence, Side
+from tracker.diagnosis.finding import Evidence, Finding, Side
 from tracker.diagnosis.measurements import Measurements, Steps
+from tracker.diagnosis.rule import Rule
 from tracker.diagnosis.signals import (
     SIGNALS,
     EarlierRun,
@@ -75,6 +77,83 @@ def test_every_rule_has_examples_of_alarm(rule):
             expect_all_that_a_page_shows(judgement)
 
 
+# A row of evidence begins with what was measured, not with how.
+BARE = re.compile(
+    r"^(\d+th percentile|median|mean|highest|peak|share|of|in|for|that|whether|at|last)\b"
+)
+PERCENT = re.compile(r"(\d+(?:\.\d+)?) %")
+
+
+def test_every_row_of_evidence_names_its_subject():
+    bare = {(rule.name, row.statistic) for rule, _, row in rows() if is_bare(row)}
+
+    assert bare == set()
+
+
+def is_bare(row: Evidence) -> bool:
+    return BARE.match(row.statistic) is not None
+
+
+def test_evidence_shows_only_limits_that_were_crossed():
+    idle = {
+        (rule.name, row.statistic)
+        for rule, _, row in rows()
+        if row.limit is not None and not row.is_crossed
+    }
+
+    assert idle == set()
+
+
+def test_percentages_of_a_sentence_match_its_evidence():
+    found = {(r.name, f.summary): f for r, f, _ in rows()}
+    assert [where for where, f in found.items() if unmatched(f)] == []
+
+
+def unmatched(finding: Finding) -> list[str]:
+    """Return percentages that follow from no row of evidence."""
+    known = list(percentages(finding.evidence))
+    known += [100 - value for value in known]
+    told = PERCENT.findall(finding.summary)
+    # Two values may be there by their difference.
+    known += [
+        float(one)
+        for one in told
+        for other in told
+        if any(abs(abs(float(one) - float(other)) - value) < 1 for value in known)
+    ]
+    return [
+        text
+        for text in told
+        if not any(
+            abs(float(text) - value) <= (0.06 if "." in text else 0.51)
+            for value in known
+        )
+    ]
+
+
+def percentages(evidence: tuple[Evidence, ...]) -> Iterator[float]:
+    for row in evidence:
+        for value in (row.value, row.limit):
+            if value is not None and row.unit in ("share", "%"):
+                yield value * (100 if row.unit == "share" else 1)
+        if row.limit:
+            yield 100 * row.value / row.limit
+        # Parts of the whole, such as cores of those there are.
+        yield from (
+            100 * row.value / other.value
+            for other in evidence
+            if other.unit == row.unit and other.value
+        )
+
+
+def rows() -> Iterator[tuple[Rule, Finding, Evidence]]:
+    for rule in rules.RULES:
+        for measurements in examples(rule, "ALARMS"):
+            for judgement in diagnose(measurements, rules=[rule]).findings:
+                for row in judgement.finding.evidence:
+                    yield rule, judgement.finding, row
+
+
 def test_every_limit_says_which_side_of_it_counts():
     silent = []
     for path in sorted(DIAGNOSIS.rglob("*.py")):
@@ -127,16 +206,6 @@ def test_every_rule_has_examples_of_silence(rule):
         diagnosis = diagnose(measurements, rules=[rule])
 
         assert diagnosis.healthy == (rule.name,)
-
-
-def examples(rule, name) -> list[Measurements]:
-    """Return what the rule's own tests say it must find, or must be silent about."""
-    tests = import_module(
-        f"tests.tracker.diagnosis.rules.test_{rule.name.replace('-', '_')}"
-    )
-    found = getattr(tests, name)
-    assert found
-    return found
 
 
 def expect_all_that_a_page_shows(judgement):

@@ -38,7 +38,7 @@ def test_what_is_likely_says_that_it_is_a_default():
 
     assert said is not None
     assert said.likely == gain.likely
-    assert "50 % of the difference: a default, until fixes" in said.basis
+    assert "50 % of the difference; no similar fix" in said.basis
 
 
 def test_nothing_is_promised_where_the_floor_is_above_the_step():

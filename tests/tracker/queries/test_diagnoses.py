@@ -45,7 +45,7 @@ def test_symptoms_are_folded_under_the_primary_cause(run):
 def test_a_finding_says_everything_a_page_shows(run):
     (cause,) = only(run).findings
 
-    assert cause.title == "Too few processes load the data"
+    assert cause.title == "Not enough data-loader workers"
     assert cause.label is Label.CONFIRMED
     assert cause.factors.persistence == 1.0
     assert cause.gain is not None
@@ -169,7 +169,7 @@ def test_the_main_finding_is_the_primary_one(run):
     found = main_findings([run.id, healthy.id, uuid4()])
 
     assert set(found) == {run.id}
-    assert found[run.id].title == "Too few processes load the data"
+    assert found[run.id].title == "Not enough data-loader workers"
     assert found[run.id].stage == "train"
 
 

@@ -39,7 +39,7 @@ def test_alerts_lead_to_their_runs(client_of):
     page = client_of(member).get(address_of(run.project)).content.decode()
 
     assert reverse("run", args=[run.id]) in page
-    assert "Too few processes load the data" in page
+    assert "Not enough data-loader workers" in page
     assert "<b>run</b>" not in page
 
 

@@ -311,10 +311,10 @@ def test_shows_diagnoses_side_by_side(get, project):
 
     page = text(get(*runs, tab="findings"))
 
-    assert "Too few processes load the data" in page
+    assert "Not enough data-loader workers" in page
     assert "<strong>gone</strong>" in page
     # Ledgers stand beside each other above what was found.
-    assert page.index("Time breakdown") < page.index("Too few processes load")
+    assert page.index("Time breakdown") < page.index("Not enough data-loader")
 
 
 def test_a_finding_leads_to_the_run_that_has_it_and_to_its_rule(get, project):

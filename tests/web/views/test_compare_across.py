@@ -219,7 +219,7 @@ def test_findings_and_ledgers_of_both_stand_side_by_side(compared, project, besi
 
     page = text(compared(*found, tab="findings"))
 
-    assert "Too few processes load the data" in page
+    assert "Not enough data-loader workers" in page
     assert "<strong>gone</strong>" in page
     assert page.count("Time breakdown") == 1
 

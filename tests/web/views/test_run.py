@@ -51,7 +51,7 @@ def page(client_of, member):
 def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     text = page(make_sample_run(project))
 
-    finding, metrics = text.index("Too few processes load"), text.index("Key metrics")
+    finding, metrics = text.index("Not enough data-loader"), text.index("Key metrics")
     assert text.index('id="stage-1"') < finding < metrics
     assert text.index("<h2", text.index('id="run-overview"')) < finding
     assert "DataLoader(dataset, num_workers=2, persistent_workers=True)" in text
@@ -100,7 +100,7 @@ def test_only_rules_that_lack_a_gpu_are_said_to_need_one(project, page):
     text = unescape(page(make_sample_run(project)))
     needing, _, others = text.partition('id="elsewhere-1"')
 
-    title = "The run is faster than the one before, and learns worse"
+    title = "Faster than the previous run, but learns worse"
     assert title not in needing[needing.index('id="not-applicable-1"') :]
     assert "an earlier run to compare with" in others[: others.index(title)]
 
@@ -455,7 +455,7 @@ def test_rules_that_nobody_asks_are_named(project, page):
 
     text = page(run)
     assert "1 rule is switched off" in text
-    assert "Too few processes load the data" in text.partition("switched off")[2]
+    assert "Not enough data-loader workers" in text.partition("switched off")[2]
 
 
 def test_an_address_leads_to_each_finding_and_ids_are_their_own(project, page):

@@ -141,17 +141,18 @@ def _finding(
     in_step = _matches(spikes.period, workers)
     is_critical = spikes.lost_share >= CRITICAL_SHARE
     together = (
-        f" They come every {count(spikes.period or 0, 'step', 'steps')}, as many as there"
-        " are workers: these hand over one batch each at about the same time."
+        f" They come every {count(spikes.period or 0, 'step', 'steps')}, the number of"
+        " workers: all workers deliver their batch at about the same time."
         if in_step
         else ""
     )
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"{percent(spikes.share)} of the steps wait {duration(spikes.seconds)} for"
-            f" their batch, and most others do not wait at all."
-            f" {percent(spikes.lost_share)} of the time is lost so.{together}"
+            f"{percent(spikes.share)} of the steps wait"
+            f" {duration(spikes.seconds)} for their batch; most others do not"
+            f" wait. Training loses {percent(spikes.lost_share)} of its time to"
+            f" these waits.{together}"
         ),
         evidence=_evidence(spikes, workers, prefetch),
         recommendations=_recommendations(workers, prefetch, framework),
@@ -185,10 +186,10 @@ def _evidence(
     spikes: _Spikes, workers: int | None, prefetch: float | None
 ) -> tuple[Evidence, ...]:
     rows = (
-        ("data_wait_seconds", "share of steps that wait long", spikes.share, "share"),
-        ("data_wait_seconds", "mean of the long waits", spikes.seconds, "s"),
+        ("data_wait_seconds", "steps with a long wait, share", spikes.share, "share"),
+        ("data_wait_seconds", "long waits, mean", spikes.seconds, "s"),
         ("data_wait_seconds", "steps between two long waits", spikes.period, "steps"),
-        ("loader_workers", "loader workers, as the loader says", workers, "processes"),
+        ("loader_workers", "loader workers", workers, "processes"),
         (
             "loader_prefetch_factor",
             "batches ahead for each worker",

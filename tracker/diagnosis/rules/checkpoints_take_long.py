@@ -1,4 +1,4 @@
-"""Saving checkpoints takes long.
+"""Checkpoints are slow.
 
 ## What it looks for
 Phases named `checkpoint`, `save` or alike, between steps or within them, that take 3 %
@@ -74,8 +74,8 @@ def check(
         share = min(1.0, saved.total / stage_seconds)
         said = (
             f"{count(len(saved), 'checkpoint', 'checkpoints')} took"
-            f" {duration(saved.total)}, {percent(share)} of the stage:"
-            f" {duration(saved.total / max(1, len(saved)))} each."
+            f" {duration(saved.total)}, {duration(saved.total / max(1, len(saved)))}"
+            f" each, {percent(share)} of the stage."
         )
         signal = "spans" if spans else "phase_seconds"
         quality = MEASURED
@@ -87,9 +87,9 @@ def check(
             return Abstention((UNKNOWN,))
         share = bursts
         said = (
-            f"For {percent(share)} of the time the job wrote more than"
-            f" {BURST_BYTES_PER_SECOND / 1e6:g} MB in a second while no GPU worked, as"
-            " when it saves a checkpoint."
+            f"For {percent(share)} of the time, the job wrote more than"
+            f" {BURST_BYTES_PER_SECOND / 1e6:g} MB/s while no GPU worked: it is probably"
+            " saving checkpoints."
         )
         signal = "job_write_bytes_per_second"
         quality = INFERRED
@@ -115,7 +115,7 @@ def _finding(
         evidence=(
             Evidence(
                 signal,
-                "saving, share of the stage",
+                "checkpoints, share of the stage",
                 share,
                 "share",
                 NOTABLE_SHARE,

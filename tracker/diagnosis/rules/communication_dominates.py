@@ -1,4 +1,4 @@
-"""Communication between GPUs takes much of a step.
+"""Communication between ranks dominates the step.
 
 ## What it looks for
 The share of the step time that passes in phases named `communicate`, `all_reduce` and the
@@ -98,8 +98,8 @@ def check(
     return Finding(
         severity=_severity(exposed.share),
         summary=(
-            f"{percent(exposed.share)} of the time goes into communication between"
-            f" ranks: {duration(exposed.seconds)} of every {duration(step)} step."
+            f"Communication takes {duration(exposed.seconds)} of each"
+            f" {duration(step)} step ({percent(exposed.share)})."
         ),
         evidence=(
             Evidence(
@@ -114,7 +114,7 @@ def check(
             Evidence(
                 exposed.signal, "communication, mean per step", exposed.seconds, "s"
             ),
-            Evidence("step_seconds", "mean", step, "s"),
+            Evidence("step_seconds", "step time, mean", step, "s"),
         ),
         recommendations=_recommendations(model_wrapper, distributed_backend),
         disproof=(
@@ -216,14 +216,14 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"The links of GPU {gpu} carry data in both directions at {percent(use)} of"
-            f" their rate or more, while it draws {percent(power)} of its power:"
-            " it seems to communicate more than it computes."
+            f"The links of GPU {gpu} carry at least {percent(use)} of their rate"
+            f" in both directions at {percent(power)} of the power limit: it"
+            " probably communicates more than it computes."
         ),
         evidence=(
             Evidence(
                 "gpu_nvlink_send_bytes_per_second",
-                "median of the weaker direction, share of the links' rate",
+                "NVLink rate, median of the slower direction, share of the link rate",
                 use,
                 "share",
                 BUSY_LINK_SHARE,
@@ -231,7 +231,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
             ),
             Evidence(
                 "gpu_power_mean_watts",
-                "median, share of its limit",
+                "GPU power, median, share of its limit",
                 power,
                 "share",
                 LITTLE_POWER_SHARE,
@@ -239,7 +239,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
             ),
             Evidence(
                 "gpu_utilization_percent",
-                "median",
+                "GPU utilization, median",
                 busy,
                 "%",
                 BUSY_GPU_PERCENT,

@@ -1,4 +1,4 @@
-"""Copying batches to the GPU takes long.
+"""Copies to the GPU are slow.
 
 ## What it looks for
 The share of the step that a phase named `copy` (or `to_device`, `h2d`) takes on the GPU, or
@@ -205,17 +205,17 @@ def _summary(copy: _Copy, *, is_pageable: bool) -> str:
     where = "on the GPU" if copy.is_on_device else "in the script"
     rate = copy.rate
     link = copy.link
-    speed = f" They move at {size(rate)} a second" if rate else ""
+    speed = f" They run at {size(rate)}/s" if rate else ""
     if speed:
-        speed += f", where the link carries {size(link)}." if link else "."
+        speed += f" on a link of {size(link)}/s." if link else "."
     pageable = (
-        " The loader does not pin its memory, so that copies cannot run beside the step."
+        " The loader does not pin memory, so copies cannot overlap with the step."
         if is_pageable
         else ""
     )
     return (
-        f"Copies to the GPU take {duration(copy.seconds)} of every"
-        f" {duration(copy.step_seconds)} step {where}, {percent(copy.share)}."
+        f"Copies to the GPU take {duration(copy.seconds)} {where} of each"
+        f" {duration(copy.step_seconds)} step ({percent(copy.share)})."
         f"{speed}{pageable}"
     )
 
@@ -231,16 +231,17 @@ def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
             Side.ABOVE,
             release=COPY_RELEASE_SHARE,
         ),
-        Evidence("step_seconds", "mean", copy.step_seconds, "s"),
+        Evidence("step_seconds", "step time, mean", copy.step_seconds, "s"),
     ]
     if pinned is not None:
-        found.append(
-            Evidence("loader_pin_memory", "whether memory is pinned", pinned, FLAG)
-        )
+        found.append(Evidence("loader_pin_memory", "pinned memory", pinned, FLAG))
     if copy.received is not None:
         found.append(
             Evidence(
-                "gpu_pcie_receive_bytes_per_second", "in each step", copy.received, "B"
+                "gpu_pcie_receive_bytes_per_second",
+                "data copied to the GPU per step",
+                copy.received,
+                "B",
             )
         )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""More threads want to run than the job has cores for.
+"""CPU cores are oversubscribed.
 
 ## What it looks for
 Scheduler periods in which the CPU quota of the container stopped the job.
@@ -177,18 +177,18 @@ def _summary(load: _Load, waiting: Waiting | None, cores_of: str) -> str:
     said = []
     if load.is_throttled and load.throttled is not None:
         said.append(
-            f"The CPU quota stopped the job in {percent(load.throttled)} of the"
-            f" scheduler's periods: it has {cores_of}."
+            f"The CPU quota throttled the job in {percent(load.throttled)} of the"
+            f" scheduler periods: it has {cores_of}."
         )
     if load.is_crammed and load.threads is not None and load.core_wait is not None:
         said.append(
-            f"{load.threads:.0f} threads share {cores_of}, and"
-            f" {percent(load.core_wait)} of the time a process could run and has none."
+            f"{load.threads:.0f} threads share {cores_of}, and processes wait for a"
+            f" core {percent(load.core_wait)} of the time."
         )
     said.append(
-        f"{percent(waiting.exposed_share)} of the time goes into waiting for data."
+        f"Steps wait {percent(waiting.exposed_share)} of their time for data."
         if waiting
-        else "Steps are not known to wait for data because of it."
+        else "Whether steps wait for data is not known."
     )
     return " ".join(said)
 
@@ -199,7 +199,7 @@ def _evidence(
     rows = (
         (
             "cgroup_throttled_share",
-            "mean share of scheduler periods",
+            "throttled scheduler periods, mean share",
             load.throttled,
             "share",
             THROTTLED_SHARE,
@@ -207,7 +207,7 @@ def _evidence(
         ),
         (
             "cgroup_throttled_seconds_per_second",
-            "mean, all threads together",
+            "throttled time per second, all threads",
             stopped_seconds,
             "s/s",
             None,
@@ -215,7 +215,7 @@ def _evidence(
         ),
         (
             "job_threads",
-            f"mean, for {cores:g} cores",
+            f"threads, mean, for {cores:g} cores",
             load.threads,
             "threads",
             THREADS_PER_CORE * cores,
@@ -223,13 +223,13 @@ def _evidence(
         ),
         (
             "worker_core_wait_share",
-            "mean share of time without a core, of workers or the main thread",
+            "time runnable without a core, mean share",
             load.core_wait,
             "share",
             CORE_WAIT_SHARE,
             CORE_WAIT_RELEASE_SHARE,
         ),
-        ("effective_cores", "as the container says", cores, "cores", None, None),
+        ("effective_cores", "CPU limit of the container", cores, "cores", None, None),
     )
     return tuple(
         Evidence(signal, statistic, value, unit, limit, Side.ABOVE, release)
@@ -244,8 +244,8 @@ def _recommendations(
     whole = max(1, math.floor(cores))
     recommended = [
         Recommendation(
-            "Start one thread in each process: processes that load the data are enough"
-            " to keep the cores busy. Of OpenCV, `cv2.setNumThreads(0)` in each worker.",
+            "Use one thread per process: the loader workers alone keep the cores busy."
+            " With OpenCV, call `cv2.setNumThreads(0)` in each worker.",
             current="" if load.threads is None else f"{load.threads:.0f} threads",
             suggested=count(whole, "thread at a time", "threads at a time"),
             code=one_thread_line(framework, whole),

@@ -1,4 +1,4 @@
-"""The job's CPUs are far from its GPU.
+"""CPUs and GPU are on different NUMA nodes.
 
 ## What it looks for
 A job that is bound to CPUs none of which belongs to the node of the machine that its
@@ -56,14 +56,14 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"The job may use {count(len(allowed), 'CPU', 'CPUs')} ({allowed_cpus}),"
-            f" and none of them is near the GPU, which is connected to those of"
-            f" {gpu_near_cpus}."
+            f"The job can use {count(len(allowed), 'CPU', 'CPUs')}"
+            f" ({allowed_cpus}). None of them is on the NUMA node of the GPU"
+            f" ({gpu_near_cpus})."
         ),
         evidence=(
             Evidence(
                 "allowed_cpus",
-                "of them near the GPU",
+                "allowed CPUs near the GPU",
                 float(len(near & allowed)),
                 "CPUs",
                 1.0,

@@ -135,9 +135,9 @@ def _measured(
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            f"{percent(waiting.exposed_share)} of the time goes into waiting for the"
-            f" next batch: {duration(waiting.seconds)} of every"
-            f" {duration(waiting.step_seconds)} step."
+            f"Each step waits {duration(waiting.exposed_seconds)} of"
+            f" {duration(waiting.step_seconds)} for its batch"
+            f" ({percent(waiting.exposed_share)}){waiting.hidden_words}."
         ),
         evidence=(*_evidence(waiting), *trials.evidence()),
         recommendations=(
@@ -166,18 +166,10 @@ def _measured(
 
 def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
     return (
+        waiting.evidence(NOTABLE_SHARE),
         Evidence(
             signal="data_wait_seconds",
-            statistic="waiting for data, share of step time",
-            value=waiting.share,
-            unit="share",
-            limit=NOTABLE_SHARE,
-            side=Side.ABOVE,
-            release=RELEASE_SHARE,
-        ),
-        Evidence(
-            signal="data_wait_seconds",
-            statistic="waiting for data, mean of a step",
+            statistic="waiting for data, mean per step",
             value=waiting.seconds,
             unit="s",
         ),
@@ -214,10 +206,10 @@ def _likely_cause(
         causes.append(
             _Cause(
                 "job_cpu_cores",
-                "median share of the job's cores",
+                "CPU use of the job, median, share of its cores",
                 share,
                 FULL_CPU_SHARE,
-                f"{percent(share)} of the job's cores are busy",
+                f"the job uses {percent(share)} of its cores",
             )
         )
     if throttled is not None:
@@ -225,10 +217,10 @@ def _likely_cause(
         causes.append(
             _Cause(
                 "cgroup_throttled_share",
-                "mean share of scheduler periods",
+                "throttled scheduler periods, mean share",
                 share,
                 THROTTLED_SHARE,
-                f"the CPU quota stops the job in {percent(share)} of all periods",
+                f"the CPU quota throttles the job in {percent(share)} of all periods",
             )
         )
     if pressure is not None:
@@ -236,10 +228,10 @@ def _likely_cause(
         causes.append(
             _Cause(
                 "io_pressure_share",
-                "mean share of time",
+                "time stalled on storage, mean share",
                 share,
                 PRESSURE_SHARE,
-                f"something waits for storage {percent(share)} of the time",
+                f"tasks wait for storage {percent(share)} of the time",
             )
         )
     found = [cause for cause in causes if cause.value >= cause.limit]
@@ -249,16 +241,16 @@ def _likely_cause(
 def _guessed(busiest: Samples, cause: _Cause) -> Finding:
     usual = typical(busiest)
     return Finding(
-        title="The GPU seems to wait for data",
+        title="The GPU probably waits for data",
         severity=Severity.WARNING,
         summary=(
-            f"The GPU works on and off, {usual:.0f} % in half of all readings, while"
-            f" {cause.words}. No step is timed, so that this is a guess."
+            f"GPU utilization goes up and down with a median of {usual:.0f} %,"
+            f" and {cause.words}. Steps are not timed, so this is a guess."
         ),
         evidence=(
             Evidence(
                 "busiest_gpu_percent",
-                "median",
+                "GPU utilization, median",
                 usual,
                 "%",
                 MOST_GPU_PERCENT,

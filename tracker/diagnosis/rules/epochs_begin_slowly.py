@@ -1,4 +1,4 @@
-"""Much time passes between epochs.
+"""Epochs start slowly.
 
 ## What it looks for
 The time between the last step of an epoch and the first one of the next, the wait for its first
@@ -166,15 +166,16 @@ def _finding(
     mean = lost / number
     is_critical = boundaries.share >= CRITICAL_SHARE
     why = (
-        f" {count(workers, 'worker is', 'workers are')} started anew for each epoch."
+        f" {count(workers, 'worker restarts', 'workers restart')} for each epoch."
         if restarts
         else ""
     )
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"{duration(mean)} pass before each epoch, {percent(boundaries.share)} of the"
-            f" time in {number} of them, in no step and in no phase that has a name.{why}"
+            f"Each epoch starts after a pause of {duration(mean)}, outside of"
+            f" steps and named phases: {percent(boundaries.share)} of the time in"
+            f" {number} pauses.{why}"
         ),
         evidence=_evidence(
             boundaries, gpu_percent, mean, workers=workers, restarts=restarts
@@ -187,6 +188,7 @@ def _finding(
         gain=expected_gain(
             boundaries.total_seconds,
             (Floor(boundaries.total_seconds - lost, "the epochs themselves"),),
+            what="Training",
         ),
         quality=MEASURED if is_seen else COARSE,
         margin=margin_above(boundaries.share, BOUNDARY_SHARE),
@@ -205,24 +207,26 @@ def _evidence(
     found = [
         Evidence(
             "gap_before_step_seconds",
-            "share of the time, without phases",
+            "time between epochs outside phases, share of all time",
             boundaries.share,
             "share",
             BOUNDARY_SHARE,
             Side.ABOVE,
             release=BOUNDARY_RELEASE_SHARE,
         ),
-        Evidence("gap_before_step_seconds", "mean between two epochs", mean, "s"),
-        Evidence("spans", "phases between epochs", float(boundaries.named.sum()), "s"),
+        Evidence("gap_before_step_seconds", "time between two epochs, mean", mean, "s"),
+        Evidence(
+            "spans", "phases between epochs, total", float(boundaries.named.sum()), "s"
+        ),
     ]
     if restarts:
         found.append(
-            Evidence("loader_persistent_workers", "whether workers live on", 0.0, FLAG)
+            Evidence("loader_persistent_workers", "persistent workers", 0.0, FLAG)
         )
         found.append(
             Evidence(
                 "loader_workers",
-                "loader workers, as the loader says",
+                "loader workers",
                 workers,
                 "processes",
             )
@@ -231,7 +235,7 @@ def _evidence(
         found.append(
             Evidence(
                 "busiest_gpu_percent",
-                "mean between epochs",
+                "GPU utilization between epochs, mean",
                 gpu_percent,
                 "%",
                 IDLE_GPU_PERCENT,

@@ -86,9 +86,10 @@ def check(
     if not is_long and not is_badly_fed:
         return None
 
-    each = episodes.total / max(1, len(episodes))
+    number = len(episodes)
+    each = f", {duration(episodes.total / number)} each" if number > 1 else ""
     beside = (
-        f" The GPU worked {percent(ratio)} as much as in training."
+        f" GPU utilization was {percent(ratio)} of that in training."
         if ratio is not None
         else ""
     )
@@ -96,9 +97,9 @@ def check(
         title="" if is_long else "Evaluation leaves the GPU idle",
         severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
         summary=(
-            f"{count(len(episodes), 'evaluation', 'evaluations')} took"
-            f" {duration(episodes.total)}, {percent(share)} of the stage:"
-            f" {duration(each)} each.{beside}"
+            f"{count(number, 'evaluation', 'evaluations')} took"
+            f" {duration(episodes.total)}{each}, {percent(share)} of the"
+            f" stage.{beside}"
         ),
         evidence=_evidence(share, ratio, is_long=is_long),
         recommendations=_recommendations(batch_size, framework),
@@ -155,7 +156,7 @@ def _evidence(
         evidence.append(
             Evidence(
                 "busiest_gpu_percent",
-                "median in evaluations, of that in training",
+                "GPU utilization in evaluations, share of that in training",
                 ratio,
                 "share",
                 LOW_USE_RATIO,

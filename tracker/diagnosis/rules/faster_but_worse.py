@@ -1,4 +1,4 @@
-"""The run is faster than the one before, and learns worse.
+"""Faster than the previous run, but learns worse.
 
 ## What it looks for
 A run on a ladder that sees more examples in a second than the run before it, and whose loss
@@ -102,9 +102,9 @@ def _finding(name: str, ratio: float, change: QualityChange, level: Level) -> Fi
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"This run sees {ratio:.2f} times as many examples in a second as {name}, and"
-            f" {change.path} is {level.after:.4g} after"
-            f" {'as long' if by_time else 'as many examples'}, where it was"
+            f"This run processes {ratio:.2f} times as many examples per second as"
+            f" {name}. {change.path} is {level.after:.4g} after"
+            f" {'equal time' if by_time else 'equally many examples'}; it was"
             f" {level.before:.4g}."
         ),
         evidence=tuple(_evidence(change)),

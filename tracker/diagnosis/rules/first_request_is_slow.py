@@ -1,4 +1,4 @@
-"""The first request of a service is far slower than the others.
+"""The first request is slow.
 
 ## What it looks for
 A first request that takes at least 5 times as long as usual, and at least a second longer.
@@ -70,20 +70,20 @@ def check(
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"The first request took {duration(first)}, {first / usual:.3g} times as"
-            f" long as usual ({duration(usual)}){because}."
+            f"The first request took {duration(first)}, {first / usual:.3g} times"
+            f" the median of {duration(usual)}{because}."
         ),
         evidence=(
             Evidence(
                 "requests",
-                "the first against the median",
+                "first request, relative to the median",
                 first / usual,
                 "times",
                 SLOW_FACTOR,
                 Side.ABOVE,
             ),
-            Evidence("requests", "the first", first, "s"),
-            Evidence("requests", "median", usual, "s"),
+            Evidence("requests", "first request", first, "s"),
+            Evidence("requests", "request time, median", usual, "s"),
             *_evidence_of(loading, is_loading=is_loading),
         ),
         recommendations=(
@@ -113,4 +113,4 @@ def check(
 def _evidence_of(loading: float, *, is_loading: bool) -> tuple[Evidence, ...]:
     if not is_loading:
         return ()
-    return (Evidence("request_parts", "loading, in the first", loading, "s"),)
+    return (Evidence("request_parts", "loading in the first request", loading, "s"),)

@@ -1,4 +1,4 @@
-"""The first step comes late.
+"""Slow start before the first step.
 
 ## What it looks for
 A minute or more, and 5 % or more of the stage, before the first step is over. While a
@@ -54,19 +54,19 @@ LONG_FIRST_STEP = 5.0
 SMALLEST_PART = 0.10
 
 NAMES = {
-    PhaseKind.IMPORT: "imports",
-    PhaseKind.LOAD_DATA: "looking through the data",
+    PhaseKind.IMPORT: "importing",
+    PhaseKind.LOAD_DATA: "loading data",
     PhaseKind.LOAD_MODEL: "loading the model",
     PhaseKind.COMPILE: "compiling",
-    PhaseKind.EVALUATE: "an evaluation",
-    PhaseKind.CHECKPOINT: "a checkpoint",
+    PhaseKind.EVALUATE: "evaluation",
+    PhaseKind.CHECKPOINT: "checkpoints",
 }
-FIRST_STEP = "the first step itself"
-UNKNOWN = "what no phase names"
+FIRST_STEP = "in the first step"
+UNKNOWN = "outside named phases"
 
 ADVICE = {
-    "imports": "Import what is needed when it is needed, from a local disk.",
-    "looking through the data": (
+    "importing": "Import what is needed when it is needed, from a local disk.",
+    "loading data": (
         "Keep the list of files and their sizes in one file, instead of asking the file"
         " system for each."
     ),
@@ -74,7 +74,7 @@ ADVICE = {
         "Keep the weights on a local disk, in a format that is mapped instead of read."
     ),
     "compiling": "Keep the compiler's cache between runs.",
-    "an evaluation": "Leave out the evaluation before the first step.",
+    "evaluation": "Leave out the evaluation before the first step.",
     FIRST_STEP: (
         "The first step compiles, chooses algorithms and starts loader workers: keep"
         " the compiler's cache, and make the dataset cheap to construct."
@@ -115,13 +115,13 @@ def check(
     return Finding(
         severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
         summary=(
-            f"{duration(start.seconds)} pass before the first step is over,"
-            f" {percent(share)} of the stage: {_listed(named)}."
+            f"The first step ends {duration(start.seconds)} after the start"
+            f" ({percent(share)} of the stage): {_listed(named)}."
         ),
         evidence=(
             Evidence(
                 "step_end_seconds",
-                "time from the first reading to the first step's end",
+                "time from the first sample to the end of the first step",
                 start.seconds,
                 "s",
                 limit,
@@ -129,7 +129,7 @@ def check(
             ),
             Evidence(
                 "stage_seconds",
-                "time before the first step's end, share of the stage",
+                "time before the end of the first step, share of the stage",
                 share,
                 "share",
                 LONG_SHARE,
@@ -178,4 +178,4 @@ def _measure(
 
 def _listed(parts: dict[str, float]) -> str:
     largest = sorted(parts.items(), key=lambda part: -part[1])
-    return ", ".join(f"{name} {duration(seconds)}" for name, seconds in largest)
+    return ", ".join(f"{duration(seconds)} {name}" for name, seconds in largest)

@@ -1,4 +1,4 @@
-"""Neither the GPU nor the CPU has enough to do.
+"""GPU and CPU are both idle.
 
 ## What it looks for
 A GPU that is busy less than half of the time and cores that are used to less than
@@ -160,7 +160,7 @@ def _finding(
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                "median",
+                "GPU utilization, median",
                 busy,
                 "%",
                 IDLE_GPU_PERCENT,
@@ -169,7 +169,7 @@ def _finding(
             ),
             Evidence(
                 "job_cpu_cores",
-                "median, share of the job's cores",
+                "CPU use of the job, median, share of its cores",
                 idle.cpu_share,
                 "share",
                 IDLE_CPU_SHARE,
@@ -221,7 +221,7 @@ def _of_the_machine(
         _Suspect(
             "storage",
             "io_pressure_share",
-            "median",
+            "time stalled on storage, median share",
             typical_or_none(io_pressure_share),
             "share",
             STORAGE_PRESSURE_SHARE,
@@ -230,7 +230,7 @@ def _of_the_machine(
         _Suspect(
             "the CPU quota",
             "cgroup_throttled_share",
-            "median",
+            "throttled scheduler periods, median share",
             typical_or_none(cgroup_throttled_share),
             "share",
             THROTTLED_SHARE,
@@ -239,16 +239,16 @@ def _of_the_machine(
         _Suspect(
             "a lack of free cores",
             "job_main_thread_core_wait_share",
-            "median",
+            "time of the main thread without a core, median share",
             typical_or_none(job_main_thread_core_wait_share),
             "share",
             CORE_WAIT_SHARE,
             "Leave a core to the main thread: fewer workers, or fewer other jobs.",
         ),
         _Suspect(
-            "the main thread, which works all the time",
+            "a busy main thread",
             "job_main_thread_cpu_cores",
-            "median",
+            "CPU use of the main thread, median",
             typical_or_none(job_main_thread_cpu_cores),
             "cores",
             BUSY_THREAD_CORES,
@@ -304,12 +304,12 @@ def _summary(idle: _Idleness, suspects: tuple[_Suspect, ...]) -> str:
         if suspect.value is not None and not suspect.is_guilty
     ]
     said = (
-        f"Suspected: {_listed(guilty)}."
+        f"Possible cause: {_listed(guilty)}."
         if guilty
-        else f"It is not {_listed(cleared, last='or')}."
+        else f"The cause is not {_listed(cleared, last='or')}."
     )
     return (
-        f"The GPU was busy {idle.gpu_percent:.0f} % of the time and the job used"
+        f"GPU utilization is {idle.gpu_percent:.0f} %, and the job uses"
         f" {cores(idle.cores)} of {idle.effective_cores:g} ({percent(idle.cpu_share)})."
         f" {said}"
     )

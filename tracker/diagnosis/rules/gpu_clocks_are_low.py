@@ -1,4 +1,4 @@
-"""The GPU's clocks are low, and nothing limits them.
+"""GPU clocks are low without a reason.
 
 ## What it looks for
 A busy GPU whose processors run below 80 % of their highest clock although neither
@@ -35,7 +35,6 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_below
-from tracker.diagnosis.wording import percent
 
 LOW_CLOCK_SHARE = 0.80
 LOW_CLOCK_RELEASE_SHARE = 0.85
@@ -109,17 +108,16 @@ def _finding(
     share = clock / highest_clock
     full = f"{highest_clock:.0f} MHz"
     return Finding(
-        title="Somebody has set lower clocks for the GPU" if is_set else "",
+        title="GPU clocks are locked below the maximum" if is_set else "",
         severity=Severity.WARNING,
         summary=(
-            f"While it was busy, the GPU ran at {clock:.0f} MHz of {full}"
-            f" ({percent(share)}), and neither power nor heat limited it."
-            + (" The driver says that its clocks were set." if is_set else "")
+            f"While busy, the GPU ran at {clock:.0f} MHz of {full}, and neither power nor heat limited it."
+            + (" The driver reports that the clocks are locked." if is_set else "")
         ),
         evidence=(
             Evidence(
                 "gpu_sm_clock_mhz",
-                "median while busy",
+                "SM clock while busy, median",
                 clock,
                 "MHz",
                 LOW_CLOCK_SHARE * highest_clock,
@@ -128,7 +126,7 @@ def _finding(
             ),
             Evidence(
                 "gpu_limited_power_share",
-                "share of busy time limited, for any reason",
+                "busy time at limited clocks, share",
                 limited_share,
                 "share",
                 MOST_LIMITED_SHARE,

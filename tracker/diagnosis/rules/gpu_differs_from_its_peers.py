@@ -57,6 +57,13 @@ NO_PEERS = "three busy GPUs of the same model"
 Signals = Mapping[str, Samples | Fact]
 
 
+SUBJECTS = {
+    "gpu_temperature_celsius": "temperature",
+    "gpu_sm_clock_mhz": "SM clock",
+    "gpu_power_watts": "power",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Card:
     gpu: int
@@ -170,7 +177,7 @@ def _finding(card: _Card, differences: list[_Difference], signals: Signals) -> F
         evidence=tuple(
             Evidence(
                 d.signal,
-                f"median of GPU {card.gpu}, against peers'",
+                f"{SUBJECTS[d.signal]} of GPU {card.gpu}, median (limit: that of its peers)",
                 d.value,
                 d.unit,
                 d.of_peers,

@@ -1,4 +1,4 @@
-"""The GPU is a slice of a card, so that less can be measured.
+"""The GPU is a MIG slice with fewer measurements.
 
 ## What it looks for
 A card that is cut into slices (MIG), or one that a virtual machine has a share of
@@ -57,11 +57,11 @@ def check(
     if not is_slice and not (gpu_virtualization == SHARED if is_told else is_named):
         return None
     return Finding(
-        title="" if is_slice else "The GPU is shared between virtual machines",
+        title="" if is_slice else "The GPU is a vGPU with fewer measurements",
         severity=Severity.NOTICE,
         summary=_MIG if is_slice else f"{_TOLD if is_told else _NAMED} {_VGPU}",
         evidence=(
-            Evidence("gpu_is_mig_on", "cut into slices", ON if is_slice else 0.0, ""),
+            Evidence("gpu_is_mig_on", "MIG enabled", ON if is_slice else 0.0, ""),
         ),
         recommendations=(
             Recommendation(
@@ -80,13 +80,13 @@ def check(
 
 
 _MIG = (
-    "The card is cut into slices (MIG). Its driver does not say how busy a slice is, so"
-    " rules about a busy or an idle GPU, its clocks, its neighbours and its batch size"
-    " stay unanswered. Temperature, power and clocks are those of the whole card."
+    "MIG is enabled. The driver does not report the utilization of a slice, so rules"
+    " about GPU utilization, clocks, other jobs and batch size have not enough data."
+    " Temperature, power and clocks are those of the whole card."
 )
-_TOLD = "The GPU is a share of a card that several virtual machines use."
-_NAMED = "By its name, the GPU is a share of a card that several virtual machines use."
+_TOLD = "Several virtual machines share this GPU."
+_NAMED = "By its name, the GPU is a vGPU that several virtual machines share."
 _VGPU = (
     "Clocks, power, temperature, the PCIe link and errors may be missing or belong to"
-    " the whole card, and rules that need them stay unanswered."
+    " the whole card. Rules that need them have not enough data."
 )

@@ -1,4 +1,4 @@
-"""The power supply or the card itself brakes the GPU.
+"""The GPU slows down because of a hardware fault.
 
 ## What it looks for
 Time in which a signal from outside, from the power supply or the rack, forced the
@@ -84,11 +84,12 @@ def check(
     cause = brake if is_braked or slowdown is None else slowdown
     share = max(brake.share, unexplained)
     return Finding(
-        title="" if is_braked else "The card slows itself down, and not for heat",
+        title="" if is_braked else "The GPU slows itself down without being hot",
         severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
         summary=(
-            f"In {small_percent(share)} of the time in which it was busy, the GPU was"
-            f" slowed {_by_whom(is_braked=is_braked)}. Healthy machines never do that."
+            f"For {small_percent(share)} of its busy time, the GPU was slowed"
+            f" {_by_whom(is_braked=is_braked)}. This never happens on healthy"
+            " machines."
         ),
         evidence=_evidence(brake, unexplained if slowdown else None),
         recommendations=_RECOMMENDATIONS,
@@ -111,14 +112,14 @@ def check(
 
 def _by_whom(*, is_braked: bool) -> str:
     if is_braked:
-        return "by a signal from outside, from its supply or the rack"
-    return "by itself, and not because it was too warm"
+        return "by the power brake signal of its power supply or rack"
+    return "by its own hardware, without being hot"
 
 
 def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]:
     found = Evidence(
         "gpu_limited_power_brake_share",
-        "share of busy time",
+        "busy time under power brake, share",
         brake.share,
         "share",
         BRAKE_SHARE,
@@ -130,7 +131,7 @@ def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]
         found,
         Evidence(
             "gpu_limited_hardware_slowdown_share",
-            "share of busy time, without heat",
+            "busy time under hardware slowdown without heat, share",
             max(0.0, unexplained),
             "share",
             SLOWDOWN_SHARE,

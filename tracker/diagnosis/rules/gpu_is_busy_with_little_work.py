@@ -1,4 +1,4 @@
-"""The GPU is always busy, but with little work.
+"""High GPU utilization, but little work.
 
 ## What it looks for
 A GPU whose utilization is 85 % and more, while fewer than 40 % of its processors have
@@ -154,17 +154,17 @@ def _finding(
     work: _Work, *, quality: float, recommendations: tuple[Recommendation, ...]
 ) -> Finding:
     if work.sm is not None:
-        what = f"only {work.sm:.0f} % of its processors had work"
+        what = f"SM activity is only {work.sm:.0f} %"
         margin = margin_below(work.sm, LOW_SM_PERCENT)
     else:
         what = (
-            f"in {100 * work.low_power_readings:.0f} % of the readings it drew less"
-            f" than {100 * LOW_POWER_RATIO:.0f} % of the power that it works with"
+            f"power stays below {100 * LOW_POWER_RATIO:.0f} % of the way from idle to"
+            " its limit"
         )
         margin = margin_towards(work.low_power_readings, LOW_POWER_READINGS, 1.0)
     return Finding(
         severity=Severity.WARNING,
-        summary=f"The GPU was busy {work.busy:.0f} % of the time, but {what}.",
+        summary=(f"GPU utilization is {work.busy:.0f} %, but {what}."),
         evidence=_evidence(work),
         recommendations=recommendations,
         disproof=(
@@ -202,7 +202,7 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             "gpu_utilization_percent",
-            "median",
+            "GPU utilization, median",
             work.busy,
             "%",
             BUSY_PERCENT,
@@ -214,7 +214,7 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
         evidence.append(
             Evidence(
                 "gpu_sm_active_percent",
-                "median",
+                "SM activity, median",
                 work.sm,
                 "%",
                 LOW_SM_PERCENT,
@@ -226,7 +226,7 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
         evidence.append(
             Evidence(
                 "gpu_power_watts",
-                "median, from rest (0) to the limit (1)",
+                "GPU power, median, from idle (0 %) to its limit (100 %)",
                 typical(work.power),
                 "share",
                 LOW_POWER_RATIO,

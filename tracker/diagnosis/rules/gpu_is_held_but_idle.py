@@ -1,4 +1,4 @@
-"""A GPU is held and nobody works on it.
+"""GPU memory is held, but the GPU is idle.
 
 ## What it looks for
 Memory of the job on a GPU, more than 500 MiB, while that GPU did nothing at all in
@@ -101,14 +101,14 @@ def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Findi
             Severity.CRITICAL if idle_seconds >= CRITICAL_SECONDS else Severity.WARNING
         ),
         summary=(
-            f"The GPU did nothing in {percent(idle)} of {duration(seconds)} while"
-            f" {size(held)} of its memory were held:"
-            f" {idle_seconds / 3600:.1f} GPU hours."
+            f"The GPU was idle for {percent(idle)} of {duration(seconds)} with"
+            f" {size(held)} of its memory held: {duration(idle_seconds)} of GPU"
+            " time."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                "share of readings without any work",
+                "samples with an idle GPU, share",
                 idle,
                 "share",
                 IDLE_SHARE,
@@ -117,15 +117,13 @@ def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Findi
             ),
             Evidence(
                 "gpu_job_memory_bytes" if is_own else "gpu_memory_used_bytes",
-                "median",
+                "GPU memory held, median",
                 held,
                 "B",
                 HELD_BYTES,
                 Side.ABOVE,
             ),
-            Evidence(
-                "gpu_utilization_percent", "GPU time held", idle_seconds / 3600, "h"
-            ),
+            Evidence("gpu_utilization_percent", "idle GPU time", idle_seconds, "s"),
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(

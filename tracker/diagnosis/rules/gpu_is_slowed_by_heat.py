@@ -1,4 +1,4 @@
-"""Heat slows the GPU.
+"""GPU is thermally throttled.
 
 ## What it looks for
 The share of a GPU's busy time in which its clocks were lowered because it was too
@@ -90,8 +90,8 @@ def check(
     return Finding(
         severity=(Severity.CRITICAL if limited.share >= critical else Severity.WARNING),
         summary=(
-            f"In {small_percent(limited.share)} of the time in which it was busy, the"
-            f" GPU ran at lower clocks because it was too warm.{at}"
+            f"Heat lowered the clocks for {small_percent(limited.share)} of the"
+            f" busy time.{at}"
         ),
         evidence=_evidence(limited, limit, hottest, gpu_temperature_slowdown_celsius)
         + _clocks(clock, gpu_sm_clock_max_mhz),
@@ -124,7 +124,7 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     share = Evidence(
         "gpu_limited_thermal_software_share",
-        "share of busy time, by driver and card",
+        "busy time under thermal slowdown, share",
         limited.share,
         "share",
         limit,
@@ -135,7 +135,14 @@ def _evidence(
         return (share,)
     return (
         share,
-        Evidence("gpu_temperature_celsius", "highest", hottest, "°C", slowdown, None),
+        Evidence(
+            "gpu_temperature_celsius",
+            "GPU temperature, peak",
+            hottest,
+            "°C",
+            slowdown,
+            None,
+        ),
     )
 
 
@@ -144,7 +151,12 @@ def _clocks(clock: float | None, full: float | None) -> tuple[Evidence, ...]:
         return ()
     return (
         Evidence(
-            "gpu_sm_clock_mhz", "mean while too warm", clock, "MHz", full, Side.BELOW
+            "gpu_sm_clock_mhz",
+            "SM clock under thermal slowdown, mean",
+            clock,
+            "MHz",
+            full,
+            Side.BELOW,
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The GPU itself is the limit.
+"""Training is GPU-bound.
 
 ## What it looks for
 Steps that hardly wait for data or for other GPUs, on a GPU that works hard: 70 % of its
@@ -138,22 +138,22 @@ def _finding(
     work: _Work, wait_share: float, achieved: Achieved | None, *, quality: float
 ) -> Finding:
     how = (
-        f"{work.sm:.0f} % of its processors have work"
+        f"SM activity is {work.sm:.0f} %"
         if work.sm is not None
-        else f"it is busy {work.busy:.0f} % of the time and draws power to match"
+        else f"GPU utilization is {work.busy:.0f} % with high power draw"
     )
     reached = f" It reaches {achieved.in_words()}." if achieved else ""
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"The GPU works hard: {how}, and {percent(wait_share)} of the time goes"
-            f" into waiting for data. Input and host are not the limit.{reached}"
+            f"{how}, and steps wait {percent(wait_share)} of their time for data."
+            f" Input and host are not the limit.{reached}"
         ),
         evidence=_evidence(work, wait_share, achieved),
         recommendations=(
             Recommendation(
-                "Nothing has to be done. To be faster still: compute in 16 bits if you"
-                " do not, move less memory, or take more GPUs."
+                "No action is needed. To go faster, train in 16-bit precision, move less"
+                " memory, or use more GPUs."
             ),
         ),
         disproof=(
@@ -178,7 +178,7 @@ def _evidence(
     evidence = [
         Evidence(
             "gpu_utilization_percent",
-            "median",
+            "GPU utilization, median",
             work.busy,
             "%",
             BUSY_PERCENT,
@@ -198,7 +198,7 @@ def _evidence(
         evidence.append(
             Evidence(
                 "gpu_sm_active_percent",
-                "median",
+                "SM activity, median",
                 work.sm,
                 "%",
                 GOOD_SM_PERCENT,
@@ -210,7 +210,7 @@ def _evidence(
         evidence.append(
             Evidence(
                 "gpu_power_watts",
-                "median, from rest (0) to the limit (1)",
+                "GPU power, median, from idle (0 %) to its limit (100 %)",
                 work.power,
                 "share",
                 HARD_POWER_RATIO,

@@ -1,4 +1,4 @@
-"""The work does not need so large a GPU.
+"""A smaller GPU is enough.
 
 ## What it looks for
 At least three runs of a project in a row, this one among them, in which no GPU was
@@ -87,13 +87,13 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"In the last {runs} no GPU was busy more than {busiest:.0f} % of the time"
-            f" nor filled beyond {percent(fullest)} of its memory."
+            f"In the last {runs}, GPU utilization was at most {busiest:.0f} %"
+            f" (95th percentile) and GPU memory at most {percent(fullest)}."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"{ordinal(PERCENTILE)} percentile, highest of {runs}",
+                f"GPU utilization, {ordinal(PERCENTILE)} percentile, highest of {runs}",
                 busiest,
                 "%",
                 LITTLE_PERCENT,
@@ -102,7 +102,7 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
             ),
             Evidence(
                 "gpu_memory_used_bytes",
-                f"highest of {runs}, share of the GPU's memory",
+                f"GPU memory, share of all, highest of {runs}",
                 fullest,
                 "share",
                 LITTLE_MEMORY_SHARE,

@@ -1,4 +1,4 @@
-"""A GPU is unused while others work.
+"""One GPU is unused while others work.
 
 ## What it looks for
 GPUs that this run may see and on which nothing ever runs, beside at least one that works.
@@ -72,8 +72,8 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"Nothing ran on {names(unused)}, while the busiest of {len(readings)} GPUs"
-            f" was busy {busy:.0f} % of the time."
+            f"Nothing ran on {names(unused)}. The busiest of {len(readings)} GPUs"
+            f" had {busy:.0f} % utilization."
         ),
         evidence=_evidence(most, busy),
         recommendations=_recommendations(highest, unused, framework),
@@ -93,7 +93,7 @@ def _evidence(most: float, busy: float) -> tuple[Evidence, ...]:
     return (
         Evidence(
             "gpu_utilization_percent",
-            f"{ordinal(PERCENTILE)} percentile, of the unused GPU with most",
+            f"utilization of the unused GPUs, {ordinal(PERCENTILE)} percentile",
             most,
             "%",
             UNUSED_PERCENT,
@@ -102,7 +102,7 @@ def _evidence(most: float, busy: float) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "gpu_utilization_percent",
-            "median, of the busiest GPU",
+            "utilization of the busiest GPU, median",
             busy,
             "%",
             WORKING_PERCENT,

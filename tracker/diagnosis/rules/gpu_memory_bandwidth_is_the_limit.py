@@ -1,4 +1,4 @@
-"""The bandwidth of the GPU's memory is the limit.
+"""GPU memory bandwidth is the limit.
 
 ## What it looks for
 A GPU whose memory is in use for 60 % and more of its bandwidth, while its tensor cores
@@ -108,12 +108,12 @@ def check(
     return Finding(
         severity=Severity.NOTICE if is_half else Severity.WARNING,
         summary=(
-            f"The GPU's memory was busy {memory.percent:.0f} % of the time: its"
-            " processors wait for what it moves."
+            f"GPU memory was busy {memory.percent:.0f} % of the time: the"
+            " multiprocessors wait for it."
         ),
         evidence=(
             *memory.evidence,
-            Evidence("gpu_utilization_percent", "median", busy, "%"),
+            Evidence("gpu_utilization_percent", "GPU utilization, median", busy, "%"),
         ),
         recommendations=_recommendations(
             framework,
@@ -144,7 +144,7 @@ def _by_counters(
     evidence = [
         Evidence(
             "gpu_dram_active_percent",
-            "median",
+            "memory bandwidth in use, median",
             percent,
             "%",
             BUSY_MEMORY_PERCENT,
@@ -156,7 +156,7 @@ def _by_counters(
         evidence.append(
             Evidence(
                 "gpu_tensor_active_percent",
-                "median",
+                "tensor core activity, median",
                 tensor,
                 "%",
                 LOW_TENSOR_PERCENT,
@@ -181,7 +181,7 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
         (
             Evidence(
                 "gpu_memory_utilization_percent",
-                "median",
+                "memory controller utilization, median",
                 percent,
                 "%",
                 BUSY_MEMORY_PERCENT,
@@ -190,7 +190,7 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
             ),
             Evidence(
                 "gpu_power_watts",
-                "median, from rest (0) to the limit (1)",
+                "GPU power, median, from idle (0 %) to its limit (100 %)",
                 ratio,
                 "share",
                 LOW_POWER_RATIO,

@@ -1,4 +1,4 @@
-"""GPU memory is in pieces that do not fit.
+"""GPU memory is fragmented.
 
 ## What it looks for
 An allocator that holds half as much again as its tensors needed at their highest, and
@@ -104,14 +104,14 @@ def _finding(
     return Finding(
         severity=Severity.CRITICAL if factor >= CRITICAL_FACTOR else Severity.WARNING,
         summary=(
-            f"The allocator holds {size(held)}, and tensors never needed more than"
-            f" {size(peak)} of it. It had to give memory back"
-            f" {count(retries, 'time', 'times')} to get what it was asked for."
+            f"The allocator reserves {size(held)}; tensors never needed more than"
+            f" {size(peak)}. It had to free cached memory"
+            f" {count(retries, 'time', 'times')}."
         ),
         evidence=(
             Evidence(
                 "gpu_allocator_reserved_bytes",
-                "held, as a factor of what tensors needed",
+                "reserved memory, relative to the peak of tensors",
                 factor,
                 "",
                 HELD_FACTOR,
@@ -120,7 +120,7 @@ def _finding(
             ),
             Evidence(
                 "gpu_allocator_reserved_bytes",
-                "share of the GPU's memory",
+                "reserved memory, share of GPU memory",
                 held / total,
                 "share",
                 HELD_SHARE,
@@ -128,13 +128,18 @@ def _finding(
             ),
             Evidence(
                 "gpu_allocator_retries",
-                "highest",
+                "allocator retries, peak",
                 retries,
                 "times",
                 FEWEST_RETRIES,
                 Side.ABOVE,
             ),
-            Evidence("gpu_allocator_inactive_split_bytes", "median", split, "B"),
+            Evidence(
+                "gpu_allocator_inactive_split_bytes",
+                "inactive split memory, median",
+                split,
+                "B",
+            ),
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(

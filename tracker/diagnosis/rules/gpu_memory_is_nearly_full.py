@@ -39,7 +39,7 @@ from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_towards
-from tracker.diagnosis.wording import duration, percent, size
+from tracker.diagnosis.wording import duration, size
 
 SPAN = Span.STAGE
 
@@ -106,9 +106,9 @@ def _nearly_full(need: Need, ways: tuple[Recommendation, ...]) -> Finding:
             Severity.CRITICAL if need.share >= CRITICAL_SHARE else Severity.WARNING
         ),
         summary=(
-            f"{size(need.needed_bytes)} of {size(need.total_bytes)} GPU memory were"
-            f" {'needed' if need.is_of_allocator else 'in use'} at the highest:"
-            f" {size(left)} are left before the run ends with an out-of-memory error."
+            f"At its peak, {size(need.needed_bytes)} of {size(need.total_bytes)}"
+            f" GPU memory was {'needed' if need.is_of_allocator else 'in use'};"
+            f" {size(left)} is left."
         ),
         evidence=(_highest(need),),
         recommendations=ways,
@@ -135,23 +135,24 @@ def _keeps_growing(
 ) -> Finding:
     left = growth.seconds_until(room_bytes)
     return Finding(
-        title="GPU memory keeps growing and will be full",
+        title="GPU memory will run out",
         severity=Severity.WARNING,
         summary=(
-            f"GPU memory grew by {size(growth.total)} in {duration(growth.seconds)}. At"
-            f" this pace it is full in {duration(left)}."
+            f"GPU memory grew by {size(growth.total)} in"
+            f" {duration(growth.seconds)}. At this rate it is full in"
+            f" {duration(left)}."
         ),
         evidence=(
             _highest(need),
             Evidence(
                 "gpu_memory_used_bytes",
-                "growth per hour",
+                "growth of GPU memory per hour",
                 growth.per_second * 3600,
                 "B",
             ),
             Evidence(
                 "gpu_memory_used_bytes",
-                "time until full",
+                "time until GPU memory is full",
                 left,
                 "s",
                 growth.seconds,
@@ -176,7 +177,7 @@ def _keeps_growing(
 def _highest(need: Need) -> Evidence:
     return Evidence(
         need.signal,
-        f"highest, share of the GPU's memory; keep it below {percent(FULL_SHARE)}",
+        "GPU memory, peak, share of all",
         need.share,
         "share",
         FULL_SHARE,

@@ -254,13 +254,13 @@ def _finding(
     wait_share: float,
     framework: str | None,
 ) -> Finding:
-    on = "" if use.sm is None else f", on {use.sm:.0f} % of its processors"
+    on = "" if use.sm is None else f" with {use.sm:.0f} % SM activity"
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"At most {size(memory.share * memory.total)} of {size(memory.total)} GPU"
-            f" memory was in use ({percent(memory.share)}), and the GPU was busy"
-            f" {use.busy:.0f} % of the time{on}."
+            f"At its peak, {size(memory.share * memory.total)} of"
+            f" {size(memory.total)} GPU memory ({percent(memory.share)}) was in"
+            f" use, and GPU utilization was {use.busy:.0f} %{on}."
         ),
         evidence=_evidence(memory, use, batch, wait_share),
         recommendations=_recommendations(batch, framework),
@@ -285,7 +285,7 @@ def _evidence(
     evidence = [
         Evidence(
             memory.signal,
-            "highest, share of the GPU's memory",
+            "GPU memory, peak, share of all",
             memory.share,
             "share",
             LOW_MEMORY_SHARE,
@@ -294,7 +294,7 @@ def _evidence(
         ),
         Evidence(
             "gpu_utilization_percent",
-            "median",
+            "GPU utilization, median",
             use.busy,
             "%",
             BUSY_GPU_PERCENT,
@@ -312,7 +312,7 @@ def _evidence(
         evidence.append(
             Evidence(
                 "gpu_sm_active_percent",
-                "median",
+                "SM activity, median",
                 use.sm,
                 "%",
                 BUSY_SM_PERCENT,
@@ -324,7 +324,7 @@ def _evidence(
         evidence.append(
             Evidence(
                 "probe_batch_base_seconds",
-                "share of a step that no batch size changes",
+                "step time independent of the batch size, share",
                 batch.fixed_share,
                 "share",
                 FIXED_STEP_SHARE,

@@ -1,4 +1,4 @@
-"""GPU memory grows from step to step.
+"""GPU memory keeps growing.
 
 ## What it looks for
 Memory of tensors that rises through the whole stage, without being given back, by
@@ -115,22 +115,22 @@ def _finding(
     return Finding(
         severity=(Severity.CRITICAL if left <= growth.seconds else Severity.WARNING),
         summary=(
-            f"GPU memory grew by {size(growth.total)} in {duration(growth.seconds)} and"
-            f" nothing was given back: {size(per_hour)} an hour, until it is full in"
-            f" {duration(left)}.{and_steps}"
+            f"GPU memory grew by {size(growth.total)} in"
+            f" {duration(growth.seconds)} and never shrank: {size(per_hour)} per"
+            f" hour, full in {duration(left)}.{and_steps}"
         ),
         evidence=(
             Evidence(
                 signal,
-                "growth",
+                "growth of GPU memory",
                 growth.total,
                 "B",
                 notable,
                 Side.ABOVE,
                 RELEASE_SHARE * notable,
             ),
-            Evidence(signal, "growth per hour", per_hour, "B"),
-            Evidence(signal, "time until full", left, "s"),
+            Evidence(signal, "growth of GPU memory per hour", per_hour, "B"),
+            Evidence(signal, "time until GPU memory is full", left, "s"),
         ),
         recommendations=ways_to_let_go(framework),
         disproof=(

@@ -1,4 +1,4 @@
-"""Somebody has capped the GPU's power.
+"""GPU power limit is lowered.
 
 ## What it looks for
 A GPU whose clocks are lowered by the power limit in 10 % and more of its busy time,
@@ -107,14 +107,13 @@ def _finding(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"The GPU may draw {enforced:.0f} W, not the {default:.0f} W of its maker,"
-            f" and that limit lowered its clocks in {percent(limited.share)} of the"
-            " time in which it was busy."
+            f"The power limit is {enforced:.0f} W instead of {default:.0f} W. It"
+            f" lowered the clocks for {percent(limited.share)} of the busy time."
         ),
         evidence=(
             Evidence(
                 "gpu_limited_power_share",
-                "share of busy time",
+                "busy time at the power limit, share",
                 limited.share,
                 "share",
                 LIMITED_SHARE,
@@ -122,10 +121,22 @@ def _finding(
                 release=LIMITED_RELEASE_SHARE,
             ),
             Evidence(
-                "gpu_power_limit_watts", "enforced", enforced, "W", default, Side.BELOW
+                "gpu_power_limit_watts",
+                "power limit",
+                enforced,
+                "W",
+                default,
+                Side.BELOW,
             ),
             *(
-                (Evidence("gpu_sm_clock_mhz", "mean while limited", clock, "MHz"),)
+                (
+                    Evidence(
+                        "gpu_sm_clock_mhz",
+                        "SM clock at the power limit, mean",
+                        clock,
+                        "MHz",
+                    ),
+                )
                 if clock is not None
                 else ()
             ),

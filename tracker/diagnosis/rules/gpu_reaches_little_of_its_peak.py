@@ -1,4 +1,4 @@
-"""The GPU reaches little of its peak.
+"""Low model FLOPs utilization.
 
 ## What it looks for
 The operations of the model, times the examples trained on, over the time it took: less
@@ -91,7 +91,7 @@ def _finding(achieved: Achieved) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"Training reaches {percent(achieved.share)} of what the GPU can compute:"
+            f"Training reaches {percent(achieved.share)} of the peak of the GPU:"
             f" {achieved.in_words()}."
         ),
         evidence=(

@@ -106,7 +106,7 @@ def _of_driver(xid: Samples | None) -> list[_Trouble]:
         found.append(
             _Trouble(
                 f"The driver reported error {number} {often}: {meaning_of(number)}.",
-                Evidence("gpu_xid", f"error {number}", float(times), "times"),
+                Evidence("gpu_xid", f"XID error {number}", float(times), "times"),
                 Severity.WARNING if origin is Origin.PROGRAM else Severity.CRITICAL,
                 is_damage=origin is not Origin.PROGRAM,
             )
@@ -122,18 +122,18 @@ def _of_memory(uncorrected: Samples | None) -> list[_Trouble]:
     if not last > 0:
         return []
     if new > 0:
-        text = f"{count(new, 'error', 'errors')} of memory could not be corrected."
+        text = f"{count(new, 'uncorrected memory error', 'uncorrected memory errors')}."
     else:
         text = (
-            f"{count(last, 'error', 'errors')} of memory could not be corrected since"
-            " the driver was loaded, though before this stage."
+            f"{count(last, 'uncorrected memory error', 'uncorrected memory errors')}"
+            " since the driver was loaded, before this stage."
         )
     return [
         _Trouble(
             text,
             Evidence(
                 "gpu_ecc_uncorrected",
-                "in this stage" if new > 0 else "before this stage",
+                "errors in this stage" if new > 0 else "errors before this stage",
                 new if new > 0 else last,
                 "errors",
                 0.0,
@@ -152,8 +152,13 @@ def _of_rows(
     if failed is not None and highest(failed) > 0:
         found.append(
             _Trouble(
-                "Rows of memory could not be replaced: the card has to be.",
-                Evidence("gpu_remapped_rows_failed", "highest", highest(failed), ""),
+                "Failed memory rows could not be remapped: replace the card.",
+                Evidence(
+                    "gpu_remapped_rows_failed",
+                    "failed row remappings",
+                    highest(failed),
+                    "",
+                ),
                 Severity.CRITICAL,
                 is_damage=True,
             )
@@ -166,8 +171,8 @@ def _of_rows(
         if samples is not None and highest(samples) > 0:
             found.append(
                 _Trouble(
-                    f"{what} of memory wait to be replaced when the card is reset.",
-                    Evidence(signal, "highest", highest(samples), ""),
+                    f"{what} of memory will be replaced when the GPU is reset.",
+                    Evidence(signal, f"{what.lower()} pending", highest(samples), ""),
                     Severity.WARNING,
                     is_damage=True,
                 )
@@ -186,7 +191,7 @@ def _of_links(errors: Samples | None) -> list[_Trouble]:
             f"{new:g} errors on NVLink had to be repaired by sending again.",
             Evidence(
                 "gpu_nvlink_errors",
-                "in this stage",
+                "errors in this stage",
                 new,
                 "errors",
                 FEWEST_LINK_ERRORS,
@@ -205,13 +210,17 @@ def _finding(troubles: list[_Trouble], lost: str | None) -> Finding:
     is_damage = lost is not None or any(trouble.is_damage for trouble in troubles)
     gone = [f"The driver lost the card ({lost})."] if lost is not None else []
     return Finding(
-        title="" if is_damage else "Code that ran on the GPU failed",
+        title="" if is_damage else "Code on the GPU failed",
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=" ".join(
             [
                 *gone,
                 *(trouble.text for trouble in troubles),
-                *(["Do not trust results of this run yet."] if is_damage else []),
+                *(
+                    ["Check the results of this run before you use them."]
+                    if is_damage
+                    else []
+                ),
             ]
         ),
         evidence=tuple(trouble.evidence for trouble in troubles)

@@ -1,4 +1,4 @@
-"""A GPU is reserved while only the CPU works.
+"""GPU is reserved during a CPU stage.
 
 ## What it looks for
 A stage in which a GPU hardly ever works, and no other one does, although the job
@@ -84,24 +84,24 @@ def check(
             Severity.CRITICAL if seconds >= CRITICAL_SECONDS else Severity.WARNING
         ),
         summary=(
-            f"In {duration(seconds)} the GPU hardly worked: {PERCENTILE:g} of 100"
-            f" readings saw it busy {busiest:.0f} % of the time or less, while the job"
-            f" computed on {cores(used)}."
+            f"For {duration(seconds)}, GPU utilization was at most"
+            f" {busiest:.0f} % ({ordinal(PERCENTILE)} percentile), while the job used"
+            f" {cores(used)}."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"{ordinal(PERCENTILE)} percentile",
+                f"GPU utilization, {ordinal(PERCENTILE)} percentile",
                 busiest,
                 "%",
                 IDLE_GPU_PERCENT,
                 Side.BELOW,
                 release=IDLE_GPU_RELEASE_PERCENT,
             ),
-            Evidence("job_cpu_cores", "median", used, "cores"),
             Evidence(
-                "gpu_utilization_percent", "GPU time held", seconds / 3600, "GPU hours"
+                "job_cpu_cores", "CPU cores in use by the job, median", used, "cores"
             ),
+            Evidence("gpu_utilization_percent", "GPU time held", seconds, "s"),
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(

@@ -1,4 +1,4 @@
-"""The GPU is idle part of the time.
+"""GPU utilization is low.
 
 ## What it looks for
 A GPU that works, but whose utilization stays below 70 % in 95 of 100 readings, or
@@ -77,11 +77,11 @@ def check(
     low = LOW_RELEASE_PERCENT if already_open else LOW_PERCENT
     off = OFF_RELEASE_PERCENT if already_open else OFF_PERCENT
     if use.high < low:
-        title = "The GPU is used little"
-        how = f"in 95 of 100 readings it was busy {use.high:.0f} % of the time or less"
+        title = "GPU utilization is low"
+        how = f"the 95th percentile of its samples is {use.high:.0f} %"
         margin = margin_below(use.high, LOW_PERCENT)
     elif use.is_dense and use.low < off and use.mean < FULL_MEAN_PERCENT:
-        title = "The GPU is used on and off"
+        title = "GPU utilization is uneven"
         how = f"it swings between {use.low:.0f} % and {use.high:.0f} %"
         margin = margin_below(use.low, OFF_PERCENT)
     else:
@@ -90,11 +90,11 @@ def check(
     return Finding(
         title=title,
         severity=(Severity.WARNING if use.mean < IDLE_PERCENT else Severity.NOTICE),
-        summary=f"The GPU was busy {use.mean:.0f} % of the time on average: {how}.",
+        summary=(f"Mean GPU utilization is {use.mean:.0f} %: {how}."),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                "95th percentile",
+                "GPU utilization, 95th percentile",
                 use.high,
                 "%",
                 LOW_PERCENT,
@@ -103,14 +103,14 @@ def check(
             ),
             Evidence(
                 "gpu_utilization_percent",
-                "5th percentile",
+                "GPU utilization, 5th percentile",
                 use.low,
                 "%",
                 OFF_PERCENT,
                 Side.BELOW,
                 release=OFF_RELEASE_PERCENT,
             ),
-            Evidence("gpu_utilization_percent", "mean", use.mean, "%"),
+            Evidence("gpu_utilization_percent", "GPU utilization, mean", use.mean, "%"),
         ),
         recommendations=_what_to_log(data_wait_seconds, phase_seconds),
         disproof=(

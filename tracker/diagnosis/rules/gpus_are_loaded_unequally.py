@@ -92,15 +92,15 @@ def check(
     said = []
     if works_unequally:
         said.append(
-            f"GPU {most} was busy {used[most].values.mean():.0f} % of the time and GPU"
-            f" {least} {used[least].values.mean():.0f} %."
+            f"Mean utilization is {used[most].values.mean():.0f} % on GPU {most} and"
+            f" {used[least].values.mean():.0f} % on GPU {least}."
         )
     if holds_unequally:
         full = max(memory, key=memory.__getitem__)
         empty = min(memory, key=memory.__getitem__)
         said.append(
-            f"GPU {full} held {percent(memory[full])} of its memory and GPU {empty}"
-            f" {percent(memory[empty])}."
+            f"Peak memory is {percent(memory[full])} on GPU {full} and"
+            f" {percent(memory[empty])} on GPU {empty}."
         )
     return Finding(
         severity=Severity.WARNING if works_unequally else Severity.NOTICE,
@@ -138,7 +138,7 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     work = Evidence(
         "gpu_utilization_percent",
-        "distance between the GPU with most and the one with least",
+        "GPU utilization, difference between the most and the least used",
         apart,
         "%",
         NOTABLE_DISTANCE_PERCENT,
@@ -151,7 +151,7 @@ def _evidence(
         work,
         Evidence(
             "gpu_memory_used_bytes",
-            "highest, difference between the fullest and the emptiest GPU",
+            "GPU memory, difference between the fullest and the emptiest",
             skew,
             "share",
             NOTABLE_MEMORY_SKEW,
@@ -160,7 +160,7 @@ def _evidence(
         ),
         Evidence(
             "gpu_memory_used_bytes",
-            "highest, share of the fullest GPU's memory",
+            "GPU memory of the fullest, share",
             fullest,
             "share",
             FULLEST_MEMORY_SHARE,

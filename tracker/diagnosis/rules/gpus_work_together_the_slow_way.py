@@ -1,4 +1,4 @@
-"""Several GPUs work together the slow way.
+"""Slow multi-GPU setup.
 
 ## What it looks for
 A model in PyTorch's `DataParallel` with several GPUs in sight, or ranks that exchange what is
@@ -67,7 +67,7 @@ def check(
 
     work = Evidence(
         "gpu_utilization_percent",
-        "95th percentile, of the busiest GPU",
+        "utilization of the busiest GPU, 95th percentile",
         busiest,
         "%",
         WORKING_PERCENT,
@@ -92,10 +92,11 @@ def _data_parallel(gpus: int, work: Evidence) -> Finding:
         title="DataParallel is slow on several GPUs",
         severity=Severity.WARNING,
         summary=(
-            f"The model is in DataParallel: one process drives {gpus} GPUs, copies the"
-            " model to each in every step, and gathers all outputs on the first."
+            f"The model uses DataParallel: one process drives {gpus} GPUs, copies"
+            " the model to each of them in every step, and gathers all outputs on"
+            " the first."
         ),
-        evidence=(work, Evidence("gpus", "GPUs in sight", float(gpus), "GPUs")),
+        evidence=(work, Evidence("gpus", "visible GPUs", float(gpus), "GPUs")),
         recommendations=(
             Recommendation(
                 "Start a process for each GPU and wrap the model in"
@@ -121,12 +122,9 @@ def _data_parallel(gpus: int, work: Evidence) -> Finding:
 def _over_the_host(ranks: int, work: Evidence) -> Finding:
     said = f"{ranks} ranks exchange" if ranks else "Ranks exchange"
     return Finding(
-        title="Ranks with GPUs talk over gloo",
+        title="Ranks with GPUs use the gloo backend",
         severity=Severity.WARNING,
-        summary=(
-            f"{said} what is on their GPUs over gloo, which takes it through the host's"
-            " memory."
-        ),
+        summary=(f"{said} GPU tensors over gloo, through host memory."),
         evidence=(
             work,
             *(

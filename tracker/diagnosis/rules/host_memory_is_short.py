@@ -132,8 +132,8 @@ def _finding(
         parts.append(f"The kernel killed {count(kills, 'process', 'processes')}.")
     if of_a_worker >= NOTABLE_WORKER_SHARE * used > 0:
         parts.append(
-            f"One child process alone, as loader workers are, took {size(of_a_worker)} of"
-            f" the job's {size(used)}."
+            f"One child process, such as a loader worker, took {size(of_a_worker)} of the"
+            f" {size(used)} of the job."
         )
     return Finding(
         title=(
@@ -145,11 +145,14 @@ def _finding(
         summary=" ".join(parts),
         evidence=(
             *(sign.evidence for sign in signs),
-            Evidence("job_memory_bytes", "highest", used, "B"),
+            Evidence("job_memory_bytes", "memory of the job, peak", used, "B"),
             *(
                 (
                     Evidence(
-                        "worker_memory_bytes_max", "highest of one", of_a_worker, "B"
+                        "worker_memory_bytes_max",
+                        "memory of the largest worker, peak",
+                        of_a_worker,
+                        "B",
                     ),
                 )
                 if of_a_worker
@@ -177,10 +180,10 @@ def _pressure(pressure: Samples | None, *, already_open: bool) -> _Sign | None:
     if pressure is None or not mean >= limit:
         return None
     return _Sign(
-        f"In {percent(mean)} of the time a task waited for memory.",
+        f"Tasks wait for memory {percent(mean)} of the time.",
         Evidence(
             "memory_pressure_share",
-            "mean",
+            "time stalled on memory, mean",
             mean,
             "share",
             PRESSURE_SHARE,
@@ -196,10 +199,10 @@ def _swap(swap: Samples | None) -> _Sign | None:
     if swap is None or not mean > SWAP_BYTES_PER_SECOND:
         return None
     return _Sign(
-        f"{size(mean)} a second had to be read back from swap.",
+        f"The job reads {size(mean)}/s back from swap.",
         Evidence(
             "host_swap_in_bytes_per_second",
-            "mean",
+            "swap-in rate, mean",
             mean,
             "B/s",
             SWAP_BYTES_PER_SECOND,
@@ -224,11 +227,11 @@ def _limit(
     if not share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
         return None
     return _Sign(
-        f"{size(most)} of the {size(limit_bytes)} that the job may use are in use,"
-        " without page cache.",
+        f"{size(most)} of the limit of {size(limit_bytes)} is in use"
+        f" ({percent(share)}), without the page cache.",
         Evidence(
             "cgroup_memory_used_bytes",
-            "highest without page cache, share of the limit",
+            "memory without page cache, peak, share of the limit",
             share,
             "share",
             FULL_SHARE,
@@ -247,12 +250,12 @@ def _shared(
     limit = SHARED_RELEASE_SHARE if already_open else SHARED_FULL_SHARE
     if used_share is None or not most >= limit:
         return None
-    of = f" of {size(total)}" if total else ""
+    of = f" ({size(total)})" if total else ""
     return _Sign(
-        f"Shared memory was {percent(most)} full{of}.",
+        f"Shared memory{of} was {percent(most)} full.",
         Evidence(
             "shared_memory_used_share",
-            "highest",
+            "shared memory in use, peak",
             most,
             "share",
             SHARED_FULL_SHARE,

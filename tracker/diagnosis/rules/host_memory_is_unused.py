@@ -1,4 +1,4 @@
-"""Memory that could hold the data is unused.
+"""Free host memory could hold the data.
 
 ## What it looks for
 Steps that wait for data while much of the memory that the job may use is free: enough for what
@@ -178,20 +178,20 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"{size(free)} of the {size(limit)} that the job may use are free,"
-            f" {use.room:.3g} times the room for {use.what}, while"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+            f"{size(free)} of {size(limit)} memory is free, {use.room:.3g} times"
+            f" the room for {use.what}, and steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=(
             Evidence(
                 "job_memory_bytes",
-                "free, of the limit",
+                "free memory",
                 free,
                 "B",
                 use.needed,
                 Side.ABOVE,
             ),
-            Evidence("memory_limit_bytes", "that the job may use", limit, "B"),
+            Evidence("memory_limit_bytes", "memory limit of the job", limit, "B"),
             waiting.evidence(),
         ),
         recommendations=(use.recommendation,),

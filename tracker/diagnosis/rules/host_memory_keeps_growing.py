@@ -1,4 +1,4 @@
-"""The job's host memory keeps growing.
+"""Host memory keeps growing.
 
 ## What it looks for
 Resident memory of all processes of the job that rises for at least ten minutes without
@@ -83,13 +83,14 @@ def check(
     in_worker = (
         steady_growth(worker_memory_bytes_max) if worker_memory_bytes_max else None
     )
-    until = f" At this pace the limit is reached in {duration(left)}." if left else ""
+    until = f" At this rate it reaches the limit in {duration(left)}." if left else ""
     return Finding(
         severity=Severity.CRITICAL if fills_soon else Severity.WARNING,
         summary=(
-            f"The job's memory grew from {size(first)} to {size(growth.last)} in"
-            f" {duration(growth.seconds)}, by {small_percent(pace)} a minute.{until}"
-            f"{_where(growth, worker_memory_bytes_max, in_worker)}"
+            f"The memory of the job grew from {size(first)} to"
+            f" {size(growth.last)} in {duration(growth.seconds)}, by"
+            f" {small_percent(pace)} per"
+            f" minute.{until}{_where(growth, worker_memory_bytes_max, in_worker)}"
         ),
         evidence=_evidence(growth, pace, left, in_worker),
         recommendations=_recommendations(loader_workers),
@@ -115,19 +116,19 @@ def _evidence(
     evidence = [
         Evidence(
             job,
-            "growth per minute, share of the first reading",
+            "growth per minute, share of the first sample",
             pace,
             "share",
             GROWTH_SHARE_PER_MINUTE,
             Side.ABOVE,
             release=GROWTH_RELEASE_SHARE_PER_MINUTE,
         ),
-        Evidence(job, "growth", growth.total, "B"),
+        Evidence(job, "growth of memory", growth.total, "B"),
     ]
     if left is not None:
-        evidence.append(Evidence(job, "time until full", left, "s"))
+        evidence.append(Evidence(job, "time until memory is full", left, "s"))
     if in_worker is not None:
-        evidence.append(Evidence(worker, "growth", in_worker.total, "B"))
+        evidence.append(Evidence(worker, "growth of memory", in_worker.total, "B"))
     return tuple(evidence)
 
 

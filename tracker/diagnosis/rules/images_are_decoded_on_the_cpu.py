@@ -1,4 +1,4 @@
-"""Images are decoded on the CPU while the GPU's decoders are idle.
+"""Images are decoded on the CPU while GPU decoders are idle.
 
 ## What it looks for
 Steps that wait for data that the CPU cannot prepare fast enough, where decoding is a good part
@@ -137,7 +137,7 @@ def _finding(
     waiting: Waiting, loading: Loading, decoding: _Decoding, framework: str | None
 ) -> Finding:
     engines = (
-        " while the GPU's decoders are idle"
+        " while the GPU decoders are idle"
         if decoding.engine_percent is not None
         else ""
     )
@@ -145,9 +145,9 @@ def _finding(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"Decoding takes {duration(decoding.seconds)} of CPU time for each batch,"
-            f" {percent(decoding.share)} of loading it{engines}, and"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+            f"Decoding takes {duration(decoding.seconds)} of CPU time per batch,"
+            f" {percent(decoding.share)} of loading{engines}. Steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=_evidence(waiting, loading, decoding),
         recommendations=(
@@ -199,7 +199,7 @@ def _evidence(
         ),
         Evidence(
             "busiest_gpu_percent",
-            "median",
+            "GPU utilization, median",
             decoding.gpu_percent,
             "%",
             MOST_GPU_PERCENT,
@@ -211,7 +211,7 @@ def _evidence(
         found.append(
             Evidence(
                 "gpu_jpeg_percent",
-                "highest, of all decoders",
+                "utilization of the GPU decoders, peak",
                 decoding.engine_percent,
                 "%",
                 IDLE_DECODER_PERCENT,

@@ -1,4 +1,4 @@
-"""A larger batch would help and does not fit.
+"""A larger batch would help, but does not fit.
 
 ## What it looks for
 A GPU that is not fully used, in steps that do not wait for data, while its memory is
@@ -109,16 +109,14 @@ def _finding(
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"The GPU was busy {busy:.0f} % of the time"
-            + (f", with {active:.0f} % of its processors" if active is not None else "")
-            + f", and {size(need.needed_bytes)} of {size(need.total_bytes)} of its"
-            f" memory ({percent(need.share)}) are needed already: a larger batch would"
-            " not fit."
+            f"GPU utilization is {busy:.0f} %"
+            + (f" with {active:.0f} % SM activity" if active is not None else "")
+            + f", and {size(need.needed_bytes)} of {size(need.total_bytes)} GPU memory ({percent(need.share)}) is in use: a larger batch does not fit."
         ),
         evidence=(
             Evidence(
                 need.signal,
-                "highest, share of the GPU's memory",
+                "GPU memory, peak, share of all",
                 need.share,
                 "share",
                 FULL_SHARE,
@@ -127,7 +125,7 @@ def _finding(
             ),
             Evidence(
                 "gpu_utilization_percent",
-                "median",
+                "GPU utilization, median",
                 busy,
                 "%",
                 BUSY_GPU_PERCENT,
@@ -138,7 +136,7 @@ def _finding(
                 (
                     Evidence(
                         "gpu_sm_active_percent",
-                        "median",
+                        "SM activity, median",
                         active,
                         "%",
                         BUSY_SM_PERCENT,

@@ -1,4 +1,4 @@
-"""The GPU waits for the program to give it work.
+"""GPU is launch-bound: the CPU issues kernels too slowly.
 
 ## What it looks for
 A main thread that computes all the time, at 80 % of a core and more, or that takes turns
@@ -155,10 +155,9 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"{_who(work)} computed for {100 * min(1.0, work.thread):.0f} % of the"
-            f" time, and the GPU was busy for {work.busy:.0f} %"
-            + ("" if work.sm is None else f", on {work.sm:.0f} % of its processors")
-            + ": it waits for its next kernel."
+            f"{_who(work)} {min(1.0, work.thread):.2f} of a core, and GPU utilization is {work.busy:.0f} %"
+            + ("" if work.sm is None else f" with {work.sm:.0f} % SM activity")
+            + ": the GPU waits for its next kernel."
         ),
         evidence=_evidence(work, waiting.share),
         recommendations=_recommendations(
@@ -184,8 +183,8 @@ def check(
 
 def _who(work: _Work) -> str:
     if work.signal == _THREAD:
-        return "The main thread"
-    return "The main thread and others of its process, in turns,"
+        return "The main thread uses"
+    return "The threads of the main process together use"
 
 
 def _busy_cores(
@@ -242,7 +241,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             work.signal,
-            "median",
+            f"CPU use of the main {'thread' if work.signal == _THREAD else 'process'}, median",
             work.thread,
             "cores",
             BUSY_THREAD_CORES,
@@ -251,7 +250,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "gpu_utilization_percent",
-            "median",
+            "GPU utilization, median",
             work.busy,
             "%",
             GAPS_BELOW_PERCENT,
@@ -271,7 +270,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
         evidence.append(
             Evidence(
                 "gpu_sm_active_percent",
-                "median",
+                "SM activity, median",
                 work.sm,
                 "%",
                 LOW_SM_PERCENT,

@@ -1,4 +1,4 @@
-"""Local storage delivers no more.
+"""Local storage is at its limit.
 
 ## What it looks for
 Steps that wait for data while those that load it wait for storage, and the job reads nearly
@@ -168,10 +168,10 @@ def _finding(
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            f"The job reads {size(reading.bytes_per_second)} a second,"
-            f" {percent(reading.share)} of the best rate that"
-            f" {_whose(reading)}, and {percent(waiting.exposed_share)} of the time"
-            " goes into waiting for data while loading waits for storage."
+            f"The job reads {size(reading.bytes_per_second)}/s,"
+            f" {percent(reading.share)} of the best rate that {_whose(reading)}."
+            f" Steps wait {percent(waiting.exposed_share)} of their time for data"
+            " while loading waits for storage."
         ),
         evidence=_evidence(waiting, storage, reading),
         recommendations=_recommendations(reading, framework),
@@ -198,8 +198,8 @@ def _finding(
 
 def _whose(reading: _Reading) -> str:
     if reading.is_best_of_earlier_runs:
-        return "runs of this project have had on this host"
-    return "this run has had"
+        return "runs of this project reached on this host"
+    return "this run reached"
 
 
 def _corroboration(storage: StorageWait, *, is_single: bool) -> float:
@@ -214,10 +214,10 @@ def _evidence(
     found = [
         Evidence(
             "job_read_bytes_per_second",
-            f"median, with a best of {size(reading.best)} a second",
-            reading.bytes_per_second,
-            "B/s",
-            SHARE_OF_BEST_RATE * reading.best,
+            f"read rate, median, share of the best rate of {size(reading.best)}/s",
+            reading.share,
+            "share",
+            SHARE_OF_BEST_RATE,
             Side.ABOVE,
         ),
         *storage.evidence(WAIT_LIMITS),
@@ -225,10 +225,22 @@ def _evidence(
     ]
     if reading.seconds_of_a_read is not None:
         found.append(
-            Evidence("host_disk_read_seconds", "median", reading.seconds_of_a_read, "s")
+            Evidence(
+                "host_disk_read_seconds",
+                "time of one read, median",
+                reading.seconds_of_a_read,
+                "s",
+            )
         )
     if reading.queue is not None:
-        found.append(Evidence("host_disk_queue", "median", reading.queue, "requests"))
+        found.append(
+            Evidence(
+                "host_disk_queue",
+                "disk queue length, median",
+                reading.queue,
+                "requests",
+            )
+        )
     return tuple(found)
 
 

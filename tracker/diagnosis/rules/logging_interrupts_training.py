@@ -68,16 +68,15 @@ def check(
     return Finding(
         severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
         summary=(
-            f"{percent(share)} of the time goes into logging:"
-            f" {duration(interruption.seconds)} of a"
-            f" {duration(interruption.step_seconds)} step on average, in"
-            f" {percent(often)} of the steps."
+            f"Logging takes {duration(interruption.exposed_seconds)} of each"
+            f" {duration(interruption.step_seconds)} step on average"
+            f" ({percent(share)}){interruption.hidden_words}. It runs in {percent(often)} of the steps."
         ),
         evidence=(
             Evidence(
                 "phase_seconds",
-                "logging, share of step time",
-                interruption.share,
+                f"logging{interruption.beside}, share of step time",
+                share,
                 "share",
                 NOTABLE_SHARE,
                 Side.ABOVE,
@@ -101,12 +100,12 @@ def check(
 
 def _recommendations(often: float, framework: str | None) -> tuple[Recommendation, ...]:
     keep = Recommendation(
-        "Add losses up on the GPU, and fetch the sum when you log: every fetch waits"
-        " for the GPU.",
+        "Sum losses on the GPU and fetch the sum when you log: every fetch waits for"
+        " the GPU.",
         code="total += loss.detach()" if framework == "pytorch" else "",
     )
     if often < OFTEN_SHARE:
-        cheaper = "Make what is logged cheaper: fewer pictures and histograms, smaller."
+        cheaper = "Log fewer and smaller images and histograms."
         return (keep, Recommendation(cheaper))
     return (
         Recommendation(

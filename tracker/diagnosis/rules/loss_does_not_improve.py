@@ -1,4 +1,4 @@
-"""The loss does not improve any more.
+"""Loss stopped improving.
 
 ## What it looks for
 A training loss, in 20 blocks of its points, that from the third quarter to the last
@@ -118,21 +118,21 @@ def _course(path: str, series: Tracked) -> _Course | None:
 
 def _finding(course: _Course) -> Finding:
     how = (
-        f"has not changed from {course.last:.4g}"
+        f"stayed at {course.last:.4g}"
         if course.is_constant
         else f"went from {course.before:.4g} to {course.last:.4g}"
     )
     return Finding(
-        title="The loss does not change at all" if course.is_constant else "",
+        title="Loss does not change" if course.is_constant else "",
         severity=Severity.WARNING if course.is_constant else Severity.NOTICE,
         summary=(
-            f"Over {duration(course.seconds)} {course.path} {how}:"
-            f" {percent(max(0.0, course.fallen))} of what it fell before."
+            f"In {duration(course.seconds)}, {course.path} {how}:"
+            f" {percent(max(0.0, course.fallen))} of its earlier drop."
         ),
         evidence=(
             Evidence(
                 "losses",
-                f"fall of {course.path}, of all that it fell before",
+                f"drop of {course.path}, relative to all of its earlier drop",
                 course.fallen,
                 "share",
                 FLAT_SHARE,
@@ -141,7 +141,7 @@ def _finding(course: _Course) -> Finding:
             ),
             Evidence(
                 "losses",
-                "time looked at",
+                "time without improvement",
                 course.seconds,
                 "s",
                 FLAT_SECONDS,

@@ -1,4 +1,4 @@
-"""The loss is not a number any more.
+"""Loss became NaN.
 
 ## What it looks for
 A loss that is NaN or infinite at its newest points, and was a number before or never
@@ -65,10 +65,10 @@ def check(
     before = (
         f" It was {first.last_number:.4g} before."
         if first.last_number is not None
-        else " It never was one."
+        else " It was never a number."
     )
     others = (
-        f" The same is true of {count(len(broken) - 1, 'other loss', 'other losses')}."
+        f" {count(len(broken) - 1, 'other loss is', 'other losses are')} NaN, too."
         if len(broken) > 1
         else ""
     )
@@ -76,20 +76,20 @@ def check(
         spoils_the_run=True,
         severity=Severity.CRITICAL,
         summary=(
-            f"{first.path} is NaN or infinite since step {first.since:g}, at"
+            f"{first.path} is NaN or infinite since step {first.since:g}, for"
             f" {count(first.points, 'point', 'points')} in a row.{before}{others}"
         ),
         evidence=(
             Evidence(
                 "losses",
-                f"points of {first.path} in a row that are no numbers",
+                f"consecutive NaN or infinite points of {first.path}",
                 float(first.points),
                 "points",
                 # Of a series that never was a number, any point will do.
                 1.0 if first.last_number is None else float(FEWEST_IN_A_ROW),
                 Side.ABOVE,
             ),
-            Evidence("losses", "first step without a number", first.since, "step"),
+            Evidence("losses", "first step with NaN or infinity", first.since, "step"),
         ),
         recommendations=_recommendations(torch_autocast, framework, stage_state),
         disproof=(

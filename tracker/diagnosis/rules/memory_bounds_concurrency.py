@@ -1,4 +1,4 @@
-"""GPU memory limits how many requests are served at once.
+"""GPU memory limits concurrent requests.
 
 ## What it looks for
 Requests that wait for their turn while the GPU's memory is full and its processors have room
@@ -81,14 +81,14 @@ def check(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"Requests wait {percent(queue)} of their time for their turn while"
-            f" {percent(share)} of the memory of GPU {gpu} is full and its processors"
-            " are not."
+            f"Requests spend {percent(queue)} of their time in the queue, and"
+            f" {percent(share)} of the memory of GPU {gpu} is in use while its"
+            " multiprocessors are not busy."
         ),
         evidence=(
             Evidence(
                 signal,
-                "median, share of the GPU's memory",
+                "GPU memory, median, share of all",
                 share,
                 "share",
                 FULL_MEMORY_SHARE,
@@ -97,7 +97,7 @@ def check(
             ),
             Evidence(
                 "requests",
-                "waiting for a turn, share of the requests' time",
+                "queue time, share of request time",
                 queue,
                 "share",
                 QUEUE_SHARE,

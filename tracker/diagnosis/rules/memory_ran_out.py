@@ -1,4 +1,4 @@
-"""Memory ran out.
+"""Out of memory.
 
 ## What it looks for
 A run that ended because a framework could allocate no more, by the exception that
@@ -201,7 +201,7 @@ def _on_gpu(
     )
     where = f" of {device}" if device else " of the GPU"
     return Finding(
-        title="GPU memory ran out",
+        title="Out of GPU memory",
         severity=Severity.CRITICAL,
         summary=f"The memory{where} was full{asked}. {contents.text}{_grown(growth)}",
         evidence=_evidence(contents, growth),
@@ -227,21 +227,26 @@ def _grown(growth: Growth | None) -> str:
     if growth is None:
         return ""
     return (
-        f" It had grown by {size(growth.total)} in {duration(growth.seconds)}, all the"
-        " while: something is kept from step to step."
+        f" It grew by {size(growth.total)} in {duration(growth.seconds)}: the script"
+        " keeps tensors from step to step."
     )
 
 
 def _evidence(contents: Contents, growth: Growth | None) -> tuple[Evidence, ...]:
     found = [
-        Evidence(f"out_of_memory_{name}_bytes", "when memory ran out", value, "B")
+        Evidence(
+            f"out_of_memory_{name}_bytes",
+            f"{name.replace('_', ' ')} when memory ran out",
+            value,
+            "B",
+        )
         for name, value in contents.parts.items()
     ]
     if contents.requested is not None:
         found.append(
             Evidence(
                 "out_of_memory_requested_bytes",
-                "not to be had",
+                "failed allocation",
                 contents.requested,
                 "B",
             )
@@ -250,16 +255,23 @@ def _evidence(contents: Contents, growth: Growth | None) -> tuple[Evidence, ...]
         found.append(
             Evidence(
                 "out_of_memory_reserved_bytes",
-                "held by the allocator",
+                "memory held by the allocator",
                 contents.reserved,
                 "B",
             )
         )
     if growth is not None:
         found.append(
-            Evidence("gpu_allocator_allocated_bytes", "growth", growth.total, "B")
+            Evidence(
+                "gpu_allocator_allocated_bytes",
+                "growth of GPU memory",
+                growth.total,
+                "B",
+            )
         )
-    return tuple(found) or (Evidence("failure_type", "out of memory", 1.0, "times"),)
+    return tuple(found) or (
+        Evidence("failure_type", "out-of-memory errors", 1.0, "times"),
+    )
 
 
 def _recommendations(
@@ -295,28 +307,37 @@ def _on_host(
         else ""
     )
     of = f" of {size(limit)}" if limit else ""
-    at = f" At the highest {size(used)}{of} were in use." if used is not None else ""
+    at = f" At its peak, {size(used)}{of} was in use." if used is not None else ""
     if not is_told and not kills > 0:
-        begins = "The run ended without a word while the host's memory was full."
+        begins = "The run ended without an error while host memory was full."
     elif is_told or has_failed:
-        begins = "The host's memory was full."
+        begins = "Host memory was full."
     else:
-        begins = "The host's memory was full, though the run went on."
+        begins = "Host memory was full, but the run continued."
     return Finding(
-        title="Host memory ran out",
+        title="Out of host memory",
         severity=Severity.CRITICAL if is_told or has_failed else Severity.WARNING,
         summary=f"{begins}{killed}{at}",
         evidence=(
             Evidence(
                 "cgroup_oom_kills",
-                "killed for memory",
+                "processes killed for memory",
                 kills,
                 "processes",
                 0.0,
                 Side.ABOVE,
             ),
             *(
-                (Evidence("job_memory_bytes", "highest", used, "B", limit, None),)
+                (
+                    Evidence(
+                        "job_memory_bytes",
+                        "memory of the job, peak",
+                        used,
+                        "B",
+                        limit,
+                        None,
+                    ),
+                )
                 if used is not None
                 else ()
             ),

@@ -1,4 +1,4 @@
-"""Tensor cores are there and are not used.
+"""Tensor cores are not used.
 
 ## What it looks for
 A GPU of compute capability 7.0 or more that works hard in 32 bits: its processors have
@@ -135,14 +135,14 @@ def check(
         quality = gpu_tensor_active_percent.quality
         margin = margin_below(counters.tensor or 0.0, counters.tensor_limit)
     return Finding(
-        title="" if is_counted else "Training computes in 32 bits",
+        title="" if is_counted else "Training runs in 32-bit precision",
         severity=Severity.WARNING,
         summary=_summary(counters, precision, is_counted=is_counted),
         evidence=_evidence(counters, busy),
         recommendations=_recommendations(precision, capability, framework),
         disproof=(
-            "Train some hundred steps in 16 bits: if they take as long as now, the work"
-            " has no matrix products that matter."
+            "Train a few hundred steps in 16 bits. If they take as long as now, matrix"
+            " products do not matter here."
         ),
         gain=_gain(counters, gpu_name, precision, busy) if is_counted else None,
         explains=("gpu-reaches-little-of-its-peak",),
@@ -167,14 +167,14 @@ def _corroboration(counters: _Counters, *, is_counted: bool, is_said: bool) -> f
 
 def _summary(counters: _Counters, precision: str | None, *, is_counted: bool) -> str:
     said = {
-        "float32": " The run says that it computes in float32.",
-        "tf32": " The run says that it computes in TF32.",
+        "float32": " The run uses float32.",
+        "tf32": " The run uses TF32.",
     }.get(precision or "", "")
     if not is_counted:
-        return f"The GPU has tensor cores for 16 bits.{said}"
+        return f"The GPU has 16-bit tensor cores.{said}"
     return (
-        f"The GPU's processors had work for {counters.sm:.0f} % of the time, and its"
-        f" tensor cores for {counters.tensor:.1f} %.{said}"
+        f"SM activity is {counters.sm:.0f} %, and tensor core activity is"
+        f" {counters.tensor:.1f} %.{said}"
     )
 
 
@@ -182,17 +182,36 @@ def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
     rows = (
         (
             "gpu_tensor_active_percent",
+            "tensor core activity",
             counters.tensor,
             counters.tensor_limit,
             Side.BELOW,
         ),
-        ("gpu_sm_active_percent", counters.sm, BUSY_SM_PERCENT, Side.ABOVE),
-        ("gpu_fp32_active_percent", counters.fp32, LEAST_FP32_PERCENT, Side.ABOVE),
-        ("gpu_utilization_percent", busy, BUSY_GPU_PERCENT, Side.ABOVE),
+        (
+            "gpu_sm_active_percent",
+            "SM activity",
+            counters.sm,
+            BUSY_SM_PERCENT,
+            Side.ABOVE,
+        ),
+        (
+            "gpu_fp32_active_percent",
+            "FP32 activity",
+            counters.fp32,
+            LEAST_FP32_PERCENT,
+            Side.ABOVE,
+        ),
+        (
+            "gpu_utilization_percent",
+            "GPU utilization",
+            busy,
+            BUSY_GPU_PERCENT,
+            Side.ABOVE,
+        ),
     )
     return tuple(
-        Evidence(signal, "median", value, "%", limit, side)
-        for signal, value, limit, side in rows
+        Evidence(signal, f"{subject}, median", value, "%", limit, side)
+        for signal, subject, value, limit, side in rows
         if value is not None
     )
 
@@ -210,7 +229,7 @@ def _gain(
     eligible = min(1.0, counters.fp32 / counters.sm) * busy / 100
     return gain_of_share(
         eligible * (1.0 - 1.0 / max(1.0, factor)),
-        f"What 16 bits would save of 32-bit arithmetic, at {factor:.1f} times the speed,",
+        f"Arithmetic that 16 bits would save, at {factor:.1f} times the speed,",
     )
 
 

@@ -1,4 +1,4 @@
-"""Several processes hold the model on one GPU.
+"""Several copies of the model on one GPU.
 
 ## What it looks for
 Two and more processes of the job that compute on the same GPU and hold, each on
@@ -66,14 +66,14 @@ def check(
     return Finding(
         severity=Severity.NOTICE,
         summary=(
-            f"{processes:g} processes of the job compute on this GPU, and each holds"
-            f" {size(of_each)} on average: enough for a copy of the model of"
-            f" {size(model_parameter_bytes)}. All but one copy take {size(wasted)}."
+            f"{processes:g} processes of the job use this GPU and hold"
+            f" {size(of_each)} each on average, enough for the model of"
+            f" {size(model_parameter_bytes)}. The extra copies take {size(wasted)}."
         ),
         evidence=(
             Evidence(
                 "gpu_job_processes",
-                "median",
+                "processes of the job on the GPU, median",
                 processes,
                 "processes",
                 FEWEST_PROCESSES,
@@ -81,7 +81,7 @@ def check(
             ),
             Evidence(
                 "gpu_job_memory_bytes",
-                "for each process on average, without its context",
+                "memory per process, mean, without the CUDA context",
                 of_each,
                 "B",
                 model_parameter_bytes,

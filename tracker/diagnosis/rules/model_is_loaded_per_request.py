@@ -1,4 +1,4 @@
-"""The model is loaded again for requests.
+"""The model is loaded for each request.
 
 ## What it looks for
 Phases named `load_model` that repeat with the requests of a service and take a notable part
@@ -46,7 +46,7 @@ from tracker.diagnosis.rule import Span
 from tracker.diagnosis.sawtooth import find_sawtooth
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, percent, size
+from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 
@@ -94,13 +94,15 @@ def check(
     return Finding(
         severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
         summary=(
-            f"{loads} loads of a model for {found.count} requests, each"
-            f" {duration(seconds / counted)}: {percent(share)} of the requests' time."
+            f"{count(loads, 'model load', 'model loads')} for"
+            f" {count(found.count, 'request', 'requests')},"
+            f" {duration(seconds / counted)} each: {percent(share)} of the request"
+            " time."
         ),
         evidence=(
             Evidence(
                 "requests",
-                "loads of one model for each request",
+                "model loads per request",
                 per_request,
                 "loads",
                 LOADS_PER_REQUEST,
@@ -108,13 +110,13 @@ def check(
             ),
             Evidence(
                 "requests",
-                "loading, share of the requests' time",
+                "loading, share of request time",
                 share,
                 "share",
                 NOTABLE_SHARE,
                 Side.ABOVE,
             ),
-            Evidence("requests", "mean of a request", found.mean_seconds, "s"),
+            Evidence("requests", "request time, mean", found.mean_seconds, "s"),
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(
@@ -132,7 +134,8 @@ def check(
 def _gain(found: Requests, share: float) -> Gain:
     return expected_gain(
         found.mean_seconds,
-        (Floor(found.mean_seconds * (1.0 - share), "the rest of a request"),),
+        (Floor(found.mean_seconds * (1.0 - share), "the rest of the request"),),
+        what="A request",
     )
 
 
@@ -160,14 +163,15 @@ def _by_memory(
         severity=Severity.WARNING,
         summary=(
             f"The memory of GPU {gpu} rose by {size(tooth.height)} and fell again"
-            f" {tooth.rises} times in {found.count} requests"
-            f"{', and files of that size were read' if is_read else ''}: a model seems"
-            " to be loaded for each."
+            f" {tooth.rises} times in"
+            f" {count(found.count, 'request', 'requests')}"
+            f"{', and files of that size were read' if is_read else ''}:"
+            " the model is probably loaded for each request."
         ),
         evidence=(
             Evidence(
                 "gpu_memory_used_bytes",
-                "height of a rise",
+                "GPU memory, height of a rise",
                 tooth.height,
                 "B",
                 least,
@@ -175,7 +179,7 @@ def _by_memory(
             ),
             Evidence(
                 "gpu_memory_used_bytes",
-                "rises",
+                "GPU memory, rises",
                 float(tooth.rises),
                 "times",
                 float(FEWEST_RISES),

@@ -1,4 +1,4 @@
-"""One core of the host does all the work.
+"""One CPU core does all the work.
 
 ## What it looks for
 A training process that keeps one core busy and no more, while the job's other cores and the
@@ -154,11 +154,11 @@ def _finding(host: _Host) -> Finding:
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"The training process keeps {cores(host.main_cores)} of"
-            f" {host.effective_cores:g} busy and the others"
-            f" {percent(host.other_share)}, the GPU works {host.gpu_percent:.0f} % of"
-            f" the time, and {duration(lost)} of every"
-            f" {duration(waiting.step_seconds)} step pass outside of the model."
+            f"The main process uses {cores(host.main_cores)} of"
+            f" {host.effective_cores:g}, the others are"
+            f" {percent(host.other_share)} busy, GPU utilization is"
+            f" {host.gpu_percent:.0f} %, and {duration(lost)} of each"
+            f" {duration(waiting.step_seconds)} step pass outside the model."
         ),
         evidence=_evidence(host),
         recommendations=(
@@ -203,7 +203,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "job_main_cpu_cores",
-            f"cores in use, median, of {host.effective_cores:g}",
+            f"CPU cores in use by the main process, median, of {host.effective_cores:g}",
             host.main_cores,
             "cores",
             BUSY_CORES,
@@ -212,7 +212,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "job_cpu_cores",
-            "share of the other cores in use",
+            "other cores in use, share",
             host.other_share,
             "share",
             MOST_OF_OTHER_CORES,
@@ -220,7 +220,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "busiest_gpu_percent",
-            "median",
+            "GPU utilization, median",
             host.gpu_percent,
             "%",
             MOST_GPU_PERCENT,
@@ -237,7 +237,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
         found.append(
             Evidence(
                 "phase_seconds",
-                "share of step time in no phase of the model",
+                "step time outside the phases of the model, share",
                 host.outside_share,
                 "share",
                 LOST_SHARE,

@@ -1,4 +1,4 @@
-"""One rank makes the others wait.
+"""One rank is slow.
 
 ## What it looks for
 A rank whose own work takes longer than that of the others, step after step: it costs at
@@ -82,12 +82,12 @@ def check(
     cause, why, advice = _cause(straggler, ranks, gpus or {})
     is_critical = straggler.share >= CRITICAL_SHARE
     return Finding(
-        title=f"Rank {straggler.rank} makes the others wait",
+        title=f"Rank {straggler.rank} is slow",
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"Rank {straggler.rank} works {duration(straggler.own_seconds)} in a step,"
-            f" the others {duration(straggler.others_seconds)}: all wait for it for"
-            f" {percent(straggler.share)} of the time. {why}"
+            f"Rank {straggler.rank} takes {duration(straggler.own_seconds)} per"
+            f" step, the others {duration(straggler.others_seconds)}: all ranks"
+            f" wait for it {percent(straggler.share)} of the time. {why}"
         ),
         evidence=_evidence(straggler, cause),
         recommendations=advice,
@@ -182,7 +182,7 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             "ranks",
-            f"excess of rank {straggler.rank}, share of step time",
+            f"extra time of rank {straggler.rank}, share of step time",
             straggler.share,
             "share",
             NOTABLE_SHARE,
@@ -191,7 +191,7 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "ranks",
-            f"steps that stand out in which rank {straggler.rank} is slowest",
+            f"outlier steps in which rank {straggler.rank} is slowest, share",
             straggler.tail_share,
             "share",
             max(TAIL_SHARE, straggler.chance_share),

@@ -1,4 +1,4 @@
-"""Others use the same GPU or the same cores.
+"""Other jobs use the same hardware.
 
 ## What it looks for
 Processes that are not the job's and take 10 % and more of the time or the memory of a
@@ -145,7 +145,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
         (
             Evidence(
                 "gpu_other_sm_percent",
-                f"median of GPU {gpu}",
+                f"use of GPU {gpu} by other processes, median",
                 others,
                 "%",
                 OTHERS_GPU_PERCENT,
@@ -154,7 +154,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
             ),
             Evidence(
                 "gpu_other_memory_bytes",
-                f"share of the memory of GPU {gpu}",
+                f"memory of GPU {gpu} held by other processes, share",
                 share,
                 "share",
                 OTHERS_MEMORY_SHARE,
@@ -184,7 +184,7 @@ def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:
         (
             Evidence(
                 "host_cpu_steal_percent",
-                "mean",
+                "CPU steal, mean",
                 mean,
                 "%",
                 STOLEN_PERCENT,
@@ -218,7 +218,7 @@ def _on_cpu(
         (
             Evidence(
                 "host_cpu_percent",
-                "share of all cores that others use",
+                "cores used by other processes, share",
                 share,
                 "share",
                 OTHERS_CPU_SHARE,
@@ -269,7 +269,7 @@ def _finding(found: list[_Neighbour]) -> Finding:
 
 def _title(neighbour: _Neighbour) -> str:
     return (
-        "Others use the same GPU"
+        "Other jobs use the same GPU"
         if neighbour.is_on_gpu
-        else "Others use the same cores"
+        else "Other jobs use the same CPU cores"
     )

@@ -1,4 +1,4 @@
-"""Data come from storage although memory could hold them.
+"""Data is read from storage instead of the page cache.
 
 ## What it looks for
 Epochs over the same data. Cold: the first one reads three times as much from storage as those
@@ -147,17 +147,18 @@ def _cold(epochs: EpochReads, quality: float) -> Finding | None:
 def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Finding:
     usual, lost = start.usual_step_seconds, start.lost_seconds
     return Finding(
-        title="The first epoch reads from a cold cache",
+        title="The first epoch reads from a cold page cache",
         severity=_severity(start.share),
         summary=(
-            f"The first epoch read {size(start.read)} from storage and later ones"
-            f" {size(start.usual_read)}; its steps took {duration(start.step_seconds)}"
-            f" and not {duration(usual)}, which cost {duration(lost)}."
+            f"The first epoch read {size(start.read)} from storage, later ones"
+            f" {size(start.usual_read)}. Its steps took"
+            f" {duration(start.step_seconds)} instead of {duration(usual)},"
+            f" {duration(lost)} in total."
         ),
         evidence=(
             Evidence(
                 "job_read_bytes_per_second",
-                "bytes read in the first epoch",
+                "data read in the first epoch",
                 start.read,
                 "B",
                 COLD_READS * start.usual_read,
@@ -165,14 +166,17 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
             ),
             Evidence(
                 "step_seconds",
-                "mean of the first epoch",
+                "step time in the first epoch, mean",
                 start.step_seconds,
                 "s",
                 COLD_STEPS * usual,
                 Side.ABOVE,
             ),
             Evidence(
-                "data_wait_seconds", "mean of the first epoch", start.wait_seconds, "s"
+                "data_wait_seconds",
+                "waiting for data in the first epoch, mean per step",
+                start.wait_seconds,
+                "s",
             ),
         ),
         recommendations=(
@@ -190,7 +194,9 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
             " memory, something else is slow at the start."
         ),
         gain=expected_gain(
-            total_seconds, (Floor(total_seconds - lost, "the epochs behind the first"),)
+            total_seconds,
+            (Floor(total_seconds - lost, "the later epochs"),),
+            what="Training",
         ),
         explains=(
             "local-storage-is-at-its-limit",
@@ -247,17 +253,17 @@ def _too_small_finding(
     recommendations: tuple[Recommendation, ...],
 ) -> Finding:
     return Finding(
-        title="The data are more than memory can hold",
+        title="The data does not fit in the page cache",
         severity=_severity(waiting.exposed_share),
         summary=(
-            f"Each epoch reads {size(data)}, memory holds {size(memory)}, and"
-            f" {percent(1 - hit)} of the bytes come from storage in every epoch;"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+            f"Each epoch reads {size(data)} with {size(memory)} of memory, and"
+            f" {percent(1 - hit)} of the bytes come from storage. Steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=(
             Evidence(
                 "job_requested_bytes_per_second",
-                "bytes read in an epoch, from the cache too",
+                "data read per epoch, including the page cache",
                 data,
                 "B",
                 DATA_OF_MEMORY * memory,
@@ -265,7 +271,7 @@ def _too_small_finding(
             ),
             Evidence(
                 "job_read_bytes_per_second",
-                f"share from the cache, mean of {behind}",
+                f"reads served by the page cache, share, mean of {behind}",
                 hit,
                 "share",
                 LARGEST_HIT_SHARE,

@@ -1,4 +1,4 @@
-"""The GPU's PCIe link is slower than it could be.
+"""The PCIe link is degraded.
 
 ## What it looks for
 A busy GPU whose link runs with fewer lanes, or at a lower generation, than card and
@@ -143,19 +143,24 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
         speed = float(np.prod([found.speed for found in short]))
         how = " and ".join(found.text for found in short)
         parts.append(
-            f"While the GPU was busy, its link ran {how}: it carries"
-            f" {speed * 100:.0f} % of what it could."
+            f"While the GPU was busy, its PCIe link ran {how}, {speed:.2g} of its full"
+            " speed."
         )
     if replays is not None:
-        parts.append(f"{replays:.3g} packets a minute had to be sent again.")
+        parts.append(f"{replays:.3g} PCIe packets per minute were sent again.")
     return Finding(
-        title="" if short else "PCIe packets have to be sent again",
+        title="" if short else "PCIe packets are sent again",
         severity=Severity.WARNING,
         summary=" ".join(parts),
         evidence=(
             *(
                 Evidence(
-                    f.signal, "median while busy", f.usual, f.unit, f.most, Side.BELOW
+                    f.signal,
+                    f"PCIe {f.unit} while busy, median",
+                    f.usual,
+                    "",
+                    f.most,
+                    Side.BELOW,
                 )
                 for f in short
             ),
@@ -163,7 +168,7 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
                 (
                     Evidence(
                         "gpu_pcie_replays",
-                        "sent again per minute",
+                        "PCIe replays per minute",
                         replays,
                         "packets",
                         REPLAYS_PER_MINUTE,

@@ -1,4 +1,4 @@
-"""Preparing batches keeps the CPU busy.
+"""Preprocessing is CPU-bound.
 
 ## What it looks for
 Steps that wait for data while the processes that load it, or all cores of the job,
@@ -148,7 +148,11 @@ def _measure_use(
 
 
 def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
-    who = "the loader workers" if loading.workers else "the training process"
+    who = (
+        "the loader workers are at their limit"
+        if loading.workers
+        else "the training process is at its limit"
+    )
     margin = max(
         margin_towards(loading.busy_cores, use.busy_limit, 1.0)
         if use.loaders_are_busy
@@ -160,10 +164,10 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            f"Each batch costs {duration(loading.cpu_seconds)} of CPU time before"
-            f" training can use it, and {who} cannot do more: the job keeps"
-            f" {cores(use.job_cores)} of {use.effective_cores:g} busy while"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting."
+            f"Each batch costs {duration(loading.cpu_seconds)} of CPU time, and"
+            f" {who}: the job uses {cores(use.job_cores)} of"
+            f" {use.effective_cores:g}, and steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=_evidence(waiting, loading, use),
         recommendations=_recommendations(loading, waiting),
@@ -184,7 +188,7 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
 def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, ...]:
     in_use = Evidence(
         "job_cpu_cores",
-        f"cores in use, median, of {use.effective_cores:g}",
+        f"CPU cores in use, median, of {use.effective_cores:g}",
         use.job_cores,
         "cores",
     )

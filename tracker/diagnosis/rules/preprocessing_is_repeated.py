@@ -1,4 +1,4 @@
-"""The same preprocessing is done again in every epoch.
+"""Preprocessing is repeated in every epoch.
 
 ## What it looks for
 A phase named `preprocess` (or `decode`, `resize`, `tokenize`) that comes once for each epoch, or
@@ -134,13 +134,13 @@ def _finding(repetition: _Repetition) -> Finding:
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
             f"Preprocessing takes {duration(usual)} {where} each of"
-            f" {count(number, 'epoch', 'epochs')}, the same each time: all but the first,"
-            f" {percent(repetition.share)} of the time, does again what was done."
+            f" {count(number, 'epoch', 'epochs')}, always the same. All but the"
+            f" first repeat it: {percent(repetition.share)} of the time."
         ),
         evidence=(
             Evidence(
                 "phase_seconds" if repetition.is_in_steps else "spans",
-                "share of the time, without the first",
+                "repeated preprocessing, share of all time",
                 repetition.share,
                 "share",
                 REPEATED_SHARE,
@@ -149,7 +149,7 @@ def _finding(repetition: _Repetition) -> Finding:
             ),
             Evidence(
                 "phase_seconds" if repetition.is_in_steps else "spans",
-                "median of an epoch",
+                "preprocessing per epoch, median",
                 usual,
                 "s",
             ),
@@ -172,7 +172,8 @@ def _finding(repetition: _Repetition) -> Finding:
         ),
         gain=expected_gain(
             repetition.total_seconds,
-            (Floor(repetition.total_seconds - spent, "all that is done once"),),
+            (Floor(repetition.total_seconds - spent, "all other work"),),
+            what="Training",
         ),
         explains=(
             (

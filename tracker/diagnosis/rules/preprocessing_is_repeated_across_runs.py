@@ -1,4 +1,4 @@
-"""The same preprocessing is done again in each run.
+"""Preprocessing is repeated in every run.
 
 ## What it looks for
 A stage that prepares data, by its name, and that two earlier runs of the project or more have
@@ -72,23 +72,25 @@ def check(
             Severity.WARNING if share >= WARNING_SHARE_OF_RUN else Severity.NOTICE
         ),
         summary=(
-            f"{runs:g} runs of this project have done this stage by the same script with"
-            f" the same arguments, in {duration(spent)} all together. Here it is"
-            f" {percent(share)} of the run."
+            f"{runs:g} runs of this project ran this stage with the same script"
+            f" and arguments, {duration(spent)} in total. It is {percent(share)}"
+            " of this run."
         ),
         evidence=(
             Evidence(
                 "same_stage_runs",
-                "runs, with this one",
+                "runs of this stage, including this one",
                 runs,
                 "runs",
                 float(FEWEST_RUNS),
                 Side.ABOVE,
             ),
-            Evidence("same_stage_seconds", "with this run", spent, "s"),
+            Evidence(
+                "same_stage_seconds", "time of this stage in all runs", spent, "s"
+            ),
             Evidence(
                 "stage_share_of_run",
-                "share of the run",
+                "stage, share of the run",
                 share,
                 "share",
                 SMALLEST_SHARE_OF_RUN,

@@ -1,4 +1,4 @@
-"""More ranks bring little.
+"""Poor scaling over ranks.
 
 ## What it looks for
 Throughput for each rank against that of an earlier run of the project on fewer ranks, with
@@ -91,25 +91,21 @@ def _finding(
     grown: tuple[str, float] | None,
     batch: float,
 ) -> Finding:
-    said = (
-        f" Of a step's parts, {grown[0]} has grown most, by {duration(grown[1])}."
-        if grown
-        else ""
-    )
+    said = f" {grown[0]} grew most, by {duration(grown[1])} per step." if grown else ""
     return Finding(
         severity=(
             Severity.CRITICAL if efficiency < CRITICAL_EFFICIENCY else Severity.WARNING
         ),
         summary=(
-            f"Each of {world_size:g} ranks does {here:.3g} examples in a second; in"
-            f" {earlier.name}, on {earlier.ranks:g}, each did"
+            f"Each of {world_size:g} ranks processes {here:.3g} examples/s; in"
+            f" {earlier.name}, with {earlier.ranks:g}, each processed"
             f" {earlier.examples_per_second:.3g}. That is {percent(efficiency)} of"
             f" linear scaling.{said}"
         ),
         evidence=(
             Evidence(
                 "run_of_fewer_ranks",
-                "throughput for each rank, against the earlier run",
+                "throughput per rank, relative to the earlier run",
                 efficiency,
                 "share",
                 POOR_EFFICIENCY,
@@ -117,10 +113,10 @@ def _finding(
                 release=POOR_RELEASE_EFFICIENCY,
             ),
             Evidence("world_size", "ranks", world_size, "ranks"),
-            Evidence("step_examples", "for each rank", here, "examples/s"),
+            Evidence("step_examples", "throughput per rank", here, "examples/s"),
             Evidence(
                 "run_of_fewer_ranks",
-                "for each rank of the earlier run",
+                "throughput per rank of the earlier run",
                 earlier.examples_per_second,
                 "examples/s",
             ),

@@ -1,4 +1,4 @@
-"""Data are read in small pieces.
+"""Data is read in small pieces.
 
 ## What it looks for
 Steps that wait for data while those that load it wait for storage, with read requests of
@@ -197,9 +197,9 @@ def _finding(
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            f"{reads.per_second:.0f} reads a second of {size(reads.bytes_each)} each make"
-            f" {size(reads.bytes_per_second)} a second{_of_best(reads)}, and"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+            f"{reads.per_second:.0f} reads/s of {size(reads.bytes_each)} each"
+            f" make {size(reads.bytes_per_second)}/s{_of_best(reads)}. Steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=_evidence(waiting, storage, reads),
         recommendations=(
@@ -235,7 +235,7 @@ def _finding(
 def _of_best(reads: _Reads) -> str:
     if not reads.best:
         return ""
-    return f", {percent(reads.bytes_per_second / reads.best)} of the best rate seen"
+    return f" (best rate seen: {size(reads.best)}/s)"
 
 
 def _gain(waiting: Waiting, reads: _Reads) -> Gain:
@@ -244,7 +244,7 @@ def _gain(waiting: Waiting, reads: _Reads) -> Gain:
         floors.append(
             Floor(
                 waiting.step_seconds * reads.bytes_per_second / reads.best,
-                f"reading at the best rate seen, {size(reads.best)} a second",
+                f"reading at the best rate seen, {size(reads.best)}/s",
             )
         )
     return expected_gain(waiting.step_seconds, tuple(floors))
@@ -254,10 +254,10 @@ def _evidence(
     waiting: Waiting, storage: StorageWait, reads: _Reads
 ) -> tuple[Evidence, ...]:
     found = [
-        Evidence(reads.signal, "mean", reads.per_second, "1/s"),
+        Evidence(reads.signal, "reads per second, mean", reads.per_second, ""),
         Evidence(
             reads.signal.replace("reads", "read_bytes"),
-            "mean size of a read",
+            "size of a read, mean",
             reads.bytes_each,
             "B",
             LARGEST_REQUEST_BYTES,
@@ -268,8 +268,6 @@ def _evidence(
     ]
     if reads.per_example is not None:
         found.append(
-            Evidence(
-                "step_examples", "reads for each example", reads.per_example, "reads"
-            )
+            Evidence("step_examples", "reads per example", reads.per_example, "reads")
         )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Data come over the network, and too slowly.
+"""Network storage is the limit.
 
 ## What it looks for
 Steps that wait for data that lie on a network file system, or that come in as the network
@@ -173,7 +173,7 @@ def _locate(
     if found.moves_with_network:
         return found
     if work_is_remote:
-        where = f"the working directory's file system ({work_kind or 'network'})"
+        where = f"the file system of the working directory ({work_kind or 'network'})"
         return replace(found, where=where, signal="work_is_on_network")
     return None
 
@@ -194,9 +194,9 @@ def _finding(
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            f"The data come from {remote.where}{_rate(remote)}, loading waits for them"
-            f" with the CPU idle, and {percent(waiting.exposed_share)} of the time goes"
-            " into waiting for the next batch."
+            f"The data comes from {remote.where}{_rate(remote)}. Loading waits"
+            " for it with an idle CPU, and steps wait"
+            f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=_evidence(waiting, remote),
         recommendations=_recommendations(framework),
@@ -218,26 +218,31 @@ def _finding(
 
 def _rate(remote: _Remote) -> str:
     rate = remote.requested or remote.received
-    return f", {size(rate)} a second" if rate else ""
+    return f" at {size(rate)}/s" if rate else ""
 
 
 def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
     found = [waiting.evidence()]
     if remote.signal.endswith("_is_on_network"):
-        found.append(Evidence(remote.signal, "whether it is on a network", 1.0, FLAG))
+        found.append(
+            Evidence(remote.signal, "data on a network file system", 1.0, FLAG)
+        )
     if remote.storage is not None:
         found += remote.storage.evidence(WAIT_LIMITS)
     if remote.received is not None:
         found.append(
             Evidence(
-                "host_network_receive_bytes_per_second", "mean", remote.received, "B/s"
+                "host_network_receive_bytes_per_second",
+                "network receive rate, mean",
+                remote.received,
+                "B/s",
             )
         )
     if remote.correlation is not None:
         found.append(
             Evidence(
                 "job_requested_bytes_per_second",
-                "correlation with what the network brings",
+                "correlation of reads with the network receive rate",
                 remote.correlation,
                 "",
                 LEAST_CORRELATION,

@@ -1,4 +1,4 @@
-"""Requests are computed one by one.
+"""Requests are not batched.
 
 ## What it looks for
 A service whose requests wait for their turn while each is computed alone, on a GPU that is
@@ -40,7 +40,7 @@ from tracker.diagnosis.phases import PhaseKind
 from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS, measure_requests
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above, margin_below
-from tracker.diagnosis.wording import percent
+from tracker.diagnosis.wording import count, percent
 
 LARGEST_BATCH = 1.5
 QUEUE_SHARE = 0.10
@@ -88,14 +88,15 @@ def _finding(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"{batch:.2g} requests are computed at a time, while requests wait"
-            f" {percent(queue)} of their time for their turn. GPU {gpu} is busy"
-            f" {busy:.0f} % of the time, and hardly used by what runs on it."
+            "Each computation handles"
+            f" {count(float(f'{batch:.2g}'), 'request', 'requests')}, while"
+            f" requests spend {percent(queue)} of their time in the queue. The"
+            f" utilization of GPU {gpu} is {busy:.0f} % with little work."
         ),
         evidence=(
             Evidence(
                 "requests",
-                "requests for each computation",
+                "requests per computation",
                 batch,
                 "requests",
                 LARGEST_BATCH,
@@ -103,7 +104,7 @@ def _finding(
             ),
             Evidence(
                 "requests",
-                "waiting for a turn, share of the requests' time",
+                "queue time, share of request time",
                 queue,
                 "share",
                 QUEUE_SHARE,
@@ -112,7 +113,7 @@ def _finding(
             ),
             Evidence(
                 "gpu_utilization_percent",
-                "median, of the busiest GPU",
+                "utilization of the busiest GPU, median",
                 busy,
                 "%",
                 BUSY_GPU_PERCENT,
@@ -152,7 +153,7 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
     if active is not None:
         return Evidence(
             "gpu_sm_active_percent",
-            "median",
+            "SM activity, median",
             active,
             "%",
             LITTLE_WORK_PERCENT,
@@ -166,7 +167,7 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
         return None
     return Evidence(
         "gpu_power_mean_watts",
-        "median, share of the limit",
+        "GPU power, median, share of its limit",
         power / limit,
         "share",
         LITTLE_POWER_SHARE,

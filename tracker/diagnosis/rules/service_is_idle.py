@@ -1,4 +1,4 @@
-"""A service holds a GPU and hardly uses it.
+"""The service is idle and holds a GPU.
 
 ## What it looks for
 A service whose busiest GPU works less than 5 % of the time, over two hours or more, while it
@@ -76,7 +76,9 @@ def check(
         seconds=seconds,
         handled=handled,
         busy=busy,
-        memory=Evidence(signal, "median", held, "B", HELD_BYTES, Side.ABOVE),
+        memory=Evidence(
+            signal, "GPU memory held, median", held, "B", HELD_BYTES, Side.ABOVE
+        ),
     )
 
 
@@ -86,14 +88,14 @@ def _finding(
     return Finding(
         severity=Severity.WARNING,
         summary=(
-            f"In {duration(seconds)}, {count(handled, 'request', 'requests')} kept the"
-            f" busiest GPU busy {busy:.2g} % of the time, while {size(memory.value)} of its"
-            " memory were held."
+            f"In {duration(seconds)}, {count(handled, 'request', 'requests')}"
+            f" kept the busiest GPU at {busy:.2g} % utilization, with"
+            f" {size(memory.value)} of its memory held."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                "mean, of the busiest GPU",
+                "utilization of the busiest GPU, mean",
                 busy,
                 "%",
                 IDLE_GPU_PERCENT,
@@ -101,12 +103,8 @@ def _finding(
                 release=IDLE_RELEASE_PERCENT,
             ),
             memory,
-            Evidence(
-                "requests", "requests in an hour", handled / seconds * HOUR, "1/h"
-            ),
-            Evidence(
-                "gpu_utilization_percent", "GPU time held", seconds / HOUR, "GPU hours"
-            ),
+            Evidence("requests", "requests per hour", handled / seconds * HOUR, "1/h"),
+            Evidence("gpu_utilization_percent", "GPU time held", seconds, "s"),
         ),
         recommendations=(
             Recommendation(

@@ -1,4 +1,4 @@
-"""Driver, CUDA and GPU do not fit each other.
+"""Driver, CUDA and GPU do not match.
 
 ## What it looks for
 A driver that is older than the CUDA needs that PyTorch was built for, or older than
@@ -94,20 +94,20 @@ def _finding(
     is_fatal = any(mismatch.is_fatal for mismatch in mismatches)
     needed = oldest_driver(cuda) if cuda else None
     return Finding(
-        title="PyTorch was built without CUDA" if mismatches == (_NO_CUDA,) else "",
+        title="PyTorch is built without CUDA" if mismatches == (_NO_CUDA,) else "",
         severity=Severity.WARNING if is_fatal else Severity.NOTICE,
         summary=" ".join(mismatch.text for mismatch in mismatches),
         evidence=(
             Evidence(
                 "gpu_driver",
-                "branch of the driver",
+                "driver branch",
                 float(driver[0]),
                 "",
                 float(needed[0]) if needed else None,
                 Side.BELOW,
             ),
             *(
-                (Evidence("torch_cuda", "major version", float(cuda[0]), ""),)
+                (Evidence("torch_cuda", "CUDA major version", float(cuda[0]), ""),)
                 if cuda
                 else ()
             ),

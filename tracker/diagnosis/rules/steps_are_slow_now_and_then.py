@@ -1,4 +1,4 @@
-"""Some steps take much longer than the others.
+"""Some steps are much slower.
 
 ## What it looks for
 Steps beyond the median by five times the median deviation and by 30 %, whose excess
@@ -179,9 +179,7 @@ def _finding(
     longer = _usual_excess(outliers) + outliers.median
     regular = f", about every {period} steps" if period else ""
     mostly = (
-        f" {percent(cause.share)} of what they take longer goes into {cause.name}."
-        if cause.name
-        else ""
+        f" {percent(cause.share)} of it goes into {cause.name}." if cause.name else ""
     )
     recommendations = [cause.advice]
     if period and cause.name == DATA and loader_workers and period == loader_workers:
@@ -198,8 +196,8 @@ def _finding(
         ),
         summary=(
             f"{count(len(outliers.rows), 'step', 'steps')} of {steps:,} took"
-            f" {duration(longer)} at the median instead of"
-            f" {duration(outliers.median)}{regular}; what they take longer is"
+            f" {duration(longer)} (median) instead of"
+            f" {duration(outliers.median)}{regular}. The extra time is"
             f" {percent(outliers.share)} of all time.{mostly}"
         ),
         evidence=_evidence(outliers, cause, period),
@@ -208,7 +206,7 @@ def _finding(
             "Train some hundred steps with nothing but training in the loop: if as many"
             " are slow, the cause lies outside of the script."
         ),
-        gain=gain_of_share(outliers.share, "What slow steps take longer"),
+        gain=gain_of_share(outliers.share, "The extra time of slow steps"),
         explains=("gpu-utilization-is-low",) if cause.name != DATA else (),
         margin=margin_above(outliers.share, NOTABLE_SHARE),
         corroboration=AGREEING if cause.name or period else ALONE,
@@ -221,20 +219,20 @@ def _evidence(
     evidence = [
         Evidence(
             "step_seconds",
-            "excess of slow steps, share of all time",
+            "extra time of slow steps, share of all time",
             outliers.share,
             "share",
             NOTABLE_SHARE,
             Side.ABOVE,
             release=RELEASE_SHARE,
         ),
-        Evidence("step_seconds", "median", outliers.median, "s"),
+        Evidence("step_seconds", "step time, median", outliers.median, "s"),
     ]
     if cause.name:
         evidence.append(
             Evidence(
                 "data_wait_seconds" if cause.name == DATA else "phase_seconds",
-                f"{cause.name}, share of that excess",
+                f"{cause.name}, share of that extra time",
                 cause.share,
                 "share",
                 CAUSE_SHARE,
@@ -242,5 +240,7 @@ def _evidence(
             )
         )
     if period:
-        evidence.append(Evidence("step_seconds", "period", float(period), "steps"))
+        evidence.append(
+            Evidence("step_seconds", "steps between slow steps", float(period), "steps")
+        )
     return tuple(evidence)

@@ -1,4 +1,4 @@
-"""Steps become slower over the run.
+"""Steps become slower.
 
 ## What it looks for
 Step times, as medians of up to 40 blocks after warm-up, that rise by 5 % and more from
@@ -226,23 +226,24 @@ def _finding(
     companions: tuple[_Companion, ...],
 ) -> Finding:
     how = (
-        f", in one jump at about the {ordinal(dropped + trend.jump)} step"
+        f", in one jump near the {ordinal(dropped + trend.jump)} step"
         if trend.jump is not None
         else ""
     )
     along = [companion.words for companion in companions]
     where = f" Most of it is {part}." if part else ""
-    beside = f" Meanwhile {'; '.join(along)}." if along else ""
+    beside = f" At the same time, {'; '.join(along)}." if along else ""
     return Finding(
         severity=Severity.WARNING if trend.change >= LARGE_CHANGE else Severity.NOTICE,
         summary=(
-            f"Steps took {duration(trend.first)} at first and {duration(trend.last)} at"
-            f" last, {percent(trend.change)} more{how}.{where}{beside}"
+            f"The step time rose from {duration(trend.first)} to"
+            f" {duration(trend.last)}, by"
+            f" {percent(trend.change)}{how}.{where}{beside}"
         ),
         evidence=(
             Evidence(
                 "step_seconds",
-                "change by the median slope of blocks",
+                "change of the step time over the run",
                 trend.change,
                 "share",
                 NOTABLE_CHANGE,
@@ -251,22 +252,27 @@ def _finding(
             ),
             Evidence(
                 "step_seconds",
-                "chance of such a trend by accident",
+                "probability of such a trend by chance",
                 trend.chance,
                 "share",
                 LARGEST_CHANCE,
                 Side.BELOW,
             ),
             *(
-                Evidence(c.signal, "last third against the first", c.change, _unit(c))
+                Evidence(
+                    c.signal,
+                    f"{c.signal.replace('_', ' ')}, change from the first third to the last",
+                    c.change,
+                    _unit(c),
+                )
                 for c in companions
             ),
         ),
         recommendations=tuple(Recommendation(c.advice) for c in companions)
         or (
             Recommendation(
-                "Compare a profile of the first minutes with one of the last: what"
-                " takes longer is what grows."
+                "Compare a profile of the first minutes with one of the last to see what"
+                " grows."
             ),
         ),
         disproof=(

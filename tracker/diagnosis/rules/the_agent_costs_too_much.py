@@ -1,4 +1,4 @@
-"""The agent itself costs too much.
+"""The agent uses too much CPU.
 
 ## What it looks for
 The CPU time of the agent's own threads, from 1 % of a core on, and half a percent more
@@ -61,9 +61,9 @@ def check(
     return Finding(
         severity=Severity.WARNING if used >= CRITICAL_CORES else Severity.NOTICE,
         summary=(
-            f"The agent's threads take {small_percent(used)} of a core."
+            f"The threads of the agent use {small_percent(used)} of a core."
             + (
-                f" Its ticks come up to {duration(late)} late."
+                f" Monitoring ticks are up to {duration(late)} late."
                 if late is not None and late > 0
                 else ""
             )
@@ -94,7 +94,7 @@ def check(
 def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, ...]:
     share = Evidence(
         "agent_cpu_share",
-        "mean",
+        "CPU use of the agent, mean",
         used,
         "cores",
         most,
@@ -103,7 +103,7 @@ def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, .
     )
     if late is None:
         return (share,)
-    percentile_of = f"{ordinal(PERCENTILE)} percentile"
+    percentile_of = f"delay of a monitoring tick, {ordinal(PERCENTILE)} percentile"
     return share, Evidence("agent_tick_late_seconds", percentile_of, late, "s")
 
 

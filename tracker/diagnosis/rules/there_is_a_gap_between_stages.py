@@ -1,4 +1,4 @@
-"""Time passes between stages in which nothing runs.
+"""Gap between stages.
 
 ## What it looks for
 A gap of a minute or more between the end of all stages before and the start of this one, or
@@ -54,18 +54,18 @@ def check(
     if not (gap >= LONG_SECONDS or is_large) or gap > LATER_SECONDS:
         return None
 
-    part = "" if share is None else f", {percent(share)} of the time from start to end"
+    part = "" if share is None else f" ({percent(share)} of the run)"
     warns = share is not None and share >= WARNING_SHARE
     return Finding(
         severity=Severity.WARNING if warns else Severity.NOTICE,
         summary=(
-            f"{duration(gap)} passed between the end of the stages before and the start"
-            f" of this one{part}."
+            f"This stage started {duration(gap)} after the end of the previous"
+            f" one{part}."
         ),
         evidence=(
             Evidence(
                 "gap_before_stage_seconds",
-                "gap",
+                "gap before the stage",
                 gap,
                 "s",
                 min(gap, LONG_SECONDS),
@@ -77,7 +77,7 @@ def check(
                 else [
                     Evidence(
                         "gap_before_stage_seconds",
-                        "share of the run",
+                        "gap before the stage, share of the run",
                         share,
                         "share",
                         NOTABLE_SHARE,

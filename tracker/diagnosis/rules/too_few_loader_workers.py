@@ -1,4 +1,4 @@
-"""Too few processes load the data.
+"""Not enough data-loader workers.
 
 ## What it looks for
 Steps that wait for data while the job has cores to spare, and either the training
@@ -203,15 +203,13 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
     return Finding(
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
-            "The training process loads every batch by itself, and"
-            f" {percent(waiting.exposed_share)} of the time goes into waiting for it:"
-            f" {duration(waiting.seconds)} of every {duration(waiting.step_seconds)}"
-            " step. How many cores there are is not known."
+            "Data loads in the training process:"
+            f" each step waits {duration(waiting.exposed_seconds)} of"
+            f" {duration(waiting.step_seconds)} for it"
+            f" ({percent(waiting.exposed_share)}). The number of cores is unknown."
         ),
         evidence=(
-            Evidence(
-                "loader_workers", "loader workers, as the loader says", 0, "processes"
-            ),
+            Evidence("loader_workers", "loader workers", 0, "processes"),
             waiting.evidence(NOTABLE_SHARE),
         ),
         recommendations=(
@@ -311,17 +309,16 @@ def _recommendations(
 def _summary(shortage: _Shortage) -> str:
     workers = shortage.loading.workers
     if workers:
-        now = f"{count(workers, 'loader worker is', 'loader workers are')} busy"
+        now = f"{count(workers, 'loader worker is', 'loader workers are')} always busy"
     elif shortage.in_threads:
-        now = "The input pipeline loads one element after the other"
+        now = "The input pipeline loads one element at a time"
     else:
-        now = "The training process loads every batch by itself"
+        now = "Data loads in the training process"
     used = shortage.cpu_share * shortage.effective_cores
-    others = " Other jobs keep the host busy." if shortage.is_crowded else ""
+    others = " Other jobs use the rest of the host." if shortage.is_crowded else ""
     return (
-        f"{now} and {percent(shortage.waiting.exposed_share)} of the time goes into"
-        f" waiting, while the job uses {cores(used)} of the"
-        f" {shortage.effective_cores:g} it may use.{others}"
+        f"{now}: each step waits {percent(shortage.waiting.exposed_share)} of its"
+        f" time, and the job uses {cores(used)} of {shortage.effective_cores:g}.{others}"
     )
 
 
@@ -341,16 +338,14 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
     return (
         Evidence(
             "loader_workers" if loading.is_counted else "job_workers",
-            "loader workers, as the loader says"
-            if loading.is_counted
-            else "child processes",
+            "loader workers" if loading.is_counted else "child processes",
             loading.workers,
             "processes",
         ),
         waiting.evidence(NOTABLE_SHARE),
         Evidence(
             "job_cpu_cores",
-            f"cores in use, median, of {effective_cores:g}",
+            f"CPU cores in use, median, of {effective_cores:g}",
             shortage.cpu_share * effective_cores,
             "cores",
             (MOST_CPU_SHARE if loading.workers else MOST_CPU_SHARE_WITHOUT_WORKERS)

@@ -1,4 +1,4 @@
-"""Training stands still.
+"""Training is stuck.
 
 ## What it looks for
 A stage that runs and whose hardware is still read, but that has made no step for ten
@@ -157,8 +157,8 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
         (since.blocked or 0.0) >= BLOCKED_WORKERS
     ):
         return _Hang(
-            "Training waits for storage that does not answer",
-            "processes wait for storage and nothing else runs",
+            "Training is stuck on storage",
+            "processes wait for storage",
             Recommendation(
                 "Look at the file system that the data or the checkpoints lie on: a"
                 " server that is gone, a quota that is used up, a full disk.",
@@ -169,12 +169,10 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
     if since.cpu < IDLE_CPU_CORES:
         return _Hang(
             "",
-            "neither the GPU nor the CPU does anything"
-            if since.gpu is not None
-            else "the CPU does nothing",
+            "GPU and CPU are idle" if since.gpu is not None else "the CPU is idle",
             Recommendation(
-                "See where each thread stands: most often two processes wait for each"
-                " other, or for a message that never comes. If training is over,"
+                "Look at the stack of each thread: most often two processes wait for"
+                " each other, or for a message that never comes. If training is over,"
                 " finish the run.",
                 code="py-spy dump --pid <process>",
             ),
@@ -190,9 +188,8 @@ def _communication(since: _Since, world_size: float | None) -> _Hang | None:
         return None
     alone = world_size is not None and world_size <= 1
     return _Hang(
-        "GPUs wait for each other and none goes on",
-        "the GPUs are busy without drawing the power that work needs, as when each waits"
-        " for a message of another",
+        "GPUs are stuck in a collective operation",
+        "the GPUs show utilization at low power, as if each waits for another",
         Recommendation(
             "Find the process that did not come to the last exchange: it has failed, or"
             " took another branch. Let exchanges give up after a while.",
@@ -209,8 +206,8 @@ def _finding(hang: _Hang, since: _Since, waited: float, limit: float) -> Finding
         title=hang.title,
         severity=Severity.CRITICAL,
         summary=(
-            f"No step has been made for {duration(waited)}, and {hang.how}: the job"
-            f" uses {cores(since.cpu)}."
+            f"No step for {duration(waited)}, and {hang.how}: the job uses"
+            f" {cores(since.cpu)}."
         ),
         evidence=_evidence(since, waited, limit),
         recommendations=(
@@ -238,16 +235,23 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
         ),
         (
             "job_cpu_cores",
-            "median since",
+            "CPU use since, median",
             since.cpu,
             "cores",
             IDLE_CPU_CORES,
             Side.BELOW,
         ),
-        ("busiest_gpu_percent", "median since", since.gpu, "%", IDLE_GPU_PERCENT, None),
+        (
+            "busiest_gpu_percent",
+            "GPU utilization since, median",
+            since.gpu,
+            "%",
+            IDLE_GPU_PERCENT,
+            Side.BELOW,
+        ),
         (
             "gpus",
-            "power since, from rest (0) to the limit (1)",
+            "GPU power since, from idle (0 %) to its limit (100 %)",
             since.power,
             "share",
             LOW_POWER_RATIO,
@@ -255,7 +259,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
         ),
         (
             "workers_blocked",
-            "median since",
+            "workers blocked on storage since, median",
             since.blocked,
             "processes",
             BLOCKED_WORKERS,
@@ -263,7 +267,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
         ),
         (
             "io_full_pressure_share",
-            "median since",
+            "time stalled on storage since, median share",
             since.storage,
             "share",
             STORAGE_PRESSURE_SHARE,

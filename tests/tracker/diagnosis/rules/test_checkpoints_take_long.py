@@ -56,7 +56,7 @@ def test_checkpoints_within_steps_count_as_well():
     )
 
     assert isinstance(finding, Finding)
-    assert finding.summary == "2 checkpoints took 60 s, 6 % of the stage: 30 s each."
+    assert finding.summary == "2 checkpoints took 60 s, 30 s each, 6 % of the stage."
 
 
 def test_a_guess_from_bursts_of_writing_is_called_one():

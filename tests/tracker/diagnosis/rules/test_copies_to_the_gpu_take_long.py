@@ -93,7 +93,7 @@ def test_names_the_speed_of_copies_and_of_the_link():
     finding = ask(device=0.02, gpu=gpu)
 
     assert isinstance(finding, Finding)
-    assert "4.77 GiB a second, where the link carries 29.4 GiB" in finding.summary
+    assert "4.77 GiB/s on a link of 29.4 GiB/s" in finding.summary
 
 
 def test_says_which_line_would_time_the_copy():

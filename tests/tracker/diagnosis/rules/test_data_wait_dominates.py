@@ -154,7 +154,7 @@ def test_a_gpu_that_works_on_and_off_is_starved_where_the_cpu_is_full():
     finding = untimed()
 
     assert isinstance(finding, Finding)
-    assert finding.title == "The GPU seems to wait for data"
+    assert finding.title == "The GPU probably waits for data"
     assert finding.quality < 1.0
     assert finding.gain is None
 

@@ -69,7 +69,7 @@ def test_what_a_phase_names_is_left_out():
     found = found_in(in_epochs(3.0, evaluating=2.0))
 
     assert found is not None
-    assert found.finding.summary.startswith("1 s pass before each epoch")
+    assert found.finding.summary.startswith("Each epoch starts after a pause of 1 s")
 
 
 def test_a_gpu_that_works_between_epochs_may_evaluate():
@@ -97,7 +97,7 @@ def test_workers_that_stay_are_not_blamed():
 
     assert first is not None
     assert second is not None
-    assert "4 workers are started anew" in first.finding.summary
+    assert "4 workers restart" in first.finding.summary
     assert "anew" not in second.finding.summary
     assert first.confidence > second.confidence
 

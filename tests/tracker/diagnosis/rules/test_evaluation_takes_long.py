@@ -74,7 +74,7 @@ def test_says_how_much_the_gpu_works_meanwhile():
 
     assert isinstance(finding, Finding)
     assert finding.title == "Evaluation leaves the GPU idle"
-    assert finding.summary.endswith("The GPU worked 25 % as much as in training.")
+    assert finding.summary.endswith("GPU utilization was 25 % of that in training.")
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(1 / (1 - 0.06 * 0.75))
 

@@ -67,8 +67,8 @@ def test_says_both_losses_and_how_much_faster():
     finding = ask()
 
     assert isinstance(finding, Finding)
-    assert finding.summary.startswith("This run sees 4.00 times as many examples")
-    assert "after as long, where it was" in finding.summary
+    assert finding.summary.startswith("This run processes 4.00 times as many examples")
+    assert "after equal time; it was" in finding.summary
     assert finding.evidence[0].value == pytest.approx(0.1, abs=0.01)
 
 

@@ -64,7 +64,7 @@ def test_a_model_that_is_loaded_within_the_first_request_counts():
 
     assert isinstance(finding, Finding)
     assert finding.summary == (
-        "The first request took 2.1 s, 21 times as long as usual (100 ms);"
+        "The first request took 2.1 s, 21 times the median of 100 ms;"
         " loading the model took 2 s of it."
     )
     assert finding.corroboration == AGREEING

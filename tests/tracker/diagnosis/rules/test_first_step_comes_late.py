@@ -73,8 +73,8 @@ def test_splits_the_start_into_named_parts():
 
     assert isinstance(finding, Finding)
     assert finding.summary.endswith(
-        'loading the model 40 s, the first step itself 40 s, "rollout" 30 s,'
-        " what no phase names 30 s."
+        '40 s loading the model, 40 s in the first step, 30 s "rollout",'
+        " 30 s outside named phases."
     )
     assert len(finding.recommendations) == 4
 

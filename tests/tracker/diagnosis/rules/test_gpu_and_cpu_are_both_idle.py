@@ -61,7 +61,7 @@ def test_goes_through_what_could_hold_the_work_up():
     )
 
     assert isinstance(finding, Finding)
-    assert finding.summary.endswith("Suspected: storage and logging.")
+    assert finding.summary.endswith("Possible cause: storage and logging.")
     limits = {e.statistic: (e.value, e.limit) for e in finding.evidence}
     assert limits["copies, share of step time"] == (pytest.approx(0.01), 0.05)
     assert [r.text.split(",")[0] for r in finding.recommendations] == [
@@ -74,7 +74,7 @@ def test_without_a_suspect_something_outside_is_waited_for():
     finding = ask(job_main_thread_cpu_cores=readings(0.1))
 
     assert isinstance(finding, Finding)
-    assert "It is not the data or the main thread" in finding.summary
+    assert "The cause is not the data or a busy main thread" in finding.summary
     assert "main thread waits for" in finding.recommendations[0].text
 
 
@@ -82,7 +82,7 @@ def test_what_is_not_measured_is_neither_cleared_nor_suspected():
     finding = ask()
 
     assert isinstance(finding, Finding)
-    assert finding.summary.endswith("It is not the data.")
+    assert finding.summary.endswith("The cause is not the data.")
 
 
 def test_the_gain_is_bounded_by_the_gpus_own_work():

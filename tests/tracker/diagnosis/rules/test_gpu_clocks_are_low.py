@@ -52,7 +52,7 @@ def test_tells_clocks_that_were_set():
     finding = ask(1000.0, gpu_limited_application_clocks_share=readings(1.0))
 
     assert isinstance(finding, Finding)
-    assert finding.title == "Somebody has set lower clocks for the GPU"
+    assert finding.title == "GPU clocks are locked below the maximum"
 
 
 def test_idle_clocks_are_not_judged():

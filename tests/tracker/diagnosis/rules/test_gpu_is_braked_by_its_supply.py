@@ -62,8 +62,8 @@ def test_tells_the_supply_from_the_card():
 
     assert isinstance(by_card, Finding)
     assert isinstance(by_supply, Finding)
-    assert by_card.title == "The card slows itself down, and not for heat"
-    assert "from outside" in by_supply.summary
+    assert by_card.title == "The GPU slows itself down without being hot"
+    assert "power brake" in by_supply.summary
 
 
 def test_one_flag_is_chance_and_two_are_not():

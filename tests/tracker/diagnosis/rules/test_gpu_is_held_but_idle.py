@@ -65,7 +65,7 @@ def test_says_what_it_cost():
     finding = ask(seconds=7201)
 
     assert isinstance(finding, Finding)
-    assert "2.0 GPU hours" in finding.summary
+    assert "2.0 h of GPU time" in finding.summary
 
 
 def test_an_open_finding_stays_above_the_lower_limit():

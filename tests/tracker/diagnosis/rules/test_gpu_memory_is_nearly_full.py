@@ -52,8 +52,10 @@ def test_forecasts_memory_that_keeps_growing():
     finding = check(samples(growing(0.4, 0.8)), CAPACITY)
 
     assert isinstance(finding, Finding)
-    assert finding.title == "GPU memory keeps growing and will be full"
-    until_full = next(e for e in finding.evidence if e.statistic == "time until full")
+    assert finding.title == "GPU memory will run out"
+    until_full = next(
+        e for e in finding.evidence if e.statistic == "time until GPU memory is full"
+    )
     assert until_full.value == pytest.approx(600, rel=0.1)
 
 
@@ -130,7 +132,7 @@ def test_forecasts_by_what_tensors_use():
     )
 
     assert isinstance(finding, Finding)
-    assert finding.title == "GPU memory keeps growing and will be full"
+    assert finding.title == "GPU memory will run out"
 
 
 def test_the_cheapest_cure_comes_first():

@@ -52,7 +52,9 @@ def test_says_when_it_is_full():
 
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.CRITICAL
-    left = next(e for e in finding.evidence if e.statistic == "time until full")
+    left = next(
+        e for e in finding.evidence if e.statistic == "time until GPU memory is full"
+    )
     assert left.value == pytest.approx(600, rel=0.1)
 
 

@@ -60,7 +60,7 @@ def test_always_says_what_the_share_is_of():
     finding = ask(0.1)
 
     assert isinstance(finding, Finding)
-    assert "10 % of what the GPU can compute" in finding.summary
+    assert "10 % of the peak of the GPU" in finding.summary
     assert "31.2 of 312 TFLOP/s in bfloat16" in finding.summary
 
 

@@ -57,7 +57,7 @@ def test_a_failed_kernel_is_no_damaged_card():
     finding = ask(gpu_xid=samples([13, 13]))
 
     assert isinstance(finding, Finding)
-    assert finding.title == "Code that ran on the GPU failed"
+    assert finding.title == "Code on the GPU failed"
     assert "Do not trust" not in finding.summary
 
 
@@ -69,7 +69,7 @@ def test_errors_from_before_weigh_less():
     assert isinstance(during, Finding)
     assert before.severity == Severity.WARNING
     assert during.severity == Severity.CRITICAL
-    assert "3 errors of memory" in during.summary
+    assert "3 uncorrected memory errors" in during.summary
 
 
 @pytest.mark.parametrize(("errors", "is_found"), [(9.0, False), (10.0, True)])

@@ -59,8 +59,8 @@ def test_says_how_many_gpu_hours_it_held():
     finding = ask(seconds=3601)
 
     assert isinstance(finding, Finding)
-    held = next(e for e in finding.evidence if e.unit == "GPU hours")
-    assert held.value == pytest.approx(1.0)
+    held = next(e for e in finding.evidence if e.statistic == "GPU time held")
+    assert held.value == pytest.approx(1.0 * 3600)
 
 
 def test_an_open_finding_stays_above_the_limit():

@@ -77,7 +77,7 @@ def test_memory_alone_is_a_notice():
 
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.NOTICE
-    assert finding.summary == "GPU 0 held 80 % of its memory and GPU 1 40 %."
+    assert finding.summary == "Peak memory is 80 % on GPU 0 and 40 % on GPU 1."
 
 
 def test_an_open_finding_stays_below_the_limit():

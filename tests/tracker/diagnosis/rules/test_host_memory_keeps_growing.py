@@ -53,7 +53,7 @@ def test_slow_growth_counts_where_the_limit_is_near():
 
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.CRITICAL
-    assert "the limit is reached in" in finding.summary
+    assert "it reaches the limit in" in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_slow_growth_counts_where_the_limit_is_near():
     [
         (1.0, 3.0, "It grows in the loader workers: the largest of them by"),
         (1.0, 1.0, "It does not grow in the loader workers."),
-        (1.0, 1.05, "a minute."),
+        (1.0, 1.05, "per minute."),
     ],
     ids=["in workers", "elsewhere", "hardly"],
 )

@@ -70,7 +70,7 @@ def test_threads_that_take_turns_are_called_their_process():
 
     assert isinstance(finding, Finding)
     assert finding.summary.startswith(
-        "The main thread and others of its process, in turns, computed for 100 %"
+        "The threads of the main process together use 1.00 of a core"
     )
     assert finding.evidence[0].signal == "job_main_cpu_cores"
 

@@ -109,7 +109,7 @@ def test_is_less_sure_without_earlier_runs():
     assert isinstance(known, Finding)
     assert isinstance(unknown, Finding)
     assert unknown.quality < known.quality
-    assert "this run has had" in unknown.summary
+    assert "this run reached" in unknown.summary
 
 
 def test_a_single_reader_is_first_given_company():

@@ -59,9 +59,9 @@ def test_a_loss_that_never_changes_is_a_fault_of_its_own():
     finding = check({"loss": loss(np.full(POINTS, 2.3026))})
 
     assert isinstance(finding, Finding)
-    assert finding.title == "The loss does not change at all"
+    assert finding.title == "Loss does not change"
     assert finding.severity is Severity.WARNING
-    assert "has not changed from 2.303" in finding.summary
+    assert "stayed at 2.303" in finding.summary
 
 
 def test_few_points_are_not_judged():

@@ -52,8 +52,8 @@ def test_says_since_when_and_of_which_loss_first():
 
     assert isinstance(finding, Finding)
     assert finding.summary == (
-        "train/loss is NaN or infinite since step 10, at 3 points in a row."
-        " It was 0.5 before. The same is true of 1 other loss."
+        "train/loss is NaN or infinite since step 10, for 3 points in a row."
+        " It was 0.5 before. 1 other loss is NaN, too."
     )
 
 

@@ -34,7 +34,7 @@ def test_says_what_the_copies_take():
     finding = check(readings(3.0), readings(60 * GIB), 8.0 * GIB)
 
     assert isinstance(finding, Finding)
-    assert "All but one copy take 16 GiB" in finding.summary
+    assert "The extra copies take 16 GiB" in finding.summary
 
 
 def test_shards_are_no_copies():

@@ -62,7 +62,7 @@ def test_half_the_time_of_a_request_is_critical():
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(4.0, rel=0.01)
     assert finding.summary == (
-        "200 loads of a model for 200 requests, each 300 ms: 75 % of the requests' time."
+        "200 model loads for 200 requests, 300 ms each: 75 % of the request time."
     )
 
 

@@ -84,7 +84,7 @@ def test_time_in_logging_is_outside_of_the_model():
     finding = ask(phases=phases)
 
     assert isinstance(finding, Finding)
-    assert "40 ms of every 100 ms" in finding.summary
+    assert "40 ms of each 100 ms" in finding.summary
 
 
 def test_does_not_judge_steps_whose_phases_nobody_times():

@@ -62,7 +62,7 @@ def test_names_the_part_that_takes_longer(part, said):
     finding = check(slow(0.03, part))
 
     assert isinstance(finding, Finding)
-    assert finding.title == "Rank 3 makes the others wait"
+    assert finding.title == "Rank 3 is slow"
     assert said in finding.summary
 
 

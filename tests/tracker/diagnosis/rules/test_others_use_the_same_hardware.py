@@ -80,7 +80,7 @@ def test_says_what_is_shared():
     finding = check(readings(1.0), gpus=on_gpu(others=40.0))
 
     assert isinstance(finding, Finding)
-    assert finding.title == "Others use the same GPU"
+    assert finding.title == "Other jobs use the same GPU"
     assert "take 40 % of the time of GPU 0" in finding.summary
 
 

@@ -62,8 +62,8 @@ def test_a_first_epoch_that_waits_longer_is_cold():
     found = found_in(COLD)
 
     assert found is not None
-    assert found.title == "The first epoch reads from a cold cache"
-    assert "cost 19 s" in found.finding.summary
+    assert found.title == "The first epoch reads from a cold page cache"
+    assert "19 s in total" in found.finding.summary
     assert found.finding.gain is not None
 
 
@@ -88,7 +88,7 @@ def test_data_larger_than_memory_are_read_again():
     found = found_in(TOO_SMALL)
 
     assert found is not None
-    assert found.title == "The data are more than memory can hold"
+    assert found.title == "The data does not fit in the page cache"
     assert "75 % of the bytes" in found.finding.summary
     assert "data-wait-dominates" in found.finding.explains
 

@@ -42,7 +42,7 @@ def test_a_minute_of_too_few_lanes_is_found():
     finding = ask([8.0] * 9)
 
     assert isinstance(finding, Finding)
-    assert "with 8 of 16 lanes: it carries 50 %" in finding.summary
+    assert "with 8 of 16 lanes, 0.5 of its full speed" in finding.summary
 
 
 def test_a_generation_is_half_the_speed():
@@ -53,7 +53,7 @@ def test_a_generation_is_half_the_speed():
     )
 
     assert isinstance(finding, Finding)
-    assert "50 %" in finding.summary
+    assert "0.5 of its full speed" in finding.summary
 
 
 def test_a_link_at_rest_is_not_judged():

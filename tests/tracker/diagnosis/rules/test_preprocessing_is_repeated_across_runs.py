@@ -54,8 +54,8 @@ def test_sums_up_what_it_has_cost():
     finding = ask()
 
     assert isinstance(finding, Finding)
-    assert finding.summary.startswith("5 runs of this project have done this stage")
-    assert "in 25 min all together" in finding.summary
+    assert finding.summary.startswith("5 runs of this project ran this stage")
+    assert "25 min in total" in finding.summary
 
 
 def test_without_its_own_time_it_cannot_judge():

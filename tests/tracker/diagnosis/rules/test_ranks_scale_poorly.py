@@ -59,7 +59,7 @@ def test_names_the_part_that_has_grown():
     finding = ask(0.2, phase_seconds=phases, data_wait_seconds=np.full(300, 0.001))
 
     assert isinstance(finding, Finding)
-    assert "backward has grown most, by 100 ms" in finding.summary
+    assert "backward grew most, by 100 ms" in finding.summary
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(2.0)
 

@@ -51,8 +51,8 @@ def test_says_what_it_served_and_what_it_held():
 
     assert isinstance(finding, Finding)
     assert "200 requests" in finding.summary
-    held = next(e for e in finding.evidence if e.unit == "GPU hours")
-    assert held.value == pytest.approx(3.0)
+    held = next(e for e in finding.evidence if e.statistic == "GPU time held")
+    assert held.value == pytest.approx(3.0 * 3600)
 
 
 def test_an_hour_says_nothing():

@@ -76,4 +76,4 @@ def test_a_build_without_cuda_is_named():
     finding = ask("580.65", None, torch_version="2.9.0+cpu")
 
     assert isinstance(finding, Finding)
-    assert finding.title == "PyTorch was built without CUDA"
+    assert finding.title == "PyTorch is built without CUDA"

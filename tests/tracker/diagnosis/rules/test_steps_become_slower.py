@@ -55,7 +55,7 @@ def test_says_when_steps_became_slower_at_once():
     finding = check(jumping(0.3))
 
     assert isinstance(finding, Finding)
-    assert "29 % more, in one jump at about the 6" in finding.summary
+    assert "29 %, in one jump near the 6" in finding.summary
 
 
 def test_names_what_changed_along_with_it():

@@ -45,7 +45,7 @@ def test_the_length_of_the_run_may_be_unknown():
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.NOTICE
     assert finding.summary == (
-        "2 min passed between the end of the stages before and the start of this one."
+        "This stage started 2 min after the end of the previous one."
     )
 
 
@@ -54,4 +54,4 @@ def test_a_fifth_of_the_run_is_worth_a_warning():
 
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.WARNING
-    assert "33 % of the time from start to end" in finding.summary
+    assert "33 % of the run" in finding.summary

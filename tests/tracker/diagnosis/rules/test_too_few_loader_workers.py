@@ -237,7 +237,7 @@ def test_without_cores_known_who_loads_decides():
 
     assert suggested(finding) == "at least 1 worker"
     assert finding.gain.bound == pytest.approx(1 / 0.6)
-    assert "not known" in finding.summary
+    assert "unknown" in finding.summary
 
 
 def test_waiting_that_kernels_hide_is_worth_nothing():
@@ -258,7 +258,7 @@ def test_threads_of_tensorflow_are_no_processes():
     assert isinstance(finding, Finding)
     assert "tf.data" in finding.recommendations[0].text
     assert suggested(finding) == "5 parallel calls"
-    assert "one element after the other" in finding.summary
+    assert "one element at a time" in finding.summary
 
 
 def test_threads_of_tensorflow_that_run_in_parallel_are_enough():

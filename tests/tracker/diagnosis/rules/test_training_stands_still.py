@@ -73,7 +73,7 @@ def test_judges_near_each_limit(waited, more, is_found):
         pytest.param({}, "", id="a lock"),
         pytest.param(
             {"workers_blocked": readings(2.0, seconds=910)},
-            "Training waits for storage that does not answer",
+            "Training is stuck on storage",
             id="storage",
         ),
         pytest.param(
@@ -85,7 +85,7 @@ def test_judges_near_each_limit(waited, more, is_found):
                     1: {"gpu_power_watts": readings(200.0, seconds=910), **LIMIT},
                 },
             },
-            "GPUs wait for each other and none goes on",
+            "GPUs are stuck in a collective operation",
             id="communication",
         ),
     ],
@@ -95,7 +95,7 @@ def test_tells_apart_what_it_hangs_in(more, title):
 
     assert isinstance(finding, Finding)
     assert finding.title == title
-    assert "No step has been made for 15 min" in finding.summary
+    assert "No step for 15 min" in finding.summary
 
 
 def test_one_gpu_that_works_hard_is_no_hang():
