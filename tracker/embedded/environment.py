@@ -65,7 +65,10 @@ class Environment:
                 file for name in requirements for file in included(self.root / name)
             ]
             stamps = self.installed() | {digest(file) for file in files}
-            self.stamp.write_text("\n".join(sorted(stamps)), encoding="ascii")
+            # Replaced, not written in place: a hard-linked copy shares the file.
+            new = self.stamp.with_suffix(".new")
+            new.write_text("\n".join(sorted(stamps)), encoding="ascii")
+            new.replace(self.stamp)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

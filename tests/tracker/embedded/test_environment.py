@@ -92,6 +92,22 @@ def test_each_step_is_said_with_its_time(environment, monkeypatch, capsys):
     assert digest(environment.root / "requirements.txt") in environment.installed()
 
 
+def test_a_hard_linked_copy_of_the_environment_keeps_its_own_stamp(
+    environment, monkeypatch, tmp_path
+):
+    make_ready(environment)
+    copy = tmp_path / "copied-stamp"
+    copy.hardlink_to(environment.stamp)
+    before = copy.read_text()
+    (environment.root / "requirements.txt").write_text("three==3\n")
+    monkeypatch.setattr(environment, "install", lambda _requirements: None)
+
+    environment.make(["requirements.txt"])
+
+    assert environment.is_ready(["requirements.txt"])
+    assert copy.read_text() == before
+
+
 def test_what_could_not_be_installed_is_tried_again(environment, monkeypatch):
     def refuse(_requirements):
         raise Refusal("no network")
