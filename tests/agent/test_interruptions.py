@@ -27,7 +27,7 @@ def interrupted(call, number):
     lines = []
 
     def trace(frame, event, _):
-        if "/agent/" not in frame.f_code.co_filename:
+        if "/seamark/" not in frame.f_code.co_filename:
             return None
         if event == "line":
             lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-import agent
+import seamark
 from seamark.buffer import Buffer
 from seamark.layouts import StepsDiffer
 from seamark.row_writer import RowWriter
 from seamark.rows import read_row
 
-AGENT = str(Path(agent.__file__).parent)
+AGENT = str(Path(seamark.__file__).parent)
 
 
 class Stop(Exception):
