@@ -109,7 +109,7 @@ def as_text(head: bytes, *, is_whole: bool) -> str | None:
 def figure(content: bytes) -> tuple[dict[str, Any], str]:
     """Return what Plotly may draw, and what there is to say about it."""
     try:
-        found = _without_links(json.loads(content, parse_constant=lambda _: None))
+        found = without_links(json.loads(content, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         return {}, gettext("This is not valid JSON.")
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
@@ -119,7 +119,7 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     if foreign:
         kinds = ", ".join(sorted(foreign))
         said = gettext(
-            "Pages cannot draw traces of the kind %(kinds)s; download the file."
+            "Pages cannot draw traces of the kind %(kinds)s; save the figure as HTML."
         )
         return {}, said % {"kinds": kinds}
     given = found.get("layout")
@@ -135,7 +135,7 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
 
 
 # Any: JSON of anybody.
-def _without_links(value: Any) -> Any:
+def without_links(value: Any) -> Any:
     """Have Plotly show every tag that does not only shape a text, letter for letter.
 
     It would make a link of an `a`, also of one that a template puts together from parts.
@@ -143,9 +143,9 @@ def _without_links(value: Any) -> Any:
     if isinstance(value, str):
         return OTHER_TAG.sub("&lt;", value)
     if isinstance(value, list):
-        return [_without_links(each) for each in value]
+        return [without_links(each) for each in value]
     if isinstance(value, dict):
-        return {key: _without_links(each) for key, each in value.items()}
+        return {key: without_links(each) for key, each in value.items()}
     return value
 
 

@@ -30,6 +30,7 @@ OPEN: dict[str, Part | None] = {
     "run-file-preview": Part.FILES,
     "run-file-picture": Part.FILES,
     "run-file-figure": Part.FILES,
+    "run-file-html": Part.FILES,
     "api-v1:read_content": Part.FILES,
     "api-v1:read_archive": Part.FILES,
     "compare": None,
@@ -52,6 +53,8 @@ OPEN: dict[str, Part | None] = {
     "report-widget-body": None,
     "report-widget-figure": None,
     "report-picture": Part.FILES,
+    # A library.
+    "plotly-bundle": None,
     # What rules look for is the same for everybody.
     "rule": None,
 }

@@ -49,6 +49,7 @@ from web.views import (
     shares,
     trash,
 )
+from web.views.plotly_bundle import plotly_bundle
 from web.views.texts import Texts
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -60,6 +61,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/tokens", account.tokens_page, name="tokens"),
     path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
+    path("plotly.js", plotly_bundle, name="plotly-bundle"),
     path("texts/<str:language>/<str:version>.js", Texts.as_view(), name="texts"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
     path("w/<slug:workspace>/<slug:project>/", runs.runs, name="runs"),
@@ -171,6 +173,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         run_files.file_figure,
         name="run-file-figure",
     ),
+    path("runs/<uuid:run_id>/files/html", run_files.file_html, name="run-file-html"),
     path("runs/<uuid:run_id>/trash", trash.move, name="run-trash"),
     path("runs/<uuid:run_id>/restore", trash.put_back, name="run-restore"),
     path("runs/<uuid:run_id>/delete", trash.delete, name="run-delete"),

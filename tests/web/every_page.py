@@ -112,6 +112,7 @@ REFUSING = {
     "run-file-preview",
     "run-file-picture",
     "run-file-figure",
+    "run-file-html",
     "run-series",
     "run-charts-figures",
     "compare-figures",

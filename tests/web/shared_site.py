@@ -187,6 +187,7 @@ def _told(run: Run) -> Run:
     write_series(run, "train/extra", [1.0, float("nan"), 2.0])
     add(run, "model/checkpoint-of-theirs", bytes(2_048))
     add(run, "pictures/name-of-picture", PICTURE, name="p.png", kind="image/png")
+    add(run, "pictures/name-of-figure", b'{"data": []}', name="f.plotly.json")
     digest = hashlib.sha256(PICTURE).digest()
     frame = digest + struct.pack("<Q", len(PICTURE)) + b"image/png"
     write(run, [records_message("pictures/frames", [frame], kind="image")])

@@ -31,7 +31,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 # What scripts say is the same for everybody, as scripts are.
-FOR_EVERYBODY = {"texts"}
+FOR_EVERYBODY = {"texts", "plotly-bundle"}
 NOT_KEPT = {"no-store", "private, no-store"}
 # Kept by the browser alone, which asks each time whether it may show it.
 ASKED_EACH_TIME = "no-cache, private"

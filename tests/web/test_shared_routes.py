@@ -141,6 +141,7 @@ QUERIES = {
     "run-file-preview": {"path": "pictures/name-of-picture"},
     "run-file-picture": {"path": "pictures/name-of-picture"},
     "run-file-figure": {"path": "pictures/name-of-picture"},
+    "run-file-html": {"path": "pictures/name-of-figure"},
     "compare-figure": {"path": "train/loss"},
     "compare-figures": {"figure": "path=train/loss"},
     "compare-media": {"path": "samples"},

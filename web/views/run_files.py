@@ -11,11 +11,12 @@ from uuid import UUID
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
-from tracker.errors import NotFound
+from tracker.errors import InvalidInput, NotFound
 from tracker.files import downloads
 from tracker.files.pictures import Picture
 from tracker.queries.files import (
@@ -41,10 +42,13 @@ from web.previews import (
 )
 from web.session import PageRequest, signed_in
 from web.snippets import FIRST_FILES, download_file
+from web.standalone import figure_page
 from web.views.run_frame import news_of, run_frame
 
 PICTURES_ON_PAGE = 60
 STEPS_ON_PAGE = 1_000
+# Of a file that is only to be saved.
+SANDBOX = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,21 @@ def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
         )
     drawn, note = figure(downloads.beginning(row, FIGURE_BYTES))
     return JsonResponse({"figure": drawn or None, "note": note})
+
+
+@require_safe
+@signed_in
+def file_html(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return a figure as one HTML file, to be saved."""
+    run = readable_run(request.actor, run_id)
+    row = read_file(run, _plain(request, "path"))
+    if row.size > FIGURE_BYTES:
+        raise InvalidInput("figure", f"is larger than {FIGURE_BYTES:,} bytes")
+    page = figure_page(downloads.beginning(row, FIGURE_BYTES), row.path)
+    name = row.path.rpartition("/")[2] or "figure"
+    disposition = content_disposition_header(True, f"{name}.html")
+    headers = {"Content-Disposition": disposition, "Content-Security-Policy": SANDBOX}
+    return HttpResponse(page, headers=headers)
 
 
 # Any: as above.

@@ -138,6 +138,19 @@ def test_a_figure_is_answered_as_what_may_be_drawn(read, run):
     assert set(answer["figure"]) == {"data", "layout"}
 
 
+def test_a_figure_is_saved_as_a_page_of_its_own(read, run):
+    content = {"data": [{"type": "bar", "y": [1]}], "layout": {}}
+    add(run, "x/cur<ves", json.dumps(content).encode(), name="x.plotly.json")
+    add(run, "y", b"{}", name="y.plotly.json")
+
+    answer = read("/html", path="x/cur<ves")
+
+    assert answer["Content-Disposition"] == 'attachment; filename="cur<ves.html"'
+    assert "sandbox;" in answer["Content-Security-Policy"]
+    assert "<title>x/cur&lt;ves</title>" in answer.content.decode()
+    read("/html", status=400, path="y")
+
+
 def test_the_attributes_name_files(read, run, client_of, member):
     add(run, "model/best", b"weights", name="best.pt")
 
@@ -151,7 +164,13 @@ def test_what_belongs_to_others_does_not_exist(client_of, stranger, run):
     add(run, "x", PICTURE)
     client = client_of(stranger)
 
-    for what in ("", "/preview?path=x", "/picture?path=x", "/figure?path=x"):
+    for what in (
+        "",
+        "/preview?path=x",
+        "/picture?path=x",
+        "/figure?path=x",
+        "/html?path=x",
+    ):
         assert client.get(f"/runs/{run.id}/files{what}").status_code == 404
 
 

@@ -37,6 +37,7 @@ const BEHAVIOURS = {
   "run-marks": () => import("./charts/run_marks.js"),
   "run-legend": () => import("./behaviours/run_legend.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
+  "save-page": () => import("./behaviours/save_page.js"),
   "shortcuts": () => import("./behaviours/shortcuts.js"),
   "show-when-filled": () => import("./behaviours/show_when_filled.js"),
   "sortable": () => import("./behaviours/sortable.js"),

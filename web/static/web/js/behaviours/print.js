@@ -24,7 +24,7 @@ async function start(button) {
   sign = said(() => stop.abort())
   try {
     toPaper()
-    await Promise.race([whole(stop.signal), once(stop.signal, "abort")])
+    await Promise.race([whole(stop.signal, drawing), once(stop.signal, "abort")])
     if (stop.signal.aborted) return
     sign.remove()
     await printed()
@@ -36,16 +36,19 @@ async function start(button) {
   }
 }
 
-async function whole(signal) {
+function drawing(done, all) {
+  sign.firstElementChild.textContent = gettext("Drawing for print: %(done)s of %(all)s charts", { done, all })
+}
+
+// Resolves when all of the page is loaded and drawn; `say` hears of each chart.
+export async function whole(signal, say) {
   await within(LONGEST_WAIT_MS, [...widgets(), ...pictures()])
   await connect(document)
   for (const more of document.querySelectorAll(MORE_CHARTS)) more.click()
   await connect(document)
   if (signal.aborted || !document.querySelector(CHART)) return
   const { drawAll } = await import("../charts/for_paper.js")
-  await drawAll(signal, (done, all) => {
-    sign.firstElementChild.textContent = gettext("Drawing for print: %(done)s of %(all)s charts", { done, all })
-  })
+  await drawAll(signal, say)
 }
 
 // What htmx loads once it is seen.

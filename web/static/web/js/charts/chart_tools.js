@@ -8,7 +8,7 @@ import { chartOf } from "./draw_queue.js"
 import { placeBeside } from "./floating.js"
 import { fullScreen } from "./full_screen.js"
 import { titleOf } from "./named.js"
-import { canCopyPictures, copyPicture, copySvg, savePicture } from "./picture.js"
+import { canCopyPictures, copyPicture, copySvg, saveChartPage, savePicture } from "./picture.js"
 import { savePoints } from "./points.js"
 
 // `actions` are by what a button does, with the chart and the button; `onAdded` hears of a
@@ -33,6 +33,7 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
     "copy-svg": (chart) => tell(copySvg(chartOf(chart))),
     png: (chart) => savePicture(chartOf(chart), "png"),
     svg: (chart) => savePicture(chartOf(chart), "svg"),
+    html: (chart) => saveChartPage(chartOf(chart)),
     points: (chart) => savePoints(chartOf(chart)),
     ...actions,
   }

@@ -7,6 +7,7 @@ import { themed } from "./colours.js"
 import { nameLines, namesOf } from "./legend.js"
 import { fileNameOf, titleOf } from "./named.js"
 import { loadPlotly } from "./plotly.js"
+import { saveHtml } from "./saved.js"
 import { isTime, withTimeAxis } from "./time_axis.js"
 
 const LEAST_WIDTH = 900
@@ -21,6 +22,19 @@ export async function savePicture(chart, format) {
   const plotly = await loadPlotly()
   const size = sizeOf(chart, format)
   await plotly.downloadImage(pictured(chart, size), { ...size, filename: fileNameOf(chart.element) })
+}
+
+// Saves the chart as a page of its own, which can be zoomed without a network.
+export async function saveChartPage(chart) {
+  const { data, layout } = pictured(chart, sizeOf(chart, "html"))
+  const body = document.createElement("div")
+  body.dataset.figure = 0
+  await saveHtml(fileNameOf(chart.element), {
+    title: titleOf(chart.element),
+    body,
+    figures: [{ data, layout: { ...layout, autosize: true } }],
+    styles: `body { margin: 0; background: ${layout.paper_bgcolor} } [data-figure] { height: 100vh }`,
+  })
 }
 
 // Browsers copy pictures only where nobody can have changed the page on its way.

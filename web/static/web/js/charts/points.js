@@ -4,16 +4,12 @@ import { linesOf } from "../models/figure_lines.js"
 import { plain } from "../models/plotly_text.js"
 import { pointsCsv } from "../models/points_csv.js"
 import { fileNameOf } from "./named.js"
+import { saveFile } from "./saved.js"
 
 export function savePoints(chart) {
   const { axis, over, layout } = chart.figure
   const isTime = layout.xaxis?.type === "date"
   const places = over || (isTime ? "time" : (axis ?? plain(layout.xaxis?.title?.text ?? "x")))
   const csv = pointsCsv(linesOf(chart.figure), { places, isTime })
-  const link = document.createElement("a")
-  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv;charset=utf-8" }))
-  link.download = `${fileNameOf(chart.element)}.csv`
-  link.click()
-  // The browser has begun to read it by the next turn.
-  setTimeout(() => URL.revokeObjectURL(link.href))
+  saveFile(new Blob([csv], { type: "text/csv;charset=utf-8" }), `${fileNameOf(chart.element)}.csv`)
 }
