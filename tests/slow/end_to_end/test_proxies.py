@@ -110,7 +110,7 @@ def test_large_batches_pass_a_default_nginx_after_few_refusals(
 ):
     known = narrow.url, TOKEN
     run_script(tmp_path, OFFLINE, *known)
-    run_script(tmp_path, "", *known, "agent", "sync", authority=narrow.authority)
+    run_script(tmp_path, "", *known, "seamark", "sync", authority=narrow.authority)
 
     assert len(tracker.values("value/99")) == 2_000
     assert 0 < narrow.statuses().count(413) <= 3
