@@ -149,7 +149,7 @@ THOUGHT_OF = {
     " healthy unanswered not_applicable failed ledger steps_per_second"
     " examples_per_second median_step_seconds data_wait_share rules_version",
     RunOverview: "name state started_at ended_at last_known last_seen_at may_go_on may_resume"
-    " silent_for tags description stages facts",
+    " silent_for tags description stages facts duration wall_time",
     StageRow: "name state failure started_at last_known processes gpu_percent"
     " cpu_percent watched",
     ProcessRow: "rank host process_id is_helper state failure started_at ended_at last_known"

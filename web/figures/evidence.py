@@ -21,9 +21,7 @@ SHARE = "share"
 # Single steps are restless; a share speaks of many.
 SHARE_SMOOTHING = 0.9
 MOST_ROWS = 3
-NOTHING_TO_DRAW = gettext_noop(
-    "No chart: this evidence has no time series."
-)
+NOTHING_TO_DRAW = gettext_noop("No chart: this evidence has no time series.")
 
 
 @dataclass(frozen=True, slots=True)

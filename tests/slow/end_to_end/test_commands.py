@@ -101,8 +101,8 @@ def test_a_script_whose_token_is_revoked_goes_on_after_a_login(up, tmp_path, sou
         output, _ = script.communicate(timeout=60)
     count = int(output)
     eventually(lambda: reader.steps() == list(range(count)))
-    # One warning.
-    assert told.read_text().count("\n") == 1
+    # The address of the run, and one warning.
+    assert told.read_text().count("\n") == 2
 
 
 def test_the_server_is_started_from_a_named_checkout(tmp_path, up):

@@ -73,7 +73,8 @@ def test_texts_that_are_no_parameters_are_not_even_read(runs):
 def test_a_run_that_goes_on_lasts_until_now(project):
     run = make_run(project, "live", "running")
     Run.objects.filter(id=run.id).update(
-        started_at=timezone.now() - timedelta(hours=3),
+        started_at=timezone.now() - timedelta(hours=4),
+        active_since=timezone.now() - timedelta(hours=3),
         last_seen_at=timezone.now() - timedelta(hours=1),
     )
     run.refresh_from_db()
@@ -121,6 +122,7 @@ def test_readings_ledgers_findings_and_makers_are_dimensions(runs):
     }
 
     assert found.pop(DURATION)
+    assert found.pop("(wall_time)")
     assert found == {
         "(gpu)": [80.0, None],
         "(cpu)": [50.0, None],
