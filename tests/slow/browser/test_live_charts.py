@@ -148,7 +148,7 @@ def test_points_that_come_late_are_put_in_their_place(visit, ada, page, run):
 def test_a_young_run_has_room_for_minutes_from_the_first(visit, ada, page, run):
     log(run, 0, 300)
     began = timezone.now() - timedelta(minutes=5)
-    Run.objects.filter(id=run.id).update(started_at=began)
+    Run.objects.filter(id=run.id).update(started_at=began, active_since=began)
     visit(f"/runs/{run.id}/charts", ada)
     expect(page.locator(DRAWN)).to_be_visible()
 

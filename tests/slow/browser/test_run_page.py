@@ -309,7 +309,8 @@ def test_how_long_a_run_goes_on_is_counted_without_being_sent(
     visit, ada, page, project
 ):
     run = make_sample_run(project, is_live=True)
-    Run.objects.filter(id=run.id).update(started_at=timezone.now())
+    now = timezone.now()
+    Run.objects.filter(id=run.id).update(started_at=now, active_since=now)
     answers = header_answers(page)
     visit(f"/runs/{run.id}/charts", ada)
     lasted = page.locator("#run-going-on dd")
