@@ -116,7 +116,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
     finding = page.locator(f"#finding-{main.id}")
     expect(finding).to_be_visible()
 
-    finding.get_by_text("Dismiss it").click()
+    finding.get_by_text("Dismiss this finding").click()
     why = finding.get_by_label("Why")
     # Nobody could follow a finding that went without one.
     finding.get_by_role("button", name="Dismiss").click()
@@ -141,7 +141,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
 def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
     visit(f"/runs/{run.id}/", ada)
 
-    page.get_by_role("link", name="This time among all readings").first.click()
+    page.get_by_role("link", name="Show all hardware metrics for this time").first.click()
 
     expect(page.locator(DRAWN)).to_be_visible()
     low, high = (

@@ -90,7 +90,7 @@ def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
         "Not enough data-loader workers"
     )
     expect(finding.locator(".finding__change")).to_contain_text("2 workers")
-    expect(finding.locator(".finding__gain")).to_contain_text("probably")
+    expect(finding.locator(".finding__gain")).to_contain_text("Expected")
     # The answer is on the first screen.
     assert finding.locator(".finding__recommendations").bounding_box()["y"] < 700
     expect(finding.locator(DRAWN)).to_be_visible()

@@ -80,7 +80,7 @@ def test_who_only_reads_cannot_dismiss(client_of, run):
     viewer = client_of(make_member("vera", Role.VIEWER, workspace=workspace))
 
     assert dismiss(viewer, run).status_code == 403
-    assert "Dismiss it" not in page_of(viewer, run)
+    assert "Dismiss this finding" not in page_of(viewer, run)
 
 
 def test_a_finding_of_another_run_is_not_found(owner, member, run):

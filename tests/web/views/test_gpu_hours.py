@@ -185,5 +185,5 @@ def test_a_finding_says_what_has_to_be_cured_first(project, owner):
 
     text = text_of(owner, f"/runs/{run.id}/")
 
-    assert "Next, after: <a" in text
+    assert "Fix <a" in text
     assert "GPU memory is nearly full</a>" in text

@@ -55,7 +55,7 @@ def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     assert text.index('id="stage-1"') < finding < metrics
     assert text.index("<h2", text.index('id="run-overview"')) < finding
     assert "DataLoader(dataset, num_workers=2, persistent_workers=True)" in text
-    assert "probably</span>" in text
+    assert "Expected</span>" in text
     assert "at most</span>" in text
     assert "What would disprove it" in text
     assert "confirmed" in text
