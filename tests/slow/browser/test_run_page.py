@@ -219,7 +219,7 @@ def test_gaps_are_gaps(visit, ada, page, project):
     )
 
 
-def test_two_hundred_charts_open_at_once_and_draw_as_they_come_near(
+def test_two_hundred_charts_load_and_draw_as_they_come_near(
     visit, ada, page, project
 ):
     run = make_run(project, state="finished")
@@ -235,10 +235,16 @@ def test_two_hundred_charts_open_at_once_and_draw_as_they_come_near(
     visit(f"/runs/{run.id}/charts", ada)
 
     expect(page.locator(DRAWN).first).to_be_visible()
-    assert page.locator(".chart").count() == 200
+    assert page.locator(".chart").count() < 200
     assert page.locator(DRAWN).count() < 40
-    # Those that are near came together.
+    # Charts near the window came in one request.
     assert len(asked) <= 4
+
+    def scroll_to_the_last() -> bool:
+        page.locator(".chart").last.scroll_into_view_if_needed()
+        return page.locator(".chart").count() == 200
+
+    wait_until(page, scroll_to_the_last)
     last = page.locator(".chart").last
     last.scroll_into_view_if_needed()
     expect(last).to_have_attribute("data-drawn", "true")
