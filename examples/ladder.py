@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.servers import find_server
+from seamark.servers import find_server
 
 HERE = Path(__file__).parent
 PROJECT = "digits"
