@@ -148,7 +148,8 @@ class CompareState:
     @property
     def is_coloured_by_run(self) -> bool:
         """Say whether colours tell runs, and not values, on the tab that is open."""
-        return not (self.colour and self.tab in TABS_COLOURED_BY)
+        is_by_value = self.colour and self.tab in TABS_COLOURED_BY
+        return not (is_by_value or (self.together and self.tab == "charts"))
 
     @property
     def slot_of(self) -> dict[UUID, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,14 +57,15 @@ class Division:
     path: str
     parts: tuple[Part, ...]
 
+    @property
+    def part_of(self) -> list[int]:
+        """Return the index of each run's part."""
+        of_run = {run: at for at, part in enumerate(self.parts) for run in part.runs}
+        return [of_run[run] for run in sorted(of_run)]
+
     def looks(self, looks: Sequence[Look]) -> list[Look]:
         """Return the look of each run, from those of the parts."""
-        of_run = {
-            run: look
-            for part, look in zip(self.parts, looks, strict=True)
-            for run in part.runs
-        }
-        return [of_run[run] for run in sorted(of_run)]
+        return [looks[at] for at in self.part_of]
 
 
 def divided(path: str, values: Sequence[Value]) -> Division:
@@ -71,18 +73,34 @@ def divided(path: str, values: Sequence[Value]) -> Division:
     runs: dict[Value, list[int]] = {}
     for place, value in enumerate(values):
         runs.setdefault(value, []).append(place)
+    ordered = sorted(runs, key=_order)
     return Division(
         path,
         tuple(
             Part(
-                gettext("not set") if value is None else value_text(value),
+                label,
                 tuple(runs[value]),
                 value if isinstance(value, float) else None,
                 is_set=value is not None,
             )
-            for value in sorted(runs, key=_order)
+            for value, label in zip(ordered, _labels(ordered), strict=True)
         ),
     )
+
+
+def _labels(values: Sequence[Value]) -> list[str]:
+    """Return a label for each value; numbers in full where rounded ones are equal."""
+    short = [gettext("not set") if v is None else value_text(v) for v in values]
+    counts = Counter(short)
+    return [
+        label if counts[label] == 1 or value is None else _full(value)
+        for value, label in zip(values, short, strict=True)
+    ]
+
+
+def _full(value: float | str) -> str:
+    # Quotes distinguish the text "1" from the number.
+    return f"“{value}”" if isinstance(value, str) else repr(value)
 
 
 def colours_of(division: Division) -> list[Look]:

@@ -227,6 +227,7 @@ ADDED = {
     "/figures/series": "path=train/loss&path=train/extra",
     "/compare/figures": "figure=path%3Dtrain/loss&figure=path%3Dtrain/extra",
     "/figures/charts": "chart=path%3Dtrain/loss&chart=path%3Dtrain/extra",
+    "/figures/histograms": "path=weights",
     "/records": "path=monitoring/train/stdout",
     "/records/found": "path=monitoring/train/stdout&text=line",
 }

@@ -184,6 +184,7 @@ def test_colours_are_of_values_only_where_these_are_drawn():
     assert not replace(by_value, tab="scatter").is_coloured_by_run
     assert replace(by_value, tab="hardware").is_coloured_by_run
     assert replace(by_value, colour="").is_coloured_by_run
+    assert not CompareState(together="params/lr").is_coloured_by_run
 
 
 def test_a_run_keeps_its_colour_while_others_come_and_go():

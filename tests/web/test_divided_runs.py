@@ -93,3 +93,14 @@ def test_nothing_to_divide_is_no_error(values):
 
     assert len(colours_of(division)) == len(set(values))
     assert len(dashes_of(division)) == len(set(values))
+
+
+def test_values_that_look_equal_when_rounded_have_different_labels():
+    assert labels([1.00001, 1.00002, "true", "1", 1.0, None]) == [
+        "1.0",
+        "1.00001",
+        "1.00002",
+        "“1”",
+        "true",
+        "not set",
+    ]

@@ -28,6 +28,7 @@ class Divisions:
     colour: Division | None
     dash: Division | None
     chart: Division | None
+    together: Division | None
 
     def shown_in(self, part: int, run_count: int) -> Sequence[int]:
         """Return the places of the runs in one of the charts; of no such chart: none."""
@@ -48,7 +49,7 @@ class LineLook:
 def divisions_of(comparison: Comparison) -> Divisions:
     """Read what runs are divided by, in one query."""
     state = comparison.state
-    chosen = (state.colour, state.dash, state.chart)
+    chosen = (state.colour, state.dash, state.chart, state.together)
     wanted = list(dict.fromkeys(filter(None, chosen)))
     seen = seen_by(comparison.actor)
     columns = read_columns(comparison.runs, wanted, seen) if wanted else []
@@ -72,11 +73,24 @@ def run_looks(divisions: Divisions, run_count: int) -> list[LineLook]:
     return [LineLook(*pair) for pair in zip(colours, dashes, strict=True)]
 
 
+def line_labels(comparison: Comparison, together: Division | None) -> list[str]:
+    """Return the name of each run's line: its own, or the value that its group shares."""
+    if together is None:
+        return comparison.names
+    path = comparison.state.together
+    labels = [
+        part.label if part.is_set else f"without {path}" for part in together.parts
+    ]
+    return [labels[at] for at in together.part_of]
+
+
 def divisions_context(comparison: Comparison) -> dict[str, Any]:
     """Return the legends, the charts of each path, and the runs as their swatches show them."""
     divisions = divisions_of(comparison)
     legends = []
     everyone = comparison.everyone
+    if divisions.together:
+        everyone = _grouped(comparison, divisions.together.part_of)
     if divisions.colour:
         colours = colours_of(divisions.colour)
         legends.append(
@@ -91,6 +105,7 @@ def divisions_context(comparison: Comparison) -> dict[str, Any]:
     parts = divisions.chart.parts if divisions.chart else ()
     return {
         "everyone": everyone,
+        "groups_json": _groups_json(everyone),
         "legends": legends,
         "parts": parts[:CHARTS_AT_MOST],
         "parts_left_out": len(parts[CHARTS_AT_MOST:]),
@@ -99,6 +114,23 @@ def divisions_context(comparison: Comparison) -> dict[str, Any]:
             [[part.label, len(part.runs)] for part in parts[:CHARTS_AT_MOST]]
         ).decode(),
     }
+
+
+def _groups_json(everyone: Sequence[ComparedRun]) -> str:
+    """Return the index of each run's group by its slot; "" where each has its line."""
+    groups = {str(each.slot): each.group for each in everyone if each.group is not None}
+    return orjson.dumps(groups).decode() if groups else ""
+
+
+def _grouped(comparison: Comparison, groups: Sequence[int]) -> list[ComparedRun]:
+    """Give the swatches of the runs that are shown the colors of their groups' lines."""
+    group_of = dict(zip(comparison.slots, groups, strict=True))
+    return [
+        replace(each, group=group_of[each.slot])
+        if each.slot in group_of
+        else replace(each, look="other")
+        for each in comparison.everyone
+    ]
 
 
 def _coloured(comparison: Comparison, looks: Sequence[str]) -> list[ComparedRun]:

@@ -10,17 +10,14 @@ from typing import Any
 from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
-from tracker.disclosure import seen_by
 from tracker.errors import InvalidInput
 from tracker.freshness import fresh_answer
 from tracker.queries.chart_lines import ChartLines, read_chart_lines
 from tracker.queries.compared_hardware import compared_lines
 from tracker.queries.compared_source import chosen_stage, stages_of
-from tracker.queries.compared_values import read_columns
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
 from tracker.queries.writers import read_writers
-from web.cells import value_text
 from web.chart_arrangement import MOST_LINES, Key, chart_key
 from web.compare_state import CompareState
 from web.figures.chart import give_axes
@@ -40,7 +37,12 @@ from web.figures.traces import Figure, series_dash
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.views.chart_options import ChartOptions, read_number
-from web.views.compare_divisions import LineLook, divisions_of, run_looks
+from web.views.compare_divisions import (
+    LineLook,
+    divisions_of,
+    line_labels,
+    run_looks,
+)
 from web.views.compare_frame import Comparison, read_comparison
 from web.views.figure_bundles import (
     MOST_LINES_AT_ONCE,
@@ -69,6 +71,7 @@ class DrawnRun:
     name: str
     label: str
     slot: int
+    line: int  # gives the colour: its slot, or the index of its group
     look: LineLook
 
     def named(self, line: Line, series: int | None = None) -> NamedLine:
@@ -76,11 +79,11 @@ class DrawnRun:
         name, dash = self.label, self.look.dash
         if series is not None:
             name = of_run(name, line.path)
-            dash = series_dash(series, self.slot) if series or not dash else dash
+            dash = series_dash(series, self.line) if series or not dash else dash
         return NamedLine(
             line,
             name,
-            self.slot,
+            self.line,
             (self.slot,),
             colour=self.look.colour,
             dash=dash,
@@ -161,14 +164,18 @@ class Charts:
     ) -> None:
         runs = comparison.runs
         self.options = _options(request, comparison.state)
-        self.is_together = bool(comparison.state.together)
         self.divisions = divisions_of(comparison)
-        labels, looks = _labels(comparison), run_looks(self.divisions, len(runs))
+        together = self.divisions.together
+        self.is_together = together is not None
+        labels = line_labels(comparison, together)
+        looks = run_looks(self.divisions, len(runs))
         names, slots = comparison.names, comparison.slots
-        drawn = zip(runs, names, labels, slots, looks, strict=True)
+        places = together.part_of if together else slots
+        drawn = zip(runs, names, labels, slots, places, looks, strict=True)
         self.drawn = [DrawnRun(*each) for each in drawn]
         said = [
-            (each.name, each.label, each.slot, str(each.look)) for each in self.drawn
+            (each.name, each.label, each.slot, each.line, str(each.look))
+            for each in self.drawn
         ]
         is_live = comparison.is_live
         # Before the points are read: they are never older than this says.
@@ -299,19 +306,6 @@ def _options(request: PageRequest, state: CompareState) -> ChartOptions:
 def _buckets(line_count: int) -> int:
     together = BUCKETS_TOGETHER // max(1, line_count)
     return max(FEWEST_BUCKETS, min(BUCKETS, together))
-
-
-def _labels(comparison: Comparison) -> list[str]:
-    """Return each run's name, or what it shares with those that it is drawn with."""
-    runs, together = comparison.runs, comparison.state.together
-    if not together:
-        return comparison.names
-    seen = seen_by(comparison.actor)
-    [column] = read_columns(runs, [together], seen)
-    if seen is not None and not column.is_known:
-        return comparison.names
-    without = f"without {together}"
-    return [without if value is None else value_text(value) for value in column.values]
 
 
 @require_safe

@@ -46,6 +46,7 @@ class ComparedRun:
     # Where runs of several projects are compared: what its own is called.
     project: str = ""
     look: str = ""  # where colours tell something else than runs: how its swatch ends
+    group: int | None = None  # the index of its line, if one line shows several runs
 
     @property
     def name(self) -> str:
@@ -54,7 +55,7 @@ class ComparedRun:
 
     @property
     def colour(self) -> str:
-        return self.look or str(self.slot % RUN_COLOURS)
+        return self.look or str(self._line % RUN_COLOURS)
 
     @property
     def silent_for(self) -> timedelta | None:
@@ -63,7 +64,11 @@ class ComparedRun:
     @property
     def round(self) -> int:
         """Return which it is of the runs that share its colour."""
-        return 0 if self.look else run_round(self.slot)
+        return 0 if self.look else run_round(self._line)
+
+    @property
+    def _line(self) -> int:
+        return self.slot if self.group is None else self.group
 
 
 @dataclass(frozen=True, slots=True)

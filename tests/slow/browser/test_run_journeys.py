@@ -141,7 +141,9 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
 def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
     visit(f"/runs/{run.id}/", ada)
 
-    page.get_by_role("link", name="Show all hardware metrics for this time").first.click()
+    page.get_by_role(
+        "link", name="Show all hardware metrics for this time"
+    ).first.click()
 
     expect(page.locator(DRAWN)).to_be_visible()
     low, high = (

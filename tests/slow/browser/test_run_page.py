@@ -219,9 +219,7 @@ def test_gaps_are_gaps(visit, ada, page, project):
     )
 
 
-def test_two_hundred_charts_load_and_draw_as_they_come_near(
-    visit, ada, page, project
-):
+def test_two_hundred_charts_load_and_draw_as_they_come_near(visit, ada, page, project):
     run = make_run(project, state="finished")
     process = Process(project, run.name)
     process.open()

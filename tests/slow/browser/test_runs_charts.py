@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.builders import make_project, make_run, write_series
+from tests.builders import make_project, make_run, write_series, write_values
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
@@ -195,6 +195,16 @@ def test_how_charts_are_drawn_is_in_the_address(open_runs, project):
     page.wait_for_url("**/compare?**")
     assert "smoothing=0.6" in address_now(page)
     expect(page.get_by_role("list", name="Compared runs")).to_contain_text("one")
+
+
+def test_dots_have_the_colors_of_the_lines_of_groups(open_runs, project):
+    for name, optimizer in [("one", "sgd"), ("two", "adam"), ("three", "sgd")]:
+        write_values(logged(project, name), {"params/optimizer": optimizer})
+    page = open_runs("?as=charts&together=params/optimizer")
+
+    for name, group in [("one", 1), ("two", 0), ("three", 1)]:
+        dot = row(page, name).locator(".runs-grid__dot")
+        expect(dot).to_have_class(re.compile(rf"run-colour--{group}\b"))
 
 
 def test_the_run_under_the_pointer_stands_out(open_runs, project):

@@ -811,6 +811,43 @@ def test_runs_with_the_same_value_are_drawn_as_one_line(get, project):
     assert [t["name"] for t in without["data"] if "name" in t] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("dash", ["", "params/optimizer"])
+def test_swatches_have_the_colors_of_the_lines_of_their_groups(get, project, dash):
+    runs = []
+    for name, optimizer in [("a", "sgd"), ("b", "adam"), ("c", "sgd"), ("d", "adam")]:
+        run = make_run(project, name, "finished")
+        write_values(run, {"params/optimizer": optimizer})
+        write_series(run, "train/loss", [1.0, 2.0])
+        runs.append(run)
+    asked = {"together": "params/optimizer", "dash": dash, "hidden": "3"}
+
+    page = text(get(*runs, **asked))
+    query = {"path": "train/loss", "together": "params/optimizer", "dash": dash}
+    lines = get(*runs, name="compare-figure", **query).json()["lines"]
+
+    listed = page[page.index('data-part="list"') : page.index("</ul>")]
+    assert re.findall(r'"run-colour run-colour--([^"]+)"', listed) == [
+        *("1", "0", "1", "other")
+    ]
+    assert {line["name"]: line["colour"] for line in lines} == {
+        "adam (2 runs)": "var(--run-0)",
+        "sgd (2 runs)": "var(--run-1)",
+    }
+    assert 'data-part="colours"' not in page
+
+
+def test_values_that_are_equal_only_when_rounded_are_separate_lines(get, project):
+    runs = [make_run(project, name, "finished") for name in ("a", "b")]
+    for run, rate in zip(runs, [1.00001, 1.00002], strict=True):
+        write_values(run, {"params/lr": rate})
+        write_series(run, "train/loss", [1.0, 2.0])
+    query = {"path": "train/loss", "together": "params/lr"}
+
+    figure = get(*runs, name="compare-figure", **query).json()
+
+    assert [line["name"] for line in figure["lines"]] == ["1.00001", "1.00002"]
+
+
 def test_a_line_that_is_called_otherwise_is_drawn_anew(get, project):
     run = make_run(project, "a", "finished")
     write_values(run, {"note": "before"})

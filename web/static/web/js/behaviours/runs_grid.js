@@ -317,6 +317,10 @@ class RunsGrid {
   }
 
   async openColours(position) {
+    if (this.side.isGrouped) {
+      toast(gettext("Colors show groups. Clear “One line for each” to choose the color of a run."))
+      return
+    }
     const { id } = this.rows.row(position) ?? {}
     const eye = id && this.view.eyeOf(id)
     if (eye?.isOpen) {

@@ -16,7 +16,8 @@ export class ChartsBesideRuns {
   #askedAt = 0
   #folds = new Map()
 
-  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs;
+  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs,
+  // and as JSON the groups by slot where one line shows several runs, or "";
   // `onLine` the slot of the run whose line is under the pointer, or null. `zoom` says how
   // far all charts are zoomed, `onZoom` hears that it is another part of their axis. `onBack`
   // hears what the address said before a change that is undone, and `valueOf` says what is
@@ -217,7 +218,7 @@ export class ChartsBesideRuns {
     this.element.dataset.behaviour = "compared-charts"
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
-    this.onShown(Number(fresh.dataset.runs))
+    this.onShown(Number(fresh.dataset.runs), fresh.dataset.groups)
   }
 
   // Lets the lines of a run stand out; null: of none.

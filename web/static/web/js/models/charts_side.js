@@ -9,6 +9,9 @@ import { gettext, ngettext } from "../texts.js"
 export class ChartsSide {
   #question = ""
   #charted = 0
+  // The index of the line of each slot, where one line shows several runs.
+  #groups = {}
+  #groupsSaid = ""
 
   // `onChange` is called when eyes or options are others, `rowAt` says what stands where.
   constructor(element, { search, state, selection, rowAt, rowCount, onChange, onMode }) {
@@ -60,9 +63,13 @@ export class ChartsSide {
         onChange()
       },
       valueOf: (name) => state.get(name),
-      onShown: (count) => {
+      onShown: (count, groups) => {
         this.#charted = count
         this.#count()
+        if (groups === this.#groupsSaid) return
+        this.#groupsSaid = groups
+        this.#groups = groups ? JSON.parse(groups) : {}
+        onChange()
       },
       onLine: (slot) => this.#mark(slot),
     })
@@ -90,12 +97,19 @@ export class ChartsSide {
 
   eyeOf(id) {
     const isOpen = this.eyes.isShown(id)
+    const slot = this.eyes.slot(id)
     return {
-      slot: this.eyes.slot(id),
+      slot,
+      line: this.#groups[slot] ?? slot,
       isOpen,
       said: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
       title: isOpen ? gettext("Leave it out of the charts; with Alt, it alone") : gettext("Show it in the charts; with Alt, it alone"),
     }
+  }
+
+  // Whether colors show groups instead of runs.
+  get isGrouped() {
+    return this.isOn && this.#groupsSaid !== ""
   }
 
   press(row, position, { isAlone = false } = {}) {

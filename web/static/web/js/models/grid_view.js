@@ -293,7 +293,7 @@ export class GridView {
     const eye = row ? this.eyeOf(row.id) : null
     // Those on top stand there whether they match or not.
     const isMatching = this.selection.isMatching && !this.#onTop.includes(drawn)
-    const said = `${place} ${isMatching} ${eye?.slot} ${eye?.isOpen}`
+    const said = `${place} ${isMatching} ${eye?.slot} ${eye?.line} ${eye?.isOpen}`
     if (drawn.place === said) return
     drawn.place = said
     drawn.element.setAttribute("aria-selected", String(isMatching || place >= 0))
@@ -303,7 +303,7 @@ export class GridView {
     drawn.element.classList.remove("is-pointed")
     paint(drawn.mark, place)
     drawn.dot.hidden = !eye?.isOpen
-    if (eye?.isOpen) drawn.dot.className = `runs-grid__dot ${coloured(eye.slot)}`
+    if (eye?.isOpen) drawn.dot.className = `runs-grid__dot ${coloured(eye.line)}`
     drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
     drawn.eye.title = eye?.title ?? ""
   }

@@ -95,6 +95,7 @@ export class Selection {
     const isOpen = !this.isHidden(id)
     return {
       slot,
+      line: slot,
       isOpen,
       said: isOpen ? "" : gettext("left out of comparisons"),
       title: isOpen ? gettext("Leave it out of comparisons’ charts") : gettext("Draw it in comparisons again"),
