@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from web.figures.clipping import clipping
-from web.figures.layout import RELATIVE, STEP, TIME, x_axis
-from web.figures.series import NamedLine, series_figure
+from web.figures.layout import RELATIVE, STEP, TIME, fit_ticks, x_axis
+from web.figures.series import NamedLine, series_figure, shown_range
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Shape
@@ -104,6 +104,7 @@ def give_axes(
         look.axis, low=look.low, high=look.high, log=look.log_x, over=look.over
     )
     layout["xaxis"]["showspikes"] = spikes
+    fit_ticks(layout, *shown_range(lines, look.low, look.high))
     if look.clips:
         found = clipping(
             [named.line for named in lines],

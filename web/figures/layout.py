@@ -26,6 +26,13 @@ X_HOVER_FORMAT = ",.9~r"
 # not measure each on the page, where every one of them makes the browser lay it all out.
 MARGIN = {"l": 52, "r": 20, "t": 8, "b": 34}
 LABELS = {"ticklabeloverflow": "allow"}
+# Longer labels of a horizontal axis need fewer ticks; in pixels, of the narrowest chart.
+USUAL_CHARACTERS = 8
+CHARACTER_WIDTH, LABEL_GAP, NARROWEST_AXIS = 6.2, 10, 200
+# From here on Plotly writes a power of ten instead of a letter.
+BEYOND_PREFIXES = 1e15
+# A logarithmic axis writes all zeros of larger numbers.
+MANY_ZEROS = 1e6
 # Below an axis of time stand the time, the date and the title.
 DATED_BOTTOM = 54
 
@@ -66,6 +73,35 @@ def x_axis(
         # Plotly wants the ends of a logarithmic axis as powers of ten.
         described["range"] = [math.log10(low), math.log10(high)]
     return described
+
+
+def fit_ticks(layout: Layout, low: float, high: float) -> None:
+    """Keep long labels of the horizontal axis, such as 1.000002B, apart and level."""
+    xaxis = layout["xaxis"]
+    if xaxis["type"] == "log":
+        if high >= MANY_ZEROS:
+            xaxis["exponentformat"] = "power"
+        return
+    if xaxis["type"] != "linear":
+        return
+    characters = _label_characters(low, high)
+    if characters <= USUAL_CHARACTERS:
+        return
+    width = characters * CHARACTER_WIDTH
+    xaxis["nticks"] = max(1, int(NARROWEST_AXIS / (width + LABEL_GAP)))
+    xaxis["tickangle"] = 0
+    layout["margin"]["r"] = max(layout["margin"]["r"], round(width / 2))
+
+
+def _label_characters(low: float, high: float) -> int:
+    """Estimate the length of the labels that tell ticks in this range apart."""
+    largest = max(abs(low), abs(high))
+    tick = (high - low) / 5
+    if not (tick > 0 and math.isfinite(tick)):
+        return 0
+    digits = math.floor(math.log10(largest)) - math.floor(math.log10(tick)) + 1
+    sign, point, letter = low < 0, digits > 1, 1
+    return digits + sign + point + (6 if largest >= BEYOND_PREFIXES else letter)
 
 
 def y_axis(*, log: bool = False, title: str = "", **more: Any) -> Layout:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from web.figures.layout import STEP, framed, x_axis, y_axis
+from web.figures.layout import STEP, fit_ticks, framed, x_axis, y_axis
 from web.figures.smoothing import smoothed
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
@@ -100,19 +100,28 @@ def series_figure(
     yaxis = y_axis(log=log)
     if not log:
         yaxis |= _flat_range(lines)
+    layout = framed(
+        xaxis, yaxis, hovermode=False, showlegend=legend, legend=dict(LEGEND)
+    )
+    fit_ticks(layout, *shown_range(lines, low, high))
     return {
         "data": traces,
-        "layout": framed(
-            xaxis,
-            yaxis,
-            hovermode=False,
-            showlegend=legend,
-            legend=dict(LEGEND),
-        ),
+        "layout": layout,
         "notes": _notes(lines, log=log),
         "lines": readable,
         "axis": str(axis),
     }
+
+
+def shown_range(
+    lines: Sequence[NamedLine], low: float | None, high: float | None
+) -> tuple[float, float]:
+    """Return the ends of the horizontal axis; those of the lines unless both are given."""
+    if low is not None and high is not None:
+        return low, high
+    x = np.concatenate([np.zeros(0), *(named.line.x for named in lines)])
+    x = x[np.isfinite(x)]
+    return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
 
 
 def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:

@@ -103,6 +103,7 @@ FIGURES = {
     "thousands": figure_of(line(WAVE * 40_000, x=STEPS * 1_000)),
     "thousands and little": figure_of(line(5_000 + WAVE, x=STEPS + 2_000)),
     "billions": figure_of(line(3e9 + WAVE * 1e9, x=STEPS * 1e8)),
+    "billions and little": figure_of(line(WAVE, x=1e9 + STEPS * 30)),
     "millionths": figure_of(line(WAVE * 3e-6, x=STEPS / 1_000)),
     "negative": figure_of(line(-70 - FALL, x=STEPS - 100)),
     "close": figure_of(line(1 + WAVE * 2e-3)),

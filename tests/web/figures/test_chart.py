@@ -126,3 +126,40 @@ def test_very_many_marks_are_lines_without_texts():
 
     assert len(figure["layout"]["shapes"]) == 30
     assert figure["layout"]["annotations"] == []
+
+
+def between(first, last):
+    return DrawnLine([1.0, 2.0], steps=[first, last])
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "most"),
+    [
+        pytest.param(0, 300_000, None, id="usual"),
+        pytest.param(10**9, 10**9 + 10_000, 3, id="billions"),
+        pytest.param(-(10**9), -(10**9) + 10_000, 2, id="negative"),
+        pytest.param(17 * 10**14, 17 * 10**14 + 10**10, 2, id="nanoseconds"),
+        pytest.param(10**15, 10**15 + 50, 1, id="no room for two"),
+    ],
+)
+def test_long_tick_labels_are_few_and_level(first, last, most):
+    layout = chart(between(first, last))["layout"]
+
+    assert layout["xaxis"].get("nticks") == most
+    assert layout["xaxis"].get("tickangle") == (None if most is None else 0)
+    assert (layout["margin"]["r"] > 20) == (most is not None)
+
+
+def test_a_zoomed_axis_has_labels_for_what_it_shows():
+    figure = chart(between(0, 2 * 10**9), low=1e9, high=1e9 + 100)
+
+    assert "nticks" in figure["layout"]["xaxis"]
+
+
+def test_large_numbers_on_a_logarithmic_axis_are_powers_of_ten():
+    axes = [
+        chart(between(1, last), log_x=True)["layout"]["xaxis"]
+        for last in (1_000, 10**9)
+    ]
+
+    assert [axis.get("exponentformat") for axis in axes] == [None, "power"]
