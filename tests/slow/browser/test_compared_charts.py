@@ -355,3 +355,25 @@ def test_a_board_s_charts_are_zoomed_each_by_itself(visit, ada, project):
     wait_until(page, lambda: len(zoomed(page)) == 2)
     chart_of(page, "train/loss").locator(".nsewdrag").dblclick()
     wait_until(page, lambda: len(zoomed(page)) == 1)
+
+
+def test_a_legend_stays_above_its_lines_when_the_window_grows(visit, ada, project):
+    runs = [logged(project, name, count=9) for name in ("one", "two", "three")]
+    for run, kind in zip(runs, ["momentum", "adaptive", "second order"], strict=True):
+        write_values(run, {"params/kind": kind})
+    page = visit(compared(*runs, query="&together=params/kind"), ada)
+    page.set_viewport_size({"width": 390, "height": 800})
+
+    def legend() -> dict[str, float]:
+        return page.locator(".legend").first.bounding_box()
+
+    # One row is 24 pixels high.
+    wait_until(page, lambda: legend()["height"] > 30)
+    page.set_viewport_size({"width": 1400, "height": 800})
+
+    wait_until(page, lambda: legend()["height"] < 30)
+    lines = page.locator(".nsewdrag").first
+    wait_until(
+        page,
+        lambda: legend()["y"] + legend()["height"] <= lines.bounding_box()["y"] + 1,
+    )

@@ -293,8 +293,15 @@ class Chart {
     if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
     this.size = size
     window.Plotly.Plots.resize(this.plot)
+      .then(() => this.placeLegend())
       .then(() => this.fitTicks())
       .then(() => this.hover?.refresh())
+  }
+
+  // Plotly 4.1.1 leaves a legend where it was when the new width needs fewer rows for it.
+  placeLegend() {
+    const { showlegend, legend } = this.plot.layout
+    return showlegend ? window.Plotly.relayout(this.plot, { "legend.y": legend?.y ?? 1 }) : null
   }
 
   fitTicks() {
