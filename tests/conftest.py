@@ -77,12 +77,15 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("patient")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # Before `-m` selects by markers.
+    if SLOW_FOLDER in item.path.parents or item.get_closest_marker("processes"):
+        item.add_marker(pytest.mark.slow)
+
+
 # After pytest-django, which sorts them by how they use the database.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if SLOW_FOLDER in item.path.parents or item.get_closest_marker("processes"):
-            item.add_marker(pytest.mark.slow)
     # xdist gives the first test process the first part of the list, so one process mostly
     # waits for servers while the others compute, and servers are started once.
     items.sort(key=lambda item: item.get_closest_marker("processes") is None)
