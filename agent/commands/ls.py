@@ -41,7 +41,7 @@ _SORTS = ("started", "name", "state", "duration")
 _RUN_HEADS = ("name", "state", "started", "duration", "tags")
 _PROJECT_HEADS = ("project", "runs", "running", "failed", "last activity")
 _ATTRIBUTE_HEADS = ("path", "kind", "value", "count", "minimum", "maximum", "last step")
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3600, 86400
 # Beyond it, floats are no longer exact; whole ones would be long, and say no more.
 _LARGEST_WHOLE = 1e15
 
@@ -107,15 +107,21 @@ def columns_in(words: Sequence[str]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time, as exact as one needs to compare runs."""
-    whole = int(seconds)
-    if whole < _MINUTE:
-        return f"{whole}s"
+    """Return a length of time in two units, as the runs table shows it."""
+    if seconds < _SECOND:
+        return f"{seconds * 1000:.0f} ms"
+    if round(seconds, 1) < _MINUTE:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
     if whole < _HOUR:
-        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+        return _in_units((whole // _MINUTE, "min"), (whole % _MINUTE, "s"))
     if whole < _DAY:
-        return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
-    return f"{whole // _DAY}d {whole % _DAY // _HOUR:02}h"
+        return _in_units((whole // _HOUR, "h"), (whole % _HOUR // _MINUTE, "min"))
+    return _in_units((whole // _DAY, "d"), (whole % _DAY // _HOUR, "h"))
+
+
+def _in_units(*parts: tuple[int, str]) -> str:
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
 def text_of(value: object) -> str:

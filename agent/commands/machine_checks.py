@@ -37,7 +37,8 @@ def _processes() -> Finding:
     except (psutil.Error, OSError, RuntimeError) as error:
         return note("psutil", f"processes cannot be measured ({error})", "see psutil")
     return fine(
-        "psutil", f"{cores or '?'} CPU cores and {memory >> 30:,} GiB are measured"
+        "psutil",
+        f"{cores or '?'} CPU cores and {memory / 2**30:,.1f} GiB are measured",
     )
 
 
