@@ -103,6 +103,7 @@ class Command(BaseCommand):
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "PYTHONUNBUFFERED": "1",
+            "SEAMARK_QUIET": "1",  # the ladder prints a line for each stage
             "SEAMARK_URL": url,
             # Its own: neither does the demo deliver what other jobs left, nor they its.
             "SEAMARK_SPOOL": str(settings.DATA_FOLDER / "spool"),
