@@ -33,6 +33,7 @@ SIGNIFICANT_DIGITS = 4
 LARGEST_EXACT = 2**53 - 1
 # Below this, a quantity is shown with one digit after the point.
 ONE_DIGIT_BELOW = 10
+SIZE_DIGIT_BELOW = 100  # 23.5 GiB of memory must not become 24
 MILLISECONDS_BELOW = 1.0
 
 
@@ -130,7 +131,7 @@ def bytes_size(value: float | None) -> str:
     while size >= SIZE_STEP and power < len(SIZES) - 1:
         size /= SIZE_STEP
         power += 1
-    digits = 1 if power and size < ONE_DIGIT_BELOW else 0
+    digits = 1 if power and size < SIZE_DIGIT_BELOW else 0
     sign = MINUS if value < 0 else ""
     return f"{sign}{_trimmed(f'{size:.{digits}f}')} {SIZES[power]}"
 

@@ -106,7 +106,7 @@ def test_the_preview_of_a_file_and_what_was_there_if_it_does_not_come(
     expect(preview.locator(".skeleton").nth(0)).to_be_visible()
     expect(preview).to_have_attribute("aria-busy", "true")
     held.fail()
-    expect(preview.get_by_text("No file chosen")).to_be_visible()
+    expect(preview.get_by_text("No file selected")).to_be_visible()
     expect(preview.locator(".skeleton")).to_have_count(0)
     watch.allow("ERR_FAILED")
     watch.allow("Failed to fetch")

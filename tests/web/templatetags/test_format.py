@@ -85,6 +85,7 @@ def test_a_percentage_is_shown_as_it_is():
         (0, "0 B"),
         (1023, "1023 B"),
         (1536, "1.5 KiB"),
+        (23.5 * 2**30, "23.5 GiB"),
         (80 * 2**30, "80 GiB"),
         (-2048, "\u22122 KiB"),
         (float("inf"), "–"),

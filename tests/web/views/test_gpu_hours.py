@@ -39,7 +39,7 @@ def test_a_run_without_a_gpu_says_so(project, owner):
     text = text_of(owner, f"/runs/{make_sample_run(project).id}/")
 
     assert "Time breakdown" in text
-    assert "No GPU: the time of the" in text
+    assert "No GPU measured: shares of the" in text
 
 
 def test_the_time_of_a_run_without_a_gpu_adds_up_to_what_it_took(project, owner):
@@ -85,7 +85,7 @@ def test_a_project_without_gpu_time_says_why_and_what_would_appear(project, owne
 
     text = text_of(owner, address(project, "gpu-hours?days=all"))
 
-    assert "1 run began so far. It saw no GPU: 0 GPU hours." in text
+    assert "1 run started so far, without a GPU." in text
     assert "What this page shows" in text
     assert "agent.init" in text
 
@@ -96,7 +96,7 @@ def test_a_time_without_runs_is_not_one_without_gpus(project, owner):
     text = text_of(owner, address(project, "gpu-hours"))
 
     assert "No GPU time yet" in text
-    assert "No run began in the last 30 days." in text
+    assert "No runs started in the last 30 days." in text
 
 
 def test_runs_that_nobody_diagnosed_are_not_called_without_a_gpu(project, owner):
@@ -105,7 +105,7 @@ def test_runs_that_nobody_diagnosed_are_not_called_without_a_gpu(project, owner)
 
     text = text_of(owner, address(project, "gpu-hours?days=all"))
 
-    assert "2 runs began so far. 1 saw no GPU; of 1 no diagnosis" in text
+    assert "2 runs started so far: 1 without a GPU, 1 not diagnosed" in text
 
 
 def test_old_runs_are_left_out_unless_asked_for(project, owner):

@@ -245,13 +245,13 @@ def test_gpu_hours_nobody_measured_are_not_called_none(home, project):
 
     assert old.started_at < timezone.now() - timedelta(days=7)
     page = home().content.decode()
-    assert "No run began in the last 7 days." in page
+    assert "No runs started in the last 7 days." in page
     assert "0 GPU hours" not in page
 
     new = make_run(project, "not diagnosed")
     Run.objects.filter(id=new.id).update(started_at=timezone.now())
     page = home().content.decode()
-    assert "1 run began in the last 7 days. Whether it held GPUs is known" in page
+    assert "1 run started in the last 7 days. GPU hours appear" in page
     assert "0 GPU hours" not in page
 
 
@@ -262,7 +262,7 @@ def test_runs_without_a_gpu_are_counted_with_the_time_they_are_of(home, project)
 
     page = home().content.decode()
 
-    assert "2 runs began in the last 7 days. None of them saw a GPU: 0 GPU" in page
+    assert "2 runs started in the last 7 days, none with a GPU" in page
 
 
 def test_alerts_of_runs_that_have_ended_are_told_apart_and_come_last(home, project):
@@ -281,17 +281,14 @@ def test_alerts_of_runs_that_have_ended_are_told_apart_and_come_last(home, proje
         ["over"],
     ]
     assert (
-        answer.content.decode()
-        .partition("Found in runs that have ended")[2]
-        .count("<bdi>over</bdi>")
-        == 1
+        answer.content.decode().partition("Ended runs")[2].count("<bdi>over</bdi>") == 1
     )
 
 
 def test_without_a_live_alert_nothing_needs_anybody(home, project):
     raise_alert(make_run(project, "over", State.FINISHED))
 
-    assert "Nothing needs you" in home().content.decode()
+    assert "No alerts on running runs" in home().content.decode()
 
 
 def test_an_alert_is_open_until_its_cause_is_gone_or_dismissed(home, project):

@@ -91,9 +91,9 @@ def test_a_stage_of_which_little_is_known_is_not_called_well(project, page):
     text = unescape(page(make_sample_run(project)))
     preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
 
-    assert "Too little is known to judge" in preprocess
+    assert "Not enough data to diagnose speed" in preprocess
     assert "stage__well" not in preprocess
-    assert "from <code" in preprocess[: preprocess.index("stage__rest")]
+    assert "add <code" in preprocess[: preprocess.index("stage__rest")]
 
 
 def test_only_rules_that_lack_a_gpu_are_said_to_need_one(project, page):
@@ -291,7 +291,7 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
 
     assert text.index("No bottleneck found") < text.index('id="possible-1"')
     rule = "too-few-loader-workers"
-    told = text.index("Possible, though little speaks for")
+    told = text.index("Possible, with weak evidence")
     assert text.index(f'href="#{rule}"', told) < text.index('id="possible-1"')
     assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 

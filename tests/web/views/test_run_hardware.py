@@ -109,7 +109,7 @@ def test_a_machine_without_a_gpu_says_why(project, page):
 
     text = page(run).content.decode()
 
-    assert "1 source of readings is not on this machine" in text
+    assert "1 probe found nothing to measure on this machine" in text
     assert reason in text
 
 

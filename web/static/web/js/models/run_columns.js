@@ -7,9 +7,9 @@ import { gettext } from "../texts.js"
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
 // Of runs without a main finding, as the server's Verdict has it.
 const VERDICTS = {
-  well: [gettext("no fault seen"), gettext("Enough rules could answer, and none of them sees a fault")],
-  unknown: [gettext("too little known"), gettext("Most rules lack what they need to answer; the run's page says what")],
-  "not diagnosed": [gettext("not diagnosed"), gettext("No rule was asked yet: that is done while a run is live, and when a stage ends")],
+  well: [gettext("no problem found"), gettext("Enough rules had data, and none found a problem")],
+  unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
+  "not diagnosed": [gettext("not diagnosed"), gettext("The diagnosis runs during training and when a stage ends")],
 }
 export const NARROWEST = 48
 const NARROWEST_BY_ITSELF = 84
