@@ -68,7 +68,7 @@ def check(
                 "gap before the stage",
                 gap,
                 "s",
-                min(gap, LONG_SECONDS),
+                LONG_SECONDS if gap >= LONG_SECONDS else SHORTEST_SECONDS,
                 Side.ABOVE,
             ),
             *(

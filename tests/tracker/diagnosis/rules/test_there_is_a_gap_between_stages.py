@@ -55,3 +55,11 @@ def test_a_fifth_of_the_run_is_worth_a_warning():
     assert isinstance(finding, Finding)
     assert finding.severity == Severity.WARNING
     assert "33 % of the run" in finding.summary
+
+
+@pytest.mark.parametrize(("gap", "limit"), [(45.8, 10.0), (61.0, 60.0)])
+def test_evidence_names_the_limit_that_was_exceeded(gap, limit):
+    finding = check(gap, stage_seconds=100.0, stage_share_of_run=0.5)
+
+    assert isinstance(finding, Finding)
+    assert finding.evidence[0].limit == limit
