@@ -12,10 +12,28 @@ from tests.builders import (
     make_project,
     make_run,
 )
-from tracker.access import SHAPING_FIELDS, readable_runs
+from tracker.access import (
+    SHAPING_FIELDS,
+    readable_dashboard,
+    readable_ladder,
+    readable_project,
+    readable_report,
+    readable_run,
+    readable_run_of_spool,
+    readable_runs,
+    readable_view,
+)
 from tracker.actor import NOBODY, Actor, Grant, Scope, actor_of_link
 from tracker.errors import NotFound
-from tracker.models import Member, Project, Run
+from tracker.models import (
+    Dashboard,
+    Ladder,
+    Member,
+    Project,
+    Report,
+    Run,
+    SavedView,
+)
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -73,6 +91,46 @@ def is_found(actor: Actor, workspace: str, project: str, run: Run) -> bool:
         return readable_runs(actor, workspace, project, [run.id]) == [run]
     except NotFound:
         return False
+
+
+def test_only_members_who_may_read_get_what_a_project_holds(member, stranger, project):
+    run = make_run(project)
+    spool = run.spools.get().id
+    made = {
+        readable_ladder: Ladder.objects.create(project=project, name="one"),
+        readable_dashboard: Dashboard.objects.create(project=project, name="one"),
+        readable_report: Report.objects.create(project=project, name="one"),
+        readable_view: SavedView.objects.create(
+            project=project, name="one", is_shared=True
+        ),
+        readable_run: run,
+    }
+
+    def gets_all(actor: Actor) -> set[bool]:
+        slugs = project.workspace.slug, project.slug
+        return {
+            is_got(readable_project, actor, *slugs),
+            is_got(readable_run_of_spool, actor, spool),
+            *(is_got(readable, actor, each.id) for readable, each in made.items()),
+        }
+
+    for allowed in (actor_of(member, Scope.READ), browser_of(member)):
+        assert gets_all(allowed) == {True}
+    for refused in (
+        actor_of(member, Scope.INGEST),
+        actor_of(stranger),
+        browser_of(stranger),
+        Actor(NOBODY),
+    ):
+        assert gets_all(refused) == {False}
+
+
+def is_got(readable, actor: Actor, *key) -> bool:
+    try:
+        readable(actor, *key)
+    except NotFound:
+        return False
+    return True
 
 
 def test_readable_runs_come_in_the_order_asked_with_what_shapes_their_points(
