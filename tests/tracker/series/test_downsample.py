@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from tests.tracker.series.examples import any_points, finite_steps, noise, points
 from tracker.series.downsample import (
     Buckets,
+    bucket_starts,
     concatenate,
     merge,
     saturated,
     select,
     summarise,
+    summarise_rows,
 )
 from tracker.series.points import Points
 
@@ -58,6 +60,18 @@ def test_merging_loses_no_point_and_no_peak(some, size, width):
     known = ~np.isnan(coarse.mean)
     assert (coarse.minimum[known] <= coarse.mean[known]).all()
     assert (coarse.mean[known] <= coarse.maximum[known]).all()
+
+
+@given(any_points(steps=finite_steps), st.integers(2, 9))
+def test_rows_of_a_table_are_summarised_like_single_series(some, size):
+    two_rows = np.stack([some.values, some.values])
+
+    found = summarise_rows(two_rows, bucket_starts(len(some), size))
+
+    expected = summarise(some, size=size)
+    for name, rows in found.items():
+        alone = getattr(expected, name)
+        assert np.array_equal(rows, np.stack([alone, alone]), equal_nan=True), name
 
 
 def test_merges_by_position_in_whatever_order_buckets_come():
