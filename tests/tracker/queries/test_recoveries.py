@@ -128,6 +128,21 @@ def test_fixes_that_were_measured_after_a_run_say_nothing_about_it(project):
     assert D1 not in unknown
 
 
+def test_a_late_first_diagnosis_learns_from_no_fix_measured_after_the_run(project):
+    run = make_measured_run(project, Job("alone"))
+    usual = gain_of(run)
+    _, cured = ladder(project, WAITS, CURED)
+    later = Stage.objects.get(run=run).ended_at + timedelta(seconds=1)
+    Run.objects.filter(id=cured.id).update(ended_at=later)
+    learn()
+    Finding.objects.filter(run=run).delete()
+    Diagnosis.objects.filter(stage__run=run).delete()
+
+    diagnose_run(run.id)
+
+    assert gain_of(run) == usual
+
+
 def test_a_run_that_goes_on_is_predicted_anew(project):
     run = make_measured_run(project, Job("resumed"))
     usual = gain_of(run)
