@@ -300,6 +300,8 @@ class Chart {
 
   // Plotly 4.1.1 leaves a legend where it was when the new width needs fewer rows for it.
   placeLegend() {
+    // A chart that was scrolled away meanwhile has no layout.
+    if (!this.isDrawn) return null
     const { showlegend, legend } = this.plot.layout
     return showlegend ? window.Plotly.relayout(this.plot, { "legend.y": legend?.y ?? 1 }) : null
   }
