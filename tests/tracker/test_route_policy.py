@@ -20,6 +20,7 @@ PUBLIC = {
     "texts/<str:language>/<str:version>.js",
     "livez",
     "readyz",
+    "plotly.js",
 }
 SAMPLES = {"int": "1", "str": "x", "slug": "x", "path": "x/y"}
 SAMPLE_ID = str(UUID(int=7))

@@ -66,6 +66,7 @@ from web.markdown import parts_of
 from web.report_passages import passages_of
 
 RULE = "data-wait-dominates"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]})
 WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 ATTRIBUTE, FILE = "params/optimizer", "notes"
@@ -194,7 +195,7 @@ class Things:
                 is_shared=False,
             ).id,
             "rest": f"runs/{self.run.id}/",
-            "spool_id": self.run.spools.first().id,
+            "spool_id": getattr(self.run.spools.first(), "id", UNKNOWN_ID),
             "secret": make_sign_in_link(self.member.user),
             **make_share(self.run, self.member, self.name),
         }

@@ -12,10 +12,17 @@ from tests.builders import (
 from tracker.actions.descriptions import LONGEST_DESCRIPTION, describe
 from tracker.actions.tags import LONGEST_TAG, MOST_TAGS
 from tracker.errors import InvalidInput
-from tracker.models import Attribute
+from tracker.models import Attribute, Kind
 from tracker.queries.run import run_overview
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def hold_text_as_tags(run):
+    """Store what older versions accepted under the path of the tags."""
+    Attribute.objects.create(
+        run=run, project=run.project, path="tags", kind=Kind.STRING, text="a text"
+    )
 
 
 @pytest.fixture
@@ -67,7 +74,7 @@ def test_a_description_alone_makes_no_tags(run):
 
 
 def test_a_description_alone_is_kept_whatever_the_run_has_for_tags(run):
-    write_values(run, {"tags": "a text"})
+    hold_text_as_tags(run)
 
     describe(run, "Larger batches.", add=[""])
 
@@ -107,7 +114,7 @@ def test_where_one_is_refused_nothing_is_stored(run, text, tags):
 
 def test_what_the_run_keeps_there_already_is_not_lost(run):
     write_series(run, "description", [1.0, 2.0])
-    write_values(run, {"tags": 7})
+    hold_text_as_tags(run)
 
     with pytest.raises(InvalidInput):
         describe(run, "no")

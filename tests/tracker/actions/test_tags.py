@@ -4,14 +4,21 @@ from uuid import uuid4
 
 import pytest
 
-from tests.builders import make_project, make_run, write_tags, write_values
+from tests.builders import make_project, make_run, write_tags
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.tags import change_tags
 from tracker.actions.trash import move_to_trash
 from tracker.errors import InvalidInput
-from tracker.models import Attribute
+from tracker.models import Attribute, Kind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def hold_text_as_tags(run):
+    """Store what older versions accepted under the path of the tags."""
+    Attribute.objects.create(
+        run=run, project=run.project, path="tags", kind=Kind.STRING, text="a text"
+    )
 
 
 def tags(run):
@@ -59,7 +66,7 @@ def test_leaves_runs_of_other_projects_and_in_the_trash_alone(project, stranger)
 
 def test_a_run_that_holds_something_else_there_stays_as_it_is(project):
     run, other = make_run(project), make_run(project, "other")
-    write_values(run, {"tags": "a text"})
+    hold_text_as_tags(run)
 
     assert change_tags(project, [run.id, other.id], add=["x"]) == [other.id]
     assert Attribute.objects.get(run=run, path="tags").text == "a text"
@@ -67,7 +74,7 @@ def test_a_run_that_holds_something_else_there_stays_as_it_is(project):
 
 def test_where_no_run_can_have_a_tag_that_is_said(project):
     run = make_run(project)
-    write_values(run, {"tags": "a text"})
+    hold_text_as_tags(run)
 
     with pytest.raises(InvalidInput, match="something else"):
         change_tags(project, [run.id], add=["x"])

@@ -91,10 +91,9 @@ def test_cursors_go_through_what_a_query_finds(
 
     assert by_value == [name for name in whole if name not in TWOS]
     assert by_tag == [name for name in whole if name not in TAGGED]
-    assert (
-        page(project, order, offset=3, limit=4, query="not value = 2").rows
-        == (page(project, order, limit=7, query="not value = 2").rows[3:])
-    )
+    beyond = page(project, order, offset=3, limit=4, query="not value = 2").rows
+    first = page(project, order, limit=7, query="not value = 2").rows
+    assert [row.id for row in beyond] == [row.id for row in first[3:]]
 
 
 def test_runs_that_come_meanwhile_neither_repeat_nor_hide_any(project):

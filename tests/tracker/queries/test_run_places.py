@@ -33,7 +33,13 @@ def project(member, monkeypatch):
         "good": lambda number: number >= RUNS // 2,
     }
     Attribute.objects.bulk_create(
-        Attribute(run=run, project=project, path=path, kind=Kind.FLOAT, number=value(n))
+        Attribute(
+            run=run,
+            project=project,
+            path=path,
+            kind=Kind.FLOAT if path == "score" else Kind.BOOLEAN,
+            number=value(n),
+        )
         for n, run in enumerate(runs)
         for path, value in values.items()
     )

@@ -244,7 +244,7 @@ def test_a_service_is_diagnosed_by_its_phases():
     (found,) = [
         f for f in diagnosis.findings if f.rule == "model-is-loaded-per-request"
     ]
-    assert "120 loads of a model for 120 requests, each 300 ms" in found.finding.summary
+    assert "120 model loads for 120 requests, 300 ms each" in found.finding.summary
     assert not diagnosis.failed
 
 

@@ -143,10 +143,11 @@ def table_of(base, thing):
 def test_whatever_is_shown_tells_no_more_than_was_ticked(site, kind, parts):
     base = site.link(kind, parts)
 
+    # Plotly's own code contains many of the words that are searched for.
     answers = {
         address: answer
         for address, answer in crawl(Client(), base).items()
-        if "example.org" not in address
+        if "example.org" not in address and not address.endswith("/plotly.js")
     }
 
     assert [address for address in answers if not address.startswith(base)] == []
