@@ -135,14 +135,14 @@ def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
 
     page.get_by_label("What a query finds").check()
     page.get_by_label("Query", exact=True).fill("train/loss <")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
         "is not understood"
     )
     watch.allow("400")
     page.get_by_label("Query", exact=True).fill("train/loss < 0.3")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     legend = region(page, "Loss").get_by_role("list", name="Runs")
     expect(legend).to_have_text(re.compile("^decoded$"))
@@ -348,7 +348,7 @@ def test_it_follows_a_view_until_that_is_gone(visit, ada, dashboard, project):
     dialog.get_by_label("Of the view").select_option("good")
     expect(dialog.get_by_label("Query", exact=True)).to_be_hidden()
     assert violations(page) == []
-    dialog.get_by_role("button", name="Save").click()
+    dialog.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_text("the first 10 runs of the view “good”")).to_be_visible()
     legend = region(page, "Loss").get_by_role("list", name="Runs")

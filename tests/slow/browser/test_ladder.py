@@ -164,7 +164,7 @@ def test_a_note_is_edited_where_it_stands(visit, ada, ladder):
 
     rung.get_by_text("Say what the baseline is").click()
     rung.get_by_role("textbox", name="Note of").fill("All as it was")
-    rung.get_by_role("button", name="Save").click()
+    rung.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_role("article").nth(0)).to_contain_text("All as it was")
 

@@ -155,7 +155,7 @@ def test_ones_own_is_changed_and_deleted_with_a_way_back(visit, ada, report):
 
     page.get_by_label("Edit", exact=True).click()
     page.get_by_label("Your comment").fill("no mistake")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(comment(page, "no mistake")).to_contain_text("edited")
     page.get_by_role("button", name="Delete", exact=True).click()
 

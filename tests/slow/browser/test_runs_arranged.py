@@ -19,7 +19,7 @@ from tests.builders import (
     write_values,
 )
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, address_now
+from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
 from tests.slow.browser.test_runs_grid import head, mark, names
 from tests.tracker.queries.ledgers import add_ledger
@@ -158,7 +158,7 @@ def test_a_menu_says_what_can_be_done_with_a_column(open_runs, project):
     assert violations(page) == []
     page.keyboard.press("Enter")
     expect(head(page, "lr")).to_have_attribute("aria-sort", "ascending")
-    assert names(page) == ["b", "a"]
+    wait_until(page, lambda: names(page) == ["b", "a"])
 
     expect(grid).to_be_focused()
     head(page, "lr").click(button="right")
@@ -248,14 +248,18 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
     for name, idle in [("a", 900.0), ("b", 2_700.0), ("c", None)]:
         run = add(project, name, params__optimizer="x")
         if idle is None:
-            Run.objects.filter(id=run.id).update(made_by=None, started_at=None)
+            Run.objects.filter(id=run.id).update(
+                made_by=None, started_at=None, active_seconds=None
+            )
             continue
         write_series(run, "monitoring/train/gpu/0/utilization_percent", [idle / 90])
         settle(run)
         run.diagnoses.all().delete()
         add_ledger(run, computing=3_600.0 - idle, idle=idle, energy=7.2e6)
         end = run.started_at + timedelta(minutes=5)
-        Run.objects.filter(id=run.id).update(ended_at=end)
+        Run.objects.filter(id=run.id).update(
+            ended_at=end, active_seconds=300.0, active_since=None
+        )
     shown = ("duration", "gpu", "gpu_idle", "gpu_hours", "energy")
     columns = "&".join(f"column={key}" for key in shown)
     page = open_runs(f"?{columns}&column=cpu&group=path:params/optimizer")

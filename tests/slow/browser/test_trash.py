@@ -95,7 +95,7 @@ def test_retention_is_set_and_said_back(visit, ada, project, run):
 
     page.get_by_label("Days of silence").fill("90")
     kept = page.get_by_role("region", name="How long runs are kept")
-    kept.get_by_role("button", name="Save").click()
+    kept.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.locator(".toast")).to_contain_text("Saved.")
     expect(page.get_by_label("Days of silence")).to_have_value("90")

@@ -46,7 +46,7 @@ def test_that_nobody_but_training_loads_is_found(imported):
     assert primary.rule == "too-few-loader-workers"
     finding = primary.body["judgement"]["finding"]
     assert finding["gain"]["bound"] == pytest.approx(1 / 0.6)
-    assert "How many cores there are is not known." in finding["summary"]
+    assert "The number of cores is unknown." in finding["summary"]
 
 
 def test_a_loader_that_keeps_up_is_no_fault(imported):
