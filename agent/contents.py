@@ -89,7 +89,7 @@ class Content(NamedTuple):
     path: Path | None = None
     # What waiting for it takes in memory.
     held_bytes: int = 0
-    # What the user is to be warned about, as values of a picture were scaled.
+    # The warning for a picture whose values were scaled.
     note: str = ""
 
     def data(self) -> bytes:

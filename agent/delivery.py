@@ -57,7 +57,7 @@ class Delivery:
         tell_closed: Callable[[], None] = lambda: None,
         reject: Callable[[Rejected], None] | None = None,
     ) -> None:
-        """`last_written` says how far a spool is written whose process lives.
+        """`last_written` returns the last frame number that a live process has written.
 
         `limits` belong to the server and are shared with its other deliveries.
         `tell_closed` is called when the server has closed the spool's run, and `reject`
@@ -264,7 +264,7 @@ class Delivery:
         return Outcome()
 
     def _warn_rejected(self, error: Rejected) -> None:
-        # Of another process's run: one warning for each code.
+        # A run of another process: warn once for each code.
         self._notices.warn(f"refused {error.code}", str(error))
 
     def _is_set_back(self, answer: Answer) -> bool:

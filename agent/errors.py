@@ -107,7 +107,7 @@ class RunFinished(AgentError):
 class RunClosed(AgentError):
     """The run is finished on the server, and the token may not reopen it.
 
-    What was logged stays in the offline queue.
+    Logged data stays in the offline queue.
     """
 
     code = "run_closed"

@@ -17,7 +17,7 @@ from seamark.foreign import can, is_array, is_time, list_of
 
 _DEEPEST_NESTING = 32
 MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together
-# Of a list that is one value; lists may contain themselves, and each other many times.
+# Limit of a list that is one value: lists may contain themselves and each other.
 _DEEPEST_LIST, _MOST_ELEMENTS = 16, 20_000
 
 # What holds nothing, without a look at it.

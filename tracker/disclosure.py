@@ -190,7 +190,7 @@ def _seen_stage(actor: Actor, stage: StageRow) -> StageRow:
     if not actor.sees(Part.LOGS):
         processes = tuple(replace(each, failure="") for each in stage.processes)
         stage = replace(stage, failure="", processes=processes)
-    # Who reopened a run, and with which token, is for members.
+    # Only members see the user and the token that reopened a run.
     processes = tuple(replace(each, reopening=None) for each in stage.processes)
     if not actor.sees(Part.ENVIRONMENT):
         processes = tuple(replace(each, host="") for each in processes)

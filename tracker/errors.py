@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Of a name in a message.
+# Limit of a name in a message.
 SHOWN_CHARACTERS = 80
 
 

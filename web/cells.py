@@ -17,7 +17,7 @@ from tracker.queries.comparison import (
 from web.templatetags.format import UNKNOWN, number, percent
 
 TEXT_LENGTH = 300
-# Beyond ten times the reference, a percentage says less than the numbers do.
+# Beyond ten times the reference, numbers are clearer than a percentage.
 MAX_SHARE = 10
 SERIES, NONE = "float_series", "none"
 RECORDS = ("text_series", "histogram_series")

@@ -24,7 +24,7 @@ NUMBERS_OF_SUMMARY: dict[str, Callable[[AttributeRow], float | int | None]] = {
 
 NONE = "none"
 
-# Of a running run, the page counts these on: else each answer would differ.
+# The page counts these on while a run is running; otherwise every answer would differ.
 PASSING = ("duration", "wall_time")
 
 

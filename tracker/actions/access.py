@@ -90,7 +90,7 @@ def use_sign_in_link(secret: str) -> User | None:
 
 
 def delete_expired_access(now: datetime | None = None) -> None:
-    """Delete expired sessions, and sign-in links that nobody can use any more."""
+    """Delete expired sessions, and sign-in links past their grace period."""
     now = now or timezone.now()
     Session.objects.filter(expire_date__lt=now).delete()
     # Used links are kept until then too: a request may still be signing in with one.

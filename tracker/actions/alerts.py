@@ -48,7 +48,7 @@ BROKEN = {
     State.FAILED: "The stage has failed",
     State.CRASHED: "The stage has crashed or lost its machine",
 }
-# Rules whose finding says why a stage failed.
+# Rules whose finding is the cause of a failure.
 CAUSES_OF_FAILURE = ("memory-ran-out", "gpu-reports-errors")
 
 

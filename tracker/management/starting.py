@@ -1,4 +1,4 @@
-"""What a process checks before it starts: the database is there, and of its version."""
+"""Checks before a process starts: the database answers and has a known version."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from web.views.run_frame import news_of, run_frame
 
 PICTURES_ON_PAGE = 60
 STEPS_ON_PAGE = 1_000
-# Of a file that is only to be saved.
+# A file that is only saved.
 SANDBOX = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
