@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_init
+from celery.signals import beat_init, worker_init
 from django.conf import settings
 from django.db import connection
 
@@ -118,4 +119,15 @@ def stand_back(**_: Any) -> None:
             SESSION.write_text(f"{STANDS_BACK_BY}\n", "ascii")
 
 
+def exit_on_signals(**_: Any) -> None:
+    """End the scheduler at once on SIGTERM and SIGINT; it has nothing to save.
+
+    Celery's handler closes the broker connection inside the signal handler and then
+    raises SystemExit. A garbage collection swallows it, and the scheduler never ends.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(0))
+
+
 worker_init.connect(stand_back)
+beat_init.connect(exit_on_signals)

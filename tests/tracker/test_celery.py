@@ -106,6 +106,36 @@ def test_every_line_of_the_timetable_names_a_task_and_expires(name):
     assert line["options"]["expires"] <= line["schedule"]
 
 
+SIGNALED_IN_A_FINALIZER = """
+import os, signal
+from celery.signals import beat_init
+from tracker.celery import app
+
+beat = app.Beat(quiet=True)
+service = beat.Service(app=app, scheduler_cls="celery.beat:Scheduler")
+beat.install_sync_handler(service)
+beat_init.send(sender=service)
+
+class Freed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+Freed()
+print("still running")
+"""
+
+
+def test_the_scheduler_ends_on_sigterm_during_a_garbage_collection():
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALED_IN_A_FINALIZER],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 def said_by_a_worker(address: str, *, is_leader: bool) -> list[str]:
     """Return the nice values of a process, and of its session where there is one."""
     program = (
