@@ -71,7 +71,7 @@ from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
 owner, browser = found_installation(), Client()
 browser.force_login(owner.user)
-tokens = [make_token(owner, name, Scope.FULL) for name in ("benchmark", "slow")]
+tokens = [make_token(owner, name, Scope.MANAGE) for name in ("benchmark", "slow")]
 print(*tokens, browser.cookies.output(header=""))
 """
 ORIGIN = messages.Origin(

@@ -38,7 +38,7 @@ import django
 django.setup()
 from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
-print(make_token(found_installation(), "benchmark", Scope.FULL))
+print(make_token(found_installation(), "benchmark", Scope.MANAGE))
 """
 UPLOAD = """
 import json, sys, threading, time

@@ -122,7 +122,7 @@ class Tracker:
 
     def __init__(self) -> None:
         member = found_installation()
-        token = make_token(member, "benchmark", Scope.FULL)
+        token = make_token(member, "benchmark", Scope.MANAGE)
         actor = authenticate(token)
         assert actor is not None
         self.actor = actor

@@ -8,6 +8,7 @@ from django.db.migrations.state import StateApps
 
 from tracker.models.set_index import SetIndex
 
+
 def take_your_time(_: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
     """Let a large table take longer than a page may: until the end of this."""
     if editor.connection.vendor == "postgresql":

@@ -5,48 +5,111 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0007_records'),
+        ("tracker", "0007_records"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='attribute',
-            name='kind',
-            field=models.CharField(choices=[('float', 'Float'), ('integer', 'Integer'), ('boolean', 'Boolean'), ('string', 'String'), ('datetime', 'Datetime'), ('string_set', 'String Set'), ('float_series', 'Float Series'), ('text_series', 'Text Series'), ('histogram_series', 'Histogram Series'), ('file', 'File')], max_length=16),
+            model_name="attribute",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("float", "Float"),
+                    ("integer", "Integer"),
+                    ("boolean", "Boolean"),
+                    ("string", "String"),
+                    ("datetime", "Datetime"),
+                    ("string_set", "String Set"),
+                    ("float_series", "Float Series"),
+                    ("text_series", "Text Series"),
+                    ("histogram_series", "Histogram Series"),
+                    ("file", "File"),
+                ],
+                max_length=16,
+            ),
         ),
         migrations.CreateModel(
-            name='Blob',
+            name="Blob",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('size', models.PositiveBigIntegerField()),
-                ('stored_at', models.DateTimeField(auto_now_add=True)),
-                ('asked_at', models.DateTimeField()),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.workspace')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("size", models.PositiveBigIntegerField()),
+                ("stored_at", models.DateTimeField(auto_now_add=True)),
+                ("asked_at", models.DateTimeField()),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="tracker.workspace",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['asked_at'], name='blob_asked')],
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'digest'), name='blob_once_per_workspace')],
+                "indexes": [models.Index(fields=["asked_at"], name="blob_asked")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "digest"), name="blob_once_per_workspace"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='File',
+            name="File",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('path', models.CharField(max_length=1024)),
-                ('digest', models.CharField(max_length=64)),
-                ('size', models.PositiveBigIntegerField()),
-                ('media_type', models.CharField(max_length=100)),
-                ('name', models.CharField(max_length=255)),
-                ('added_at', models.DateTimeField(auto_now=True)),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.run')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.workspace')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("path", models.CharField(max_length=1024)),
+                ("digest", models.CharField(max_length=64)),
+                ("size", models.PositiveBigIntegerField()),
+                ("media_type", models.CharField(max_length=100)),
+                ("name", models.CharField(max_length=255)),
+                ("added_at", models.DateTimeField(auto_now=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="tracker.run",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="tracker.workspace",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workspace', 'digest'], name='file_contents')],
-                'constraints': [models.UniqueConstraint(fields=('run', 'path', 'digest'), name='file_once_per_path')],
+                "indexes": [
+                    models.Index(fields=["workspace", "digest"], name="file_contents")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "path", "digest"), name="file_once_per_path"
+                    )
+                ],
             },
         ),
     ]

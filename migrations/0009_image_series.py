@@ -4,15 +4,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0008_files'),
+        ("tracker", "0008_files"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='attribute',
-            name='kind',
-            field=models.CharField(choices=[('float', 'Float'), ('integer', 'Integer'), ('boolean', 'Boolean'), ('string', 'String'), ('datetime', 'Datetime'), ('string_set', 'String Set'), ('float_series', 'Float Series'), ('text_series', 'Text Series'), ('histogram_series', 'Histogram Series'), ('image_series', 'Image Series'), ('file', 'File')], max_length=16),
+            model_name="attribute",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("float", "Float"),
+                    ("integer", "Integer"),
+                    ("boolean", "Boolean"),
+                    ("string", "String"),
+                    ("datetime", "Datetime"),
+                    ("string_set", "String Set"),
+                    ("float_series", "Float Series"),
+                    ("text_series", "Text Series"),
+                    ("histogram_series", "Histogram Series"),
+                    ("image_series", "Image Series"),
+                    ("file", "File"),
+                ],
+                max_length=16,
+            ),
         ),
     ]

@@ -6,73 +6,150 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0009_image_series'),
+        ("tracker", "0009_image_series"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Alert',
+            name="Alert",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('stage', models.CharField(max_length=200)),
-                ('subject', models.CharField(max_length=300)),
-                ('severity', models.CharField(max_length=10)),
-                ('title', models.CharField(max_length=300)),
-                ('summary', models.TextField()),
-                ('raised_at', models.DateTimeField()),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alerts', to='tracker.project')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alerts', to='tracker.run')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("stage", models.CharField(max_length=200)),
+                ("subject", models.CharField(max_length=300)),
+                ("severity", models.CharField(max_length=10)),
+                ("title", models.CharField(max_length=300)),
+                ("summary", models.TextField()),
+                ("raised_at", models.DateTimeField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="alerts",
+                        to="tracker.project",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="alerts",
+                        to="tracker.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Channel',
+            name="Channel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('email', 'Email'), ('webhook', 'Webhook')], max_length=10)),
-                ('address', models.CharField(max_length=500)),
-                ('secret', models.CharField(default='', max_length=64)),
-                ('severity', models.CharField(max_length=10)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('leased_until', models.DateTimeField(null=True)),
-                ('paused_until', models.DateTimeField(null=True)),
-                ('failures', models.PositiveIntegerField(default=0)),
-                ('last_error', models.TextField(default='')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='tracker.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("email", "Email"), ("webhook", "Webhook")],
+                        max_length=10,
+                    ),
+                ),
+                ("address", models.CharField(max_length=500)),
+                ("secret", models.CharField(default="", max_length=64)),
+                ("severity", models.CharField(max_length=10)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("leased_until", models.DateTimeField(null=True)),
+                ("paused_until", models.DateTimeField(null=True)),
+                ("failures", models.PositiveIntegerField(default=0)),
+                ("last_error", models.TextField(default="")),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="channels",
+                        to="tracker.project",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Delivery',
+            name="Delivery",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('due_at', models.DateTimeField(null=True)),
-                ('sent_at', models.DateTimeField(null=True)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('last_error', models.TextField(default='')),
-                ('alert', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='tracker.alert')),
-                ('channel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='tracker.channel')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("due_at", models.DateTimeField(null=True)),
+                ("sent_at", models.DateTimeField(null=True)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("last_error", models.TextField(default="")),
+                (
+                    "alert",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="tracker.alert",
+                    ),
+                ),
+                (
+                    "channel",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="tracker.channel",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="tracker.run",
+                    ),
+                ),
             ],
         ),
         migrations.AddIndex(
-            model_name='alert',
-            index=models.Index(fields=['project', '-raised_at'], name='alert_newest'),
+            model_name="alert",
+            index=models.Index(fields=["project", "-raised_at"], name="alert_newest"),
         ),
         migrations.AddConstraint(
-            model_name='alert',
-            constraint=models.UniqueConstraint(fields=('run', 'stage', 'subject'), name='alert_once_per_subject'),
+            model_name="alert",
+            constraint=models.UniqueConstraint(
+                fields=("run", "stage", "subject"), name="alert_once_per_subject"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='channel',
-            constraint=models.UniqueConstraint(fields=('project', 'kind', 'address'), name='channel_once_per_project'),
+            model_name="channel",
+            constraint=models.UniqueConstraint(
+                fields=("project", "kind", "address"), name="channel_once_per_project"
+            ),
         ),
         migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['channel', 'due_at'], name='delivery_due'),
+            model_name="delivery",
+            index=models.Index(fields=["channel", "due_at"], name="delivery_due"),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('alert', 'channel'), name='delivery_once_per_channel'),
+            model_name="delivery",
+            constraint=models.UniqueConstraint(
+                fields=("alert", "channel"), name="delivery_once_per_channel"
+            ),
         ),
     ]

@@ -4,25 +4,54 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0010_alerts'),
+        ("tracker", "0010_alerts"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='run',
-            name='state',
-            field=models.CharField(choices=[('running', 'Running'), ('finished', 'Finished'), ('failed', 'Failed'), ('crashed', 'Crashed'), ('preempted', 'Preempted')], default='running', max_length=10),
+            model_name="run",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("running", "Running"),
+                    ("finished", "Finished"),
+                    ("failed", "Failed"),
+                    ("crashed", "Crashed"),
+                    ("preempted", "Preempted"),
+                ],
+                default="running",
+                max_length=10,
+            ),
         ),
         migrations.AlterField(
-            model_name='spool',
-            name='state',
-            field=models.CharField(choices=[('running', 'Running'), ('finished', 'Finished'), ('failed', 'Failed'), ('crashed', 'Crashed'), ('preempted', 'Preempted')], default='running', max_length=10),
+            model_name="spool",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("running", "Running"),
+                    ("finished", "Finished"),
+                    ("failed", "Failed"),
+                    ("crashed", "Crashed"),
+                    ("preempted", "Preempted"),
+                ],
+                default="running",
+                max_length=10,
+            ),
         ),
         migrations.AlterField(
-            model_name='stage',
-            name='state',
-            field=models.CharField(choices=[('running', 'Running'), ('finished', 'Finished'), ('failed', 'Failed'), ('crashed', 'Crashed'), ('preempted', 'Preempted')], default='running', max_length=10),
+            model_name="stage",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("running", "Running"),
+                    ("finished", "Finished"),
+                    ("failed", "Failed"),
+                    ("crashed", "Crashed"),
+                    ("preempted", "Preempted"),
+                ],
+                default="running",
+                max_length=10,
+            ),
         ),
     ]

@@ -5,28 +5,46 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0011_preempted'),
+        ("tracker", "0011_preempted"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='run',
-            name='rewound_at',
+            model_name="run",
+            name="rewound_at",
             field=models.DateTimeField(null=True),
         ),
         migrations.CreateModel(
-            name='Rewind',
+            name="Rewind",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('path', models.CharField(max_length=1024)),
-                ('step', models.FloatField()),
-                ('time', models.BigIntegerField()),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='tracker.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("path", models.CharField(max_length=1024)),
+                ("step", models.FloatField()),
+                ("time", models.BigIntegerField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="tracker.run",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('run', 'path', 'time', 'step'), name='rewind_once')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "path", "time", "step"), name="rewind_once"
+                    )
+                ],
             },
         ),
     ]

@@ -6,25 +6,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0012_rewinds'),
+        ("tracker", "0012_rewinds"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='finding',
-            name='dismissed_at',
+            model_name="finding",
+            name="dismissed_at",
             field=models.DateTimeField(null=True),
         ),
         migrations.AddField(
-            model_name='finding',
-            name='dismissed_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="finding",
+            name="dismissed_by",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='finding',
-            name='dismissed_reason',
-            field=models.CharField(default='', max_length=500),
+            model_name="finding",
+            name="dismissed_reason",
+            field=models.CharField(default="", max_length=500),
         ),
     ]

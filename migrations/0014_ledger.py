@@ -6,40 +6,45 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0013_dismissals'),
+        ("tracker", "0013_dismissals"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='diagnosis',
-            name='examples_per_second',
+            model_name="diagnosis",
+            name="examples_per_second",
             field=models.FloatField(null=True),
         ),
         migrations.AddField(
-            model_name='diagnosis',
-            name='ledger',
+            model_name="diagnosis",
+            name="ledger",
             field=models.JSONField(null=True),
         ),
         migrations.AddField(
-            model_name='diagnosis',
-            name='steps_per_second',
+            model_name="diagnosis",
+            name="steps_per_second",
             field=models.FloatField(null=True),
         ),
         migrations.AddField(
-            model_name='project',
-            name='currency',
-            field=models.CharField(default='', max_length=8),
+            model_name="project",
+            name="currency",
+            field=models.CharField(default="", max_length=8),
         ),
         migrations.AddField(
-            model_name='project',
-            name='gpu_hour_price',
+            model_name="project",
+            name="gpu_hour_price",
             field=models.FloatField(null=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='made_by',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="run",
+            name="made_by",
+            field=models.ForeignKey(
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
     ]

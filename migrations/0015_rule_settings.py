@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0014_ledger'),
+        ("tracker", "0014_ledger"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='project',
-            name='rule_settings',
+            model_name="project",
+            name="rule_settings",
             field=models.JSONField(default=dict),
         ),
     ]

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0015_rule_settings'),
+        ("tracker", "0015_rule_settings"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='diagnosis',
-            name='rules_version',
-            field=models.CharField(default='', max_length=40),
+            model_name="diagnosis",
+            name="rules_version",
+            field=models.CharField(default="", max_length=40),
         ),
     ]

@@ -6,37 +6,88 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracker', '0017_saved_views'),
+        ("tracker", "0017_saved_views"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Annotation',
+            name="Annotation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('path', models.TextField()),
-                ('step', models.FloatField()),
-                ('time', models.DateTimeField()),
-                ('text', models.CharField(max_length=1000)),
-                ('written_at', models.DateTimeField()),
-                ('edited_at', models.DateTimeField(null=True)),
-                ('author', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='annotations', to='tracker.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("path", models.TextField()),
+                ("step", models.FloatField()),
+                ("time", models.DateTimeField()),
+                ("text", models.CharField(max_length=1000)),
+                ("written_at", models.DateTimeField()),
+                ("edited_at", models.DateTimeField(null=True)),
+                (
+                    "author",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="annotations",
+                        to="tracker.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ChartArrangement',
+            name="ChartArrangement",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('body', models.JSONField(default=dict)),
-                ('changed_at', models.DateTimeField()),
-                ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.project')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("body", models.JSONField(default=dict)),
+                ("changed_at", models.DateTimeField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="tracker.project",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('project', 'user'), name='chart_arrangement_once_per_user')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("project", "user"),
+                        name="chart_arrangement_once_per_user",
+                    )
+                ],
             },
         ),
     ]

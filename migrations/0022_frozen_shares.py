@@ -5,13 +5,13 @@ class Migration(migrations.Migration):
     """A share link may show a dashboard or a report as it was when it was made."""
 
     dependencies = [
-        ('tracker', '0021_run_page'),
+        ("tracker", "0021_run_page"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='sharelink',
-            name='frozen',
+            model_name="sharelink",
+            name="frozen",
             field=models.JSONField(null=True),
         ),
     ]

@@ -125,7 +125,7 @@ def make_member(
     return Member.objects.create(workspace=workspace, user=user, role=role)
 
 
-def actor_of(member: Member, scope: Scope = Scope.FULL) -> Actor:
+def actor_of(member: Member, scope: Scope = Scope.MANAGE) -> Actor:
     """What a new token of this member makes: one workspace, one scope."""
     actor = authenticate(make_token(member, "test", scope))
     assert actor is not None
@@ -257,7 +257,7 @@ def _settle(run: Run, process: Process, state: str, *, time: int) -> None:
 
 
 def _writer(project: Project) -> Actor:
-    member = project.workspace.members.filter(role__in=[Role.OWNER, Role.EDITOR])[:1]
+    member = project.workspace.members.filter(role__in=[Role.OWNER, Role.MEMBER])[:1]
     return actor_of(member.get())
 
 

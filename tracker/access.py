@@ -27,27 +27,24 @@ from tracker.models import (
     Run,
     SavedView,
 )
+from tracker.models.project import ROLE_IN_PROJECT
 from tracker.queries.deletions import MADE, Made, deleted_rows
 from tracker.queries.records import RecordSeries, record_series
 from tracker.statements import every_row, key_read, moment_read
 
 # Of a run, what decides which of its points are shown, and how.
 SHAPING_FIELDS = ("id", "project_id", "state", "started_at", "ended_at", "rewound_at")
-# What `Project.of_member` says, of all projects of a workspace. The ORM would take
-# longer to build this than databases take to answer.
+# What `Project.readable_by` says. The ORM would take longer to build this than
+# databases take to answer.
 READABLE_RUNS = f"""
-SELECT {", ".join(f"run.{name}" for name in SHAPING_FIELDS)}
+SELECT {", ".join(f"run.{name}" for name in SHAPING_FIELDS)}, project.slug
 FROM tracker_run AS run
 JOIN tracker_project AS project ON project.id = run.project_id
+JOIN tracker_workspace AS workspace ON workspace.id = project.workspace_id
+JOIN tracker_member AS member ON member.workspace_id = workspace.id
 WHERE run.id IN ({{runs}}) AND run.trashed_at IS NULL AND run.purging_at IS NULL
-  AND project.workspace_id = (
-    SELECT named.workspace_id
-    FROM tracker_project AS named
-    JOIN tracker_workspace AS workspace ON workspace.id = named.workspace_id
-    JOIN tracker_member AS member ON member.workspace_id = workspace.id
-    WHERE workspace.slug = %s AND named.slug = %s AND member.user_id = %s
-      AND workspace.id = COALESCE(%s, workspace.id)
-  )
+  AND workspace.slug = %s AND member.user_id = %s
+  AND workspace.id = COALESCE(%s, workspace.id) AND {ROLE_IN_PROJECT} <> ''
 """
 # Of a comment that was deleted: what keeps its place.
 KEPT_ANSWERS = ReportComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
@@ -150,6 +147,17 @@ def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 
+def projects_in_reach(actor: Actor, project: Project) -> QuerySet[Project]:
+    """Return the projects of a workspace that the actor may read, by a link or not.
+
+    Strangers see no project; but of what a link shows, whoever made it reads the project.
+    """
+    projects = Project.objects.filter(workspace=project.workspace_id)
+    if actor.grant is None:
+        return projects.readable_by(actor)
+    return projects.of_link(actor)
+
+
 def projects_beside(actor: Actor, project: Project) -> QuerySet[Project]:
     """Return the other projects of the workspace that the actor may read, by name."""
     projects = Project.objects.readable_by(actor).exclude(id=project.id)
@@ -157,16 +165,10 @@ def projects_beside(actor: Actor, project: Project) -> QuerySet[Project]:
 
 
 def project_beside(actor: Actor, project: Project, slug: str) -> Project:
-    """Return a project of the same workspace, by what addresses call it.
-
-    Strangers see no project; of what a link shows, whoever made it read the project.
-    """
+    """Return a project of the same workspace, by what addresses call it."""
     if slug == project.slug:
         return project
-    projects = Project.objects.beside(project.id)
-    if actor.grant is None:
-        projects = projects.readable_by(actor)
-    return _named(projects, project.workspace.slug, slug)
+    return _named(projects_in_reach(actor, project), project.workspace.slug, slug)
 
 
 def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> Project:
@@ -229,7 +231,7 @@ def _is_private(actor: Actor, thing: Made) -> bool:
     """Say whether this is a view that only the actor sees."""
     return (
         isinstance(thing, SavedView)
-        and actor.scope is Scope.FULL
+        and actor.scope is Scope.MANAGE
         and thing.owner_id == actor.user_id
         and not thing.is_shared
     )
@@ -345,13 +347,13 @@ def readable_by_member(user_id: int, project_id: int) -> bool:
 
 def may_comment(actor: Actor) -> bool:
     """Say whether the actor may comment on what they read: strangers may not."""
-    return actor.grant is None and actor.scope is Scope.FULL
+    return actor.grant is None and actor.scope is Scope.MANAGE
 
 
 def may_edit(actor: Actor, project: Project) -> bool:
     """Say whether the actor may change what people arrange, such as ladders."""
     return (
-        actor.scope is Scope.FULL
+        actor.scope is Scope.MANAGE
         and Project.objects.writable_by(actor).filter(id=project.id).exists()
     )
 
@@ -359,8 +361,8 @@ def may_edit(actor: Actor, project: Project) -> bool:
 def may_own(actor: Actor, project: Project) -> bool:
     """Say whether the actor may decide what cannot be taken back."""
     return (
-        actor.scope is Scope.FULL
-        and Project.objects.owned_by(actor).filter(id=project.id).exists()
+        actor.scope is Scope.MANAGE
+        and Project.objects.managed_by(actor).filter(id=project.id).exists()
     )
 
 
@@ -368,9 +370,8 @@ def own_membership(actor: Actor, workspace: str) -> Member:
     """Return the actor's own place in a workspace, for which they may make tokens."""
     if not _is_slug(workspace):
         raise NotFound("workspace")
-    member = Member.objects.filter(
-        user_id=actor.user_id, workspace__slug=workspace
-    ).first()
+    members = Member.objects.active().filter(user_id=actor.user_id)
+    member = members.filter(workspace__slug=workspace).first()
     if member is None:
         raise NotFound("workspace")
     return member
@@ -382,26 +383,33 @@ def readable_runs(
     """Return runs of a project, or of others of its workspace, in the order asked.
 
     With what their points depend on, in one statement: programs ask for charts of many
-    runs again and again. Who reads one project of a workspace reads all of them.
+    runs again and again.
     """
     found: dict[UUID, Run] = {}
+    are_of_project = False
     is_named = _is_slug(workspace) and _is_slug(project)
     if is_named and actor.may_read and actor.grant is None:
-        values = [workspace, project, actor.user_id, actor.workspace_id]
+        values = [workspace, actor.user_id, actor.workspace_id]
         rows = every_row(READABLE_RUNS, values, run_ids=run_ids)
-        found = {run.id: run for run in map(_shaped, rows)}
-    if len(found) < len(run_ids):
+        found = {run.id: run for run in map(_shaped, rows) if _is_of_key(actor, run)}
+        are_of_project = all(row[-1] == project for row in rows)
+    if len(found) < len(run_ids) or not are_of_project:
         # Which of the two is not there.
         readable_project(actor, workspace, project)
+    if len(found) < len(run_ids):
         raise NotFound("run")
     return [found[run_id] for run_id in run_ids]
 
 
 # Any: what the columns are.
 def _shaped(row: tuple[Any, ...]) -> Run:
-    run_id, project_id, state, *times = row
+    run_id, project_id, state, *times, _ = row
     values = (key_read(run_id), project_id, state, *map(moment_read, times))
     return Run.from_db(None, SHAPING_FIELDS, values)
+
+
+def _is_of_key(actor: Actor, run: Run) -> bool:
+    return actor.project_ids is None or run.project_id in actor.project_ids
 
 
 def runs_of(
@@ -412,13 +420,10 @@ def runs_of(
 
 
 def runs_beside(
-    project: Project, run_ids: list[UUID], *, with_trash: bool = False
+    actor: Actor, project: Project, run_ids: list[UUID], *, with_trash: bool = False
 ) -> list[Run]:
-    """Return those runs that there are in the workspace of a readable project.
-
-    Whoever reads one project of a workspace reads all of them. Each has its own at hand.
-    """
-    runs = Run.objects.filter(project__workspace=project.workspace_id)
+    """Return those runs of the workspace that the actor may read, each with its project."""
+    runs = Run.objects.filter(project__in=projects_in_reach(actor, project))
     return _those(runs.select_related("project"), run_ids, with_trash)
 
 

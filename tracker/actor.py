@@ -16,9 +16,9 @@ NOBODY = 0
 class Scope(StrEnum):
     """What a token may do; a browser session has no scope and no such limit."""
 
-    INGEST = "ingest"
+    LOG = "log"
     READ = "read"
-    FULL = "full"
+    MANAGE = "manage"
 
 
 class Part(StrEnum):
@@ -38,6 +38,8 @@ class Grant:
     project_id: int
     things: Mapping[str, frozenset[UUID]]
     parts: frozenset[Part]
+    # The user who made the link: it opens nothing that they may not read.
+    made_by: int = NOBODY
     # What a dashboard's or a report's link shows instead of what is there now.
     frozen: Frozen | None = None
 
@@ -50,18 +52,20 @@ class Actor:
     user_id: int
     # A token speaks for one workspace only; a browser session for all of its user's.
     workspace_id: int | None = None
-    scope: Scope = Scope.FULL
+    scope: Scope = Scope.MANAGE
     token_id: int | None = None
+    # A key may be bound to some projects of its workspace; None: it is not.
+    project_ids: frozenset[int] | None = None
     # Of whoever came by a share link: a stranger, who may see no more than it opens.
     grant: Grant | None = None
 
     @property
     def may_read(self) -> bool:
-        return self.scope in (Scope.READ, Scope.FULL)
+        return self.scope in (Scope.READ, Scope.MANAGE)
 
     @property
     def may_ingest(self) -> bool:
-        return self.scope in (Scope.INGEST, Scope.FULL)
+        return self.scope in (Scope.LOG, Scope.MANAGE)
 
     def sees(self, part: Part) -> bool:
         """Say whether this part of what the actor may read is for them, too."""

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tracker.access import projects_in_reach
+from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, board_from
 from tracker.boards.frozen import Frozen
 from tracker.queries.ladders import ladder_of_project, ladder_rungs
@@ -21,32 +23,35 @@ About = Iterable[tuple[Widget, RunSet]]
 
 
 # Any: rows of tables, which pages do not import.
-def frozen_dashboard(dashboard: Any) -> Frozen:
+def frozen_dashboard(actor: Actor, dashboard: Any) -> Frozen:
     board = board_from(dashboard.content)
     widgets = [(each, each.run_set or board.run_set) for each in board.widgets]
     return Frozen(
         name=dashboard.name,
         saved_at=dashboard.changed_at,
-        runs=_runs_shown(dashboard.project, widgets),
+        runs=_runs_shown(actor, dashboard.project, widgets),
         board=replace(board, removed=()),
     )
 
 
-def frozen_report(report: Any) -> Frozen:
+def frozen_report(actor: Actor, report: Any) -> Frozen:
     blocks = readable_blocks(report.text)
     widgets = [(block.widget, block.run_set) for block in blocks]
     return Frozen(
         name=report.name,
         saved_at=report.changed_at,
-        runs=_runs_shown(report.project, widgets),
+        runs=_runs_shown(actor, report.project, widgets),
         text=report.text,
         number=report.version,
     )
 
 
-def _runs_shown(project: Any, widgets: About) -> dict[str, tuple[UUID, ...]]:
+def _runs_shown(
+    actor: Actor, project: Any, widgets: About
+) -> dict[str, tuple[UUID, ...]]:
     """Return the runs of each widget, as they are now."""
     found: dict[RunSet, tuple[UUID, ...]] = {}
+    reach = projects_in_reach(actor, project)
     shown = {}
     for widget, run_set in widgets:
         kind = KINDS.get(widget.kind)
@@ -54,7 +59,9 @@ def _runs_shown(project: Any, widgets: About) -> dict[str, tuple[UUID, ...]]:
             shown[widget.id] = _rungs(project, widget)
             continue
         if run_set not in found:
-            found[run_set] = tuple(run.id for run in runs_in(project, run_set).runs)
+            found[run_set] = tuple(
+                run.id for run in runs_in(project, run_set, reach).runs
+            )
         shown[widget.id] = found[run_set]
     return shown
 

@@ -33,7 +33,7 @@ def outside_of(
 
 
 # Any: a row of the projects table, which pages do not import.
-def picture_answer(project: Any, text: str, key: str) -> HttpResponse:
+def picture_answer(actor: Actor, project: Any, text: str, key: str) -> HttpResponse:
     """Send the picture of this key, if the text holds it and its run is there."""
     named = next((each for each in pictures_of(text) if key_of(each) == key), None)
     if named is None:
@@ -42,7 +42,7 @@ def picture_answer(project: Any, text: str, key: str) -> HttpResponse:
     asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if any("\0" in value for value in asked.values()):
         raise NotFound("picture")
-    runs = runs_beside(project, [_run_id(parts.path)])
+    runs = runs_beside(actor, project, [_run_id(parts.path)])
     if not runs:
         raise NotFound("run")
     row = read_file(runs[0], asked.get("path", ""), asked.get("digest", ""))

@@ -9,11 +9,12 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from tracker.access import runs_beside
+from tracker.access import projects_in_reach, runs_beside
+from tracker.actor import Actor
 from tracker.boards.board import MOST_PROJECTS, MOST_RUNS, RunSet, checked
 from tracker.errors import InvalidInput
 from tracker.queries.comparison import run_named
-from tracker.queries.run_sets import check_run_set, workspace_projects
+from tracker.queries.run_sets import check_run_set
 from tracker.queries.saved_views import shared_view, shared_views
 from web.compare_state import as_id
 from web.texts import gettext_lazy
@@ -56,12 +57,12 @@ class RunSetForm:
         return bool(self.view) and self.view not in dict(self.views)
 
 
-def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
+def form_of(actor: Actor, project: Any, run_set: RunSet | None) -> RunSetForm:
     shown = run_set or RunSet()
     order, colon, path = shown.order.partition(":")
     source = FOUND if shown.runs is None else LISTED
     source = OF_VIEW if shown.view is not None else source
-    runs = runs_beside(project, list(shown.runs or ()), with_trash=True)
+    runs = runs_beside(actor, project, list(shown.runs or ()), with_trash=True)
     return RunSetForm(
         source=INHERITED if run_set is None else source,
         query=shown.query,
@@ -74,11 +75,11 @@ def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
         ),
         views=_views(project),
         view="" if shown.view is None else str(shown.view),
-        projects=_projects(project, shown),
+        projects=_projects(actor, project, shown),
     )
 
 
-def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
+def read_run_set(actor: Actor, posted: QueryDict, project: Any) -> RunSet | None:
     """Return the runs that are meant; None: those of the whole dashboard."""
     source = posted.get("runs_of", FOUND)
     if source == INHERITED:
@@ -87,7 +88,7 @@ def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
         texts = [text.strip() for text in posted.getlist("run") if text.strip()]
         if not 1 <= len(texts) <= MOST_RUNS:
             raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs")
-        ids = [run_id_of(project, text) for text in texts]
+        ids = [run_id_of(actor, project, text) for text in texts]
         return RunSet(runs=tuple(dict.fromkeys(ids)))
     if source == OF_VIEW:
         return _of_view(posted, project)
@@ -126,10 +127,12 @@ def _checked(plain: dict[str, Any]) -> RunSet:
         raise
 
 
-def _projects(project: Any, shown: RunSet) -> tuple[tuple[str, str, bool], ...]:
+def _projects(
+    actor: Actor, project: Any, shown: RunSet
+) -> tuple[tuple[str, str, bool], ...]:
     """Return the projects to choose from; none where there is no choice."""
     asked = shown.projects or (project.slug,)
-    found = workspace_projects(project)
+    found = list(projects_in_reach(actor, project).order_by("name", "id"))
     known = {each.slug for each in found}
     gone = [(slug, "", True) for slug in asked if slug not in known]
     if len(found) + len(gone) == 1:
@@ -168,15 +171,15 @@ def name_beside(project: Any, run: Any) -> str:
     return run.name if is_own else f"{run.project.slug}{OF_PROJECT}{run.name}"
 
 
-def run_id_of(project: Any, text: str) -> UUID:
+def run_id_of(actor: Actor, project: Any, text: str) -> UUID:
     """Return the run that somebody named; a run may be named like another's id.
 
     By its id it may lie in the trash: what is restored is to be where it was.
     """
     run_id = as_id(text)
-    if run_id is not None and runs_beside(project, [run_id], with_trash=True):
+    if run_id is not None and runs_beside(actor, project, [run_id], with_trash=True):
         return run_id
-    named = run_named(project.id, text) or _named_beside(project, text)
+    named = run_named(project.id, text) or _named_beside(actor, project, text)
     if named is None:
         raise InvalidInput(
             f"“{text[:80]}”",
@@ -185,9 +188,9 @@ def run_id_of(project: Any, text: str) -> UUID:
     return named
 
 
-def _named_beside(project: Any, text: str) -> UUID | None:
+def _named_beside(actor: Actor, project: Any, text: str) -> UUID | None:
     slug, slash, name = text.partition(OF_PROJECT)
     if not slash or "\0" in slug:
         return None
-    projects = {each.slug: each.id for each in workspace_projects(project)}
+    projects = {each.slug: each.id for each in projects_in_reach(actor, project)}
     return run_named(projects[slug], name) if slug in projects else None

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, ngettext
 
-from tracker.access import frozen_for
+from tracker.access import frozen_for, projects_in_reach
 from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput, NotFound
@@ -175,13 +175,14 @@ def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
     kind = KINDS.get(widget.kind)
     has_runs = kind is not None and kind.has_runs
     frozen = frozen_for(audience.actor)
+    reach = projects_in_reach(audience.actor, audience.project)
     if frozen is not None:
         run_set = frozen.run_set(widget.id)
     return Scene(
         project=audience.project,
         widget=widget,
         run_set=run_set,
-        shown=runs_in(audience.project, run_set) if has_runs else ShownRuns(()),
+        shown=runs_in(audience.project, run_set, reach) if has_runs else ShownRuns(()),
         body_url=audience.address(widget.id, BODY),
         figure_url=audience.address(widget.id, FIGURE),
         picture_url=partial(audience.picture, widget.id),

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from tracker.access import runs_beside
+from tracker.actor import Actor
 from tracker.boards.board import COLUMNS, Place, RunSet, Widget, checked
 from tracker.errors import InvalidInput
 from tracker.queries.ladders import ladder_summaries
@@ -68,13 +69,15 @@ class WidgetForm:
 
 
 def widget_form(
-    project: Any, kind: Kind, widget: Widget, run_set: RunSet | None
+    actor: Actor, project: Any, kind: Kind, widget: Widget, run_set: RunSet | None
 ) -> WidgetForm:
-    fields = [_shown(project, field, widget) for field in kind.fields]
-    return WidgetForm(kind, widget, fields, form_of(project, run_set))
+    fields = [_shown(actor, project, field, widget) for field in kind.fields]
+    return WidgetForm(kind, widget, fields, form_of(actor, project, run_set))
 
 
-def read_widget(posted: QueryDict, project: Any, kind: Kind, widget: Widget) -> Widget:
+def read_widget(
+    actor: Actor, posted: QueryDict, project: Any, kind: Kind, widget: Widget
+) -> Widget:
     """Return the widget as the form describes it; raise InvalidInput where it errs."""
     plain: dict[str, Any] = {}
     for field in kind.fields:
@@ -88,7 +91,7 @@ def read_widget(posted: QueryDict, project: Any, kind: Kind, widget: Widget) -> 
             text = posted.get(name, "")
             plain[field.name] = text if field.input == "text" else text.strip()
             if field.input == "run" and plain[field.name]:
-                plain[field.name] = str(run_id_of(project, plain[field.name]))
+                plain[field.name] = str(run_id_of(actor, project, plain[field.name]))
     described = {
         "id": widget.id,
         "kind": kind.name,
@@ -99,7 +102,7 @@ def read_widget(posted: QueryDict, project: Any, kind: Kind, widget: Widget) -> 
     made = checked(described, Widget)
     if not kind.has_runs:
         return made
-    run_set = read_run_set(posted, project)
+    run_set = read_run_set(actor, posted, project)
     return Widget(
         id=made.id,
         kind=made.kind,
@@ -130,7 +133,7 @@ def _read_place(posted: QueryDict, place: Place) -> dict[str, int]:
     return found
 
 
-def _shown(project: Any, field: Field, widget: Widget) -> ShownField:
+def _shown(actor: Actor, project: Any, field: Field, widget: Widget) -> ShownField:
     value = widget.settings.get(field.name)
     values = [str(each) for each in value] if isinstance(value, list) else []
     if not isinstance(value, list) and value not in (None, False):
@@ -139,13 +142,13 @@ def _shown(project: Any, field: Field, widget: Widget) -> ShownField:
     if field.input == "ladder":
         options = [(str(each.id), each.name) for each in ladder_summaries(project.id)]
     if field.input == "run" and values:
-        values = [_run_name(project, values[0])]
+        values = [_run_name(actor, project, values[0])]
     return ShownField(field, values, options, is_checked=value is True)
 
 
-def _run_name(project: Any, text: str) -> str:
+def _run_name(actor: Actor, project: Any, text: str) -> str:
     run_id = as_id(text)
-    runs = runs_beside(project, [run_id], with_trash=True) if run_id else []
+    runs = runs_beside(actor, project, [run_id], with_trash=True) if run_id else []
     if not runs:
         return ""
     if runs[0].trashed_at is not None:

@@ -37,8 +37,8 @@ EXAMPLES = (
 
 SECONDS = 10.0
 TOKENS_PAGE = "/settings/tokens"
-MAY_WRITE = ("ingest", "full")
-MAY_READ = ("read", "full")
+MAY_WRITE = ("log", "manage")
+MAY_READ = ("read", "manage")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TOKEN = re.compile(r"[!-~]{1,500}")
 

@@ -36,7 +36,7 @@ from seamark.settings import Mode, read_settings
 from seamark.version import VERSION
 
 _CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; that of the answer is whole ones
-_WRITING_ROLES = ("owner", "editor")
+_WRITING_ROLES = ("owner", "admin", "member")
 
 
 def look_at_server(environment: Environment) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ import django
 django.setup()
 from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
-print(make_token(found_installation(), "faults", Scope.FULL))
+print(make_token(found_installation(), "faults", Scope.MANAGE))
 """
 EXPIRE_LEASES = """
 import django

@@ -24,7 +24,7 @@ member = found_installation()
 browser = Client()
 browser.force_login(member.user)
 print(json.dumps({
-    "tokens": {name: make_token(member, name, Scope.FULL) for name in sys.argv[1:]},
+    "tokens": {name: make_token(member, name, Scope.MANAGE) for name in sys.argv[1:]},
     "cookies": {name: morsel.value for name, morsel in browser.cookies.items()},
 }))
 """

@@ -43,7 +43,7 @@ from django.core.management import call_command
 from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
 call_command("migrate", verbosity=0)
-print(make_token(found_installation(), "benchmark", Scope.FULL))
+print(make_token(found_installation(), "benchmark", Scope.MANAGE))
 """
 # What a worker does, for every run and until nothing is left; once a minute it gives
 # back what the journal took.

@@ -33,7 +33,7 @@ from tracker.ingest.limits import LIMITS
 def test_what_the_server_cannot_store_is_told_from_what_others_refuse(
     member, api, body, meaning
 ):
-    client = api(make_token(member, "agent", Scope.INGEST))
+    client = api(make_token(member, "agent", Scope.LOG))
 
     answer = client.post(f"/api/v1/ingest/{uuid4()}", body, content_type=CONTENT_TYPE)
 
@@ -45,7 +45,7 @@ def test_what_the_server_cannot_store_is_told_from_what_others_refuse(
 def test_a_finished_run_is_known_to_be_closed(member, api):
     process = Process(make_project(member), "baseline")
     process.send([process.opening], [close_message(time=START)])
-    client = api(make_token(member, "agent", Scope.INGEST))
+    client = api(make_token(member, "agent", Scope.LOG))
     opening = open_message("baseline", time=START + SECOND)
 
     answer = client.post(

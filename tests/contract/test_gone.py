@@ -24,7 +24,7 @@ from tracker.queries.series import read_points
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.database
 def test_a_killed_process_has_crashed_when_it_last_wrote(live_server, member, tmp_path):
-    token = make_token(member, "agent", Scope.INGEST)
+    token = make_token(member, "agent", Scope.LOG)
     origin = replace(ORIGIN, time=time_ns() // 1_000)
     killed = create_spool(tmp_path / "spools", origin, url=None)
     point = messages.points(["a"], [0.0], [origin.time], [[1.0]])

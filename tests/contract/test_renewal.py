@@ -95,7 +95,7 @@ class Machine:
 
 @pytest.fixture
 def transport(member, api):
-    return ServerTransport(api(make_token(member, "agent", Scope.INGEST)))
+    return ServerTransport(api(make_token(member, "agent", Scope.LOG)))
 
 
 @pytest.fixture

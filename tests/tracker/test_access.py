@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -30,9 +31,12 @@ from tracker.models import (
     Ladder,
     Member,
     Project,
+    ProjectMember,
     Report,
+    Role,
     Run,
     SavedView,
+    Workspace,
 )
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -50,8 +54,28 @@ def runs(member: Member, project: Project, stranger: Member) -> list[Run]:
     return found
 
 
+def members_of_every_kind(workspace: Workspace, project: Project) -> list[Member]:
+    """Of a project: those it gives a role, those it gives none, one shut out, one left."""
+    members = [
+        make_member(f"{role}-{given}", role=role, workspace=workspace)
+        for role in Role
+        for given in ("", "viewer")
+    ]
+    for member in members:
+        if member.user.username.endswith("viewer"):
+            ProjectMember.objects.create(project=project, member=member, role="viewer")
+    members[0].is_active = False
+    members[0].save()
+    return members
+
+
 def every_actor(member: Member, stranger: Member, runs: list[Run]) -> list[Actor]:
     guest = make_member("eve", role="viewer", workspace=member.workspace)
+    project = runs[0].project
+    project.is_open = False
+    project.save()
+    known = members_of_every_kind(member.workspace, project)
+    bound = replace(actor_of(member), project_ids=frozenset({project.id}))
     both = Member.objects.create(user=stranger.user, workspace=member.workspace)
     grant = Grant(1, runs[0].project_id, {"run": frozenset({runs[0].id})}, frozenset())
     return [
@@ -64,6 +88,8 @@ def every_actor(member: Member, stranger: Member, runs: list[Run]) -> list[Actor
         browser_of(stranger),
         actor_of_link(grant),
         Actor(NOBODY),
+        bound,
+        *map(browser_of, known),
     ]
 
 
@@ -78,12 +104,14 @@ def test_runs_are_readable_by_whom_the_project_is(member, stranger, runs):
             .filter(trashed_at=None)
             .values_list("id", "project__workspace__slug")
         )
+        named = Project.objects.readable_by(actor)
         for workspace, project in places:
+            is_named = named.filter(workspace__slug=workspace, slug=project).exists()
             for run in runs:
-                expected = (run.id, workspace) in allowed
+                expected = is_named and (run.id, workspace) in allowed
                 assert is_found(actor, workspace, project, run) == expected
                 asked += expected
-    assert asked == 20
+    assert asked == 46
 
 
 def is_found(actor: Actor, workspace: str, project: str, run: Run) -> bool:
@@ -117,7 +145,7 @@ def test_only_members_who_may_read_get_what_a_project_holds(member, stranger, pr
     for allowed in (actor_of(member, Scope.READ), browser_of(member)):
         assert gets_all(allowed) == {True}
     for refused in (
-        actor_of(member, Scope.INGEST),
+        actor_of(member, Scope.LOG),
         actor_of(stranger),
         browser_of(stranger),
         Actor(NOBODY),

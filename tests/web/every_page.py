@@ -154,7 +154,7 @@ class Things:
         channel = add_channel(
             self.project, "webhook", "https://chat.example.com/hook", "warning"
         )
-        make_token(self.member, self.name, Scope.FULL)
+        make_token(self.member, self.name, Scope.MANAGE)
         return {
             "workspace": self.member.workspace.slug,
             "project": self.project.slug,

@@ -38,11 +38,12 @@ LAST_USE_RESOLUTION = timedelta(minutes=1)
 # that is done with the batch.
 VALID_TOKEN = """
 SELECT token.id, token.scope, member.user_id, member.workspace_id,
-  COALESCE(token.last_used_at >= %s, FALSE)
+  COALESCE(token.last_used_at >= %s, FALSE), token.is_limited
 FROM tracker_token AS token
 JOIN tracker_member AS member ON member.id = token.member_id
 JOIN tracker_user AS person ON person.id = member.user_id
-WHERE token.digest = %s AND token.revoked_at IS NULL AND person.is_active
+WHERE token.digest = %s AND token.revoked_at IS NULL
+  AND member.is_active AND person.is_active
   AND (token.expires_at IS NULL OR token.expires_at > %s)
 """
 
@@ -130,10 +131,16 @@ def authenticate(secret: str) -> Actor | None:
     )
     if row is None:
         return None
-    token_id, scope, user_id, workspace_id, is_use_noted = row
+    token_id, scope, user_id, workspace_id, is_use_noted, is_limited = row
     if not is_use_noted:
         Token.objects.filter(id=token_id).update(last_used_at=now)
-    return Actor(user_id, workspace_id, Scope(scope), token_id)
+    project_ids = _projects_of_key(token_id) if is_limited else None
+    return Actor(user_id, workspace_id, Scope(scope), token_id, project_ids)
+
+
+def _projects_of_key(token_id: int) -> frozenset[int]:
+    projects = Token.projects.through.objects.filter(token_id=token_id)
+    return frozenset(projects.values_list("project_id", flat=True))
 
 
 def revoke_token(actor: Actor, token_id: int) -> None:

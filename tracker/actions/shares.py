@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from tracker.actions.access import SECRET_BYTES, SHOWN_LENGTH, digest
-from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.actor import NOBODY, Actor, Grant, Part, actor_of_link
 from tracker.boards.frozen import Frozen, frozen_from, plain
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, ShareLink
@@ -149,6 +149,7 @@ def open_link(secret: str) -> OpenedLink | None:
         project_id=link.project_id,
         things=shared.things,
         parts=frozenset(part for part in Part if part in link.parts),
+        made_by=link.made_by_id or NOBODY,
         frozen=None if link.frozen is None else frozen_from(link.frozen),
     )
     return OpenedLink(actor_of_link(grant), link, shared)

@@ -46,7 +46,7 @@ def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
     if not is_ours:
         # Who can read the file can read the database beside it, so that a token which
         # may only log protects nothing, and `seamark ls` would be refused.
-        token = make_token(owner, "agents on this machine", Scope.FULL)
+        token = make_token(owner, "agents on this machine", Scope.MANAGE)
     write_privately(path, json.dumps({"url": url, "token": token}))
     return []
 

@@ -16,10 +16,20 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from tracker.actor import Actor
-from tracker.errors import NotFound
+from tracker.errors import NotAllowed, NotFound
 from tracker.ingest.joining import joining_of, note_joining
 from tracker.ingest.messages import Open
-from tracker.models import Project, Run, Spool, Stage, Workspace
+from tracker.models import (
+    Member,
+    Project,
+    ProjectMember,
+    Role,
+    Run,
+    Spool,
+    Stage,
+    Workspace,
+)
+from tracker.models.workspace import WRITING
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SLUG_LENGTH = 180
@@ -34,7 +44,7 @@ def open_spool(
     """Make the spool, and what its opening names; raise RunFinished if that is closed."""
     if opening.workspace not in (None, workspace.slug):
         raise NotFound("workspace")
-    project = find_or_make_project(workspace, opening.project)
+    project = _loggable_project(workspace, opening.project, actor)
     run = _find_or_make_run(project, opening.run, actor.user_id)
     started_at = from_microseconds(opening.time)
     began_at = from_microseconds(
@@ -63,21 +73,63 @@ def open_spool(
     note_joining(run, spool_id, joining, actor)
 
 
-def find_or_make_project(workspace: Workspace, name: str) -> Project:
+def _loggable_project(workspace: Workspace, name: str, actor: Actor) -> Project:
+    """Return the project to log to, making it if there is none and the actor may."""
+    project = _named(workspace, name)
+    if project is None and _may_create_projects(workspace, actor):
+        project = find_or_make_project(workspace, name, actor.user_id)
+    writable = Project.objects.writable_by(actor)
+    if project is None or not writable.filter(id=project.id).exists():
+        # The same words for both: whether there is one is not for everybody to know.
+        raise NotAllowed(f"log to the project {name!r}")
+    if project.archived_at is not None:
+        raise NotAllowed(f"log to the project {name!r}, which is archived")
+    return project
+
+
+def _may_create_projects(workspace: Workspace, actor: Actor) -> bool:
+    creators = Workspace.objects.of_user(actor.user_id, *WRITING)
+    return actor.project_ids is None and creators.filter(id=workspace.id).exists()
+
+
+def find_or_make_project(workspace: Workspace, name: str, user_id: int) -> Project:
     """Return the project of that name or slug, making it if there is none."""
-    projects = Project.objects.filter(workspace=workspace)
-    found = projects.filter(name=name).first() or projects.filter(slug=name).first()
+    found = _named(workspace, name)
     if found is not None:
         return found
 
     for slug in possible_slugs(name):
-        Project.objects.bulk_create(
-            [Project(workspace=workspace, name=name, slug=slug)], ignore_conflicts=True
+        new = Project(
+            workspace=workspace,
+            name=name,
+            slug=slug,
+            owner_id=user_id,
+            is_open=workspace.projects_are_open,
+            retention_days=workspace.retention_days,
+            gpu_hour_price=workspace.gpu_hour_price,
+            currency=workspace.currency,
         )
-        made = projects.filter(slug=slug, name=name).first()
+        Project.objects.bulk_create([new], ignore_conflicts=True)
+        made = Project.objects.filter(workspace=workspace, slug=slug, name=name).first()
         if made is not None:
+            if made.owner_id == user_id and not made.is_open:
+                _let_in(made, user_id)
             return made
     raise NotFound("project")
+
+
+def _named(workspace: Workspace, name: str) -> Project | None:
+    projects = Project.objects.filter(workspace=workspace)
+    return projects.filter(name=name).first() or projects.filter(slug=name).first()
+
+
+def _let_in(project: Project, user_id: int) -> None:
+    """Give whoever made a closed project a role in it."""
+    member = Member.objects.get(workspace_id=project.workspace_id, user_id=user_id)
+    ProjectMember.objects.bulk_create(
+        [ProjectMember(project=project, member=member, role=Role.ADMIN)],
+        ignore_conflicts=True,
+    )
 
 
 def possible_slugs(name: str) -> Iterator[str]:

@@ -14,7 +14,8 @@ from django.utils import timezone
 from tracker.actor import Actor
 from tracker.ingest.commits import committed
 from tracker.ingest.entries import Entry
-from tracker.models import Role, State
+from tracker.models import State
+from tracker.models.project import ROLE_IN_PROJECT
 from tracker.statements import (
     carry_out,
     changed_rows,
@@ -28,8 +29,12 @@ from tracker.statements import (
 # A run's last sign of life is written this often; its processes share the row.
 RUN_SEEN_RESOLUTION = timedelta(seconds=5)
 
+# Of a project that is archived nothing changes.
+MAY_LOG = f"""
+project.archived_at IS NULL AND {ROLE_IN_PROJECT} IN ('owner', 'admin', 'member')
+"""
 # The spool of somebody who may write to its workspace.
-FIND = """
+FIND = f"""
 SELECT spool.run_id, run.project_id, spool.last_number, spool.recent_checksums,
   spool.state, spool.closed_attributes, run.trashed_at IS NOT NULL,
   run.last_seen_at < %s
@@ -38,7 +43,7 @@ JOIN tracker_run AS run ON run.id = spool.run_id
 JOIN tracker_project AS project ON project.id = run.project_id
 JOIN tracker_member AS member ON member.workspace_id = project.workspace_id
 WHERE spool.id = %s AND project.workspace_id = %s AND member.user_id = %s
-  AND member.role IN (%s, %s)
+  AND {MAY_LOG}
 """
 # Not the key: rows that refer to the spool need not wait. On SQLite, the transaction
 # has locked everything.
@@ -57,7 +62,7 @@ WHERE id = %s
 # The same, if all is as expected.
 NOTE_NEXT = (
     NOTE_PROGRESS
-    + """
+    + f"""
   AND last_number = %s AND recent_checksums = %s AND state = %s AND EXISTS (
     SELECT 1 FROM tracker_run AS run
     JOIN tracker_project AS project ON project.id = run.project_id
@@ -65,8 +70,8 @@ NOTE_NEXT = (
     JOIN tracker_user AS person ON person.id = member.user_id
     JOIN tracker_token AS token ON token.member_id = member.id
     WHERE run.id = tracker_spool.run_id AND run.trashed_at IS NULL
-      AND run.last_seen_at >= %s AND member.role IN (%s, %s) AND person.is_active
-      AND token.id = %s AND token.revoked_at IS NULL
+      AND run.last_seen_at >= %s AND person.is_active AND {MAY_LOG}
+      AND token.id = %s AND token.revoked_at IS NULL AND NOT token.is_limited
       AND (token.expires_at IS NULL OR token.expires_at > %s)
   )
 """
@@ -113,13 +118,13 @@ def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
             key(spool_id),
             actor.workspace_id,
             actor.user_id,
-            Role.OWNER.value,
-            Role.EDITOR.value,
         ],
     )
     if row is None:
         return None
     run_id, project_id, last_number, checksums, state, closed, in_trash, is_stale = row
+    if actor.project_ids is not None and project_id not in actor.project_ids:
+        return None
     return LockedSpool(
         id=spool_id,
         run_id=key_read(run_id),
@@ -172,8 +177,6 @@ def add_next(
         before.checksums,
         State.RUNNING.value,
         moment(now - RUN_SEEN_RESOLUTION),
-        Role.OWNER.value,
-        Role.EDITOR.value,
         token_id,
         moment(now),
     ]

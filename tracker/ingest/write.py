@@ -61,7 +61,7 @@ from tracker.ingest.spools import (
     lock_spool,
     note_progress,
 )
-from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
+from tracker.models import Attribute, Run, Spool, State, WorkKind, Workspace
 from tracker.queries.hardware_means import tells_cores
 from tracker.queries.namespaces import TAGS_PATH
 from tracker.records.store import add_records
@@ -185,13 +185,11 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
 
 
 def writable_workspace(actor: Actor) -> Workspace:
+    """Return the workspace that the actor may log to, if only to some projects of it."""
     if actor.workspace_id is None or not actor.may_ingest:
         raise NotAllowed("write runs")
-    workspace = Workspace.objects.filter(
-        id=actor.workspace_id,
-        member__user_id=actor.user_id,
-        member__role__in=[Role.OWNER, Role.EDITOR],
-    ).first()
+    workspaces = Workspace.objects.of_user(actor.user_id)
+    workspace = workspaces.filter(id=actor.workspace_id).first()
     if workspace is None:
         raise NotAllowed("write runs")
     return workspace

@@ -2,6 +2,7 @@
 
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
+from tracker.models.audit import AuditEntry
 from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
@@ -10,7 +11,7 @@ from tracker.models.gathered import Gathered
 from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.many_runs import BulkChange
-from tracker.models.project import Project
+from tracker.models.project import Project, ProjectMember
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
 from tracker.models.run import Reopening, Run, Spool, Stage, State
@@ -20,12 +21,13 @@ from tracker.models.share import ShareLink
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
 from tracker.models.work import Work, WorkKind
-from tracker.models.workspace import Member, Role, Workspace
+from tracker.models.workspace import Invitation, Member, Role, Workspace
 
 __all__ = [
     "Alert",
     "Annotation",
     "Attribute",
+    "AuditEntry",
     "Blob",
     "BulkChange",
     "Channel",
@@ -38,12 +40,14 @@ __all__ = [
     "Finding",
     "Gathered",
     "Heartbeat",
+    "Invitation",
     "JournalEntry",
     "Kind",
     "Ladder",
     "Member",
     "ProcessRole",
     "Project",
+    "ProjectMember",
     "RecordChunk",
     "Reopening",
     "Report",

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 
 from tracker.actor import Actor
-from tracker.models.workspace import Role, Workspace
+from tracker.models.workspace import (
+    MANAGING,
+    READING,
+    WRITING,
+    Member,
+    Role,
+    Workspace,
+)
+
+# The role of a member in a project, in SQL; NULL: none. For statements that have both
+# tables under these names. `of_member_as` below says the same.
+ROLE_IN_PROJECT = """
+(CASE
+  WHEN NOT member.is_active THEN NULL
+  WHEN member.role IN ('owner', 'admin') THEN member.role
+  ELSE COALESCE(
+    (SELECT own.role FROM tracker_projectmember AS own
+     WHERE own.project_id = project.id AND own.member_id = member.id),
+    CASE WHEN project.is_open AND member.role <> 'guest' THEN member.role END)
+END)
+"""
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
-    def of_member(self, actor: Actor) -> Self:
-        if actor.grant is not None:
-            # Not even of the project that something is shared from.
-            return self.none()
-        projects = self.filter(workspace__member__user_id=actor.user_id)
-        if actor.workspace_id is not None:
-            projects = projects.filter(workspace_id=actor.workspace_id)
-        return projects
-
     def readable_by(self, actor: Actor) -> Self:
-        return self.of_member(actor) if actor.may_read else self.none()
+        return self._of_actor(actor, READING) if actor.may_read else self.none()
+
+    def of_link(self, actor: Actor) -> Self:
+        """Those that whoever made the actor's share link may read."""
+        if actor.grant is None:
+            return self.none()
+        return self.of_member_as(actor.grant.made_by, *READING)
 
     def beside(self, project_id: int) -> Self:
         """Return the project with the others of its workspace."""
@@ -29,24 +47,58 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(workspace__in=of_it)
 
     def writable_by(self, actor: Actor) -> Self:
-        return self.of_member_as(actor, Role.OWNER, Role.EDITOR)
+        return self._of_actor(actor, WRITING)
 
-    def owned_by(self, actor: Actor) -> Self:
-        return self.of_member_as(actor, Role.OWNER)
+    def managed_by(self, actor: Actor) -> Self:
+        return self._of_actor(actor, MANAGING)
 
-    def of_member_as(self, actor: Actor, *roles: Role) -> Self:
+    def _of_actor(self, actor: Actor, roles: tuple[Role, ...]) -> Self:
+        if actor.grant is not None:
+            # Not even of the project that something is shared from.
+            return self.none()
+        projects = self.of_member_as(actor.user_id, *roles)
+        if actor.workspace_id is not None:
+            projects = projects.filter(workspace_id=actor.workspace_id)
+        if actor.project_ids is not None:
+            projects = projects.filter(id__in=actor.project_ids)
+        return projects
+
+    def of_member_as(self, user_id: int | models.OuterRef, *roles: Role) -> Self:
+        """Those in which the user has one of the roles.
+
+        Owners and admins of a workspace have their role in all of its projects. Others
+        have the one that the project gives them; if it gives none and is open, the
+        one they have in the workspace.
+        """
+        members = Member.objects.active().filter(user_id=user_id)
+        managers = members.filter(role__in=set(MANAGING) & set(roles))
+        others = members.exclude(role__in=MANAGING)
+        given = ProjectMember.objects.filter(
+            member__user_id=user_id, member__is_active=True
+        ).exclude(member__role__in=MANAGING)
+        usual = others.filter(role__in=roles).exclude(role=Role.GUEST)
         return self.filter(
-            workspace__in=Workspace.objects.filter(
-                member__user_id=actor.user_id, member__role__in=roles
-            )
-        ).of_member(actor)
+            models.Q(workspace__in=managers.values("workspace"))
+            | models.Q(id__in=given.filter(role__in=roles).values("project"))
+            | models.Q(is_open=True, workspace__in=usual.values("workspace"))
+            & ~models.Q(id__in=given.values("project"))
+        )
 
 
 class Project(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="projects")
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=200)
+    description = models.TextField(default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
+    # Who answers for it; a label, not a right.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    # False: only its own members and the workspace's owners and admins see it.
+    is_open = models.BooleanField(default=True, db_default=True)
+    # Kept, readable, and out of the way: nothing can be logged or changed.
+    archived_at = models.DateTimeField(null=True)
     # Runs silent for longer go to the trash; None keeps them for ever.
     retention_days = models.PositiveIntegerField(null=True)
 
@@ -72,3 +124,27 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ProjectMember(models.Model):
+    """The role that a project gives one member of its workspace."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="members")
+    member = models.ForeignKey(Member, models.CASCADE, related_name="projects")
+    role = models.CharField(
+        max_length=10,
+        choices=[
+            (role.value, role.label) for role in (Role.ADMIN, Role.MEMBER, Role.VIEWER)
+        ],
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "member"], name="member_once_per_project"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.member} in {self.project}"

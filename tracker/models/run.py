@@ -26,7 +26,9 @@ class RunQuerySet(models.QuerySet["Run"]):
         if actor.grant is not None:
             # Of a comparison's link, also those of projects beside the link's own.
             return self.filter(
-                project__in=Project.objects.beside(actor.grant.project_id),
+                project__in=Project.objects.beside(actor.grant.project_id).of_link(
+                    actor
+                ),
                 id__in=actor.grant.of("run"),
             )
         return self.filter(project__in=Project.objects.readable_by(actor))

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from tracker.models.project import Project
-from tracker.models.workspace import Member, Role
+from tracker.models.workspace import WRITING
 
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
@@ -21,13 +21,12 @@ class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
 
     def of_editors(self) -> Self:
         """Those whose makers may still edit the project."""
-        makers = Member.objects.filter(
-            user_id=models.OuterRef("made_by_id"),
-            workspace_id=models.OuterRef("project__workspace_id"),
-            role__in=[Role.OWNER, Role.EDITOR],
-            user__is_active=True,
+        # Twice: it is asked for within a subquery of the subquery.
+        maker = models.OuterRef(models.OuterRef("made_by_id"))
+        editable = Project.objects.of_member_as(maker, *WRITING)
+        return self.filter(
+            models.Exists(editable.filter(id=models.OuterRef("project_id")))
         )
-        return self.filter(models.Exists(makers))
 
 
 class ShareLink(models.Model):

@@ -20,6 +20,9 @@ class Token(models.Model):
         max_length=10, choices=[(scope.value, scope.value) for scope in Scope]
     )
     digest = models.CharField(max_length=64, unique=True)
+    # True: the key is bound to `projects`, even if none of them is left.
+    is_limited = models.BooleanField(default=False, db_default=False)
+    projects = models.ManyToManyField("tracker.Project", related_name="+")
     # The first characters, so that people can tell their tokens apart.
     prefix = models.CharField(max_length=16)
     created_at = models.DateTimeField(auto_now_add=True)

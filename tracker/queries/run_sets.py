@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -39,8 +40,8 @@ class ShownRuns:
     gone: tuple[str, ...] = ()  # projects that the workspace has not
 
 
-def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
-    """Find the runs of a set."""
+def runs_in(project: Project, run_set: RunSet, reach: QuerySet[Project]) -> ShownRuns:
+    """Find the runs of a set, in those projects of the workspace that are in reach."""
     view, projects = None, [project]
     gone: tuple[str, ...] = ()
     if run_set.view is not None:
@@ -48,7 +49,7 @@ def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
         if view is None:
             return ShownRuns((), is_view_gone=True)
     if run_set.runs is not None:
-        runs = _in_order(project, run_set.runs)
+        runs = _in_order(reach, run_set.runs)
         projects = []
         missing_count = len(run_set.runs) - len(runs)
     else:
@@ -57,8 +58,8 @@ def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
         except InvalidInput as error:
             return ShownRuns((), problem=str(error))
         if run_set.projects and view is None:
-            projects, gone = _projects(project, run_set.projects)
-        runs, missing_count = _found(projects, wanted, order, run_set.first), 0
+            projects, gone = _projects(reach, run_set.projects)
+        runs, missing_count = _found(projects, reach, wanted, order, run_set.first), 0
     return ShownRuns(
         tuple(runs),
         missing_count,
@@ -67,11 +68,6 @@ def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
         view="" if view is None else view.name,
         gone=gone,
     )
-
-
-def workspace_projects(project: Project) -> list[Project]:
-    """Return all projects of the workspace by name, the project among them."""
-    return list(Project.objects.beside(project.id).order_by("name", "id"))
 
 
 def check_run_set(run_set: RunSet) -> None:
@@ -92,18 +88,21 @@ def _asked(run_set: RunSet, view: SavedView | None) -> tuple[RunFilter, RunOrder
 
 
 def _projects(
-    project: Project, slugs: tuple[str, ...]
+    reach: QuerySet[Project], slugs: tuple[str, ...]
 ) -> tuple[list[Project], tuple[str, ...]]:
     """Return those projects of the workspace, and what stands for none."""
-    beside = Project.objects.beside(project.id).filter(slug__in=slugs)
-    by_slug = {each.slug: each for each in beside}
+    by_slug = {each.slug: each for each in reach.filter(slug__in=slugs)}
     wanted = tuple(dict.fromkeys(slugs))
     known = [by_slug[slug] for slug in wanted if slug in by_slug]
     return known, tuple(slug for slug in wanted if slug not in by_slug)
 
 
 def _found(
-    projects: Sequence[Project], wanted: RunFilter, order: RunOrder, first: int
+    projects: Sequence[Project],
+    reach: QuerySet[Project],
+    wanted: RunFilter,
+    order: RunOrder,
+    first: int,
 ) -> list[Run]:
     """Return the first of each project, one project after the other."""
     page = Stretch(order, timezone.now(), None, 0, first)
@@ -112,12 +111,12 @@ def _found(
         with planner() as plan:
             places = places_of_page(Found(project.id, wanted), page, plan)
         ids += [place.run_id for place in places]
-    return _in_order(projects[0], ids[:MOST_RUNS]) if projects else []
+    return _in_order(reach, ids[:MOST_RUNS])
 
 
-def _in_order(project: Project, run_ids: Collection[UUID]) -> list[Run]:
+def _in_order(reach: QuerySet[Project], run_ids: Collection[UUID]) -> list[Run]:
     runs = Run.objects.filter(id__in=each_of(run_ids)).not_in_trash()
-    runs = runs.filter(project__workspace=project.workspace_id)
+    runs = runs.filter(project__in=reach)
     by_id = {run.id: run for run in runs.select_related("project")}
     return [by_id[run_id] for run_id in dict.fromkeys(run_ids) if run_id in by_id]
 

@@ -29,9 +29,9 @@ from web.texts import gettext_lazy
 from web.toasts import tell
 
 SCOPES = {
-    Scope.INGEST: gettext_lazy("Log runs"),
+    Scope.LOG: gettext_lazy("Log runs"),
     Scope.READ: gettext_lazy("Read"),
-    Scope.FULL: gettext_lazy("Log, read and change"),
+    Scope.MANAGE: gettext_lazy("Log, read and change"),
 }
 USUAL_LIFETIME = "365"
 LIFETIME_DAYS = {

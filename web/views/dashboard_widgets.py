@@ -75,7 +75,9 @@ def picture(
     """Send a picture of a run that a text on the dashboard holds."""
     found = readable_dashboard(request.actor, dashboard_id)
     widget = _widget(board_from(found.content).widget(widget_id))
-    return picture_answer(found.project, str(widget.settings.get("text", "")), key)
+    return picture_answer(
+        request.actor, found.project, str(widget.settings.get("text", "")), key
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -88,11 +90,11 @@ def runs(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
         context = {
             "dashboard": found,
             "project": found.project,
-            "runs": form_of(found.project, run_set),
+            "runs": form_of(request.actor, found.project, run_set),
         }
         return render(request, "dashboards/_runs_dialog.html", context)
     try:
-        chosen = read_run_set(request.POST, found.project)
+        chosen = read_run_set(request.actor, request.POST, found.project)
         if chosen is None:
             raise InvalidInput("runs", "must be chosen")
         set_run_set(found, chosen, **_by(request))
@@ -115,7 +117,9 @@ def new(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return _dialog(request, found, kind, widget, is_new=True)
     try:
-        described = read_widget(request.POST, found.project, kind, widget)
+        described = read_widget(
+            request.actor, request.POST, found.project, kind, widget
+        )
         add_widget(found, described, **_by(request))
     except Refused as refusal:
         return _refused(request, found, refusal, IN_DIALOG)
@@ -133,7 +137,9 @@ def edit(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpRespon
     if request.method != "POST":
         return _dialog(request, found, kind, widget, is_new=False)
     try:
-        described = read_widget(request.POST, found.project, kind, widget)
+        described = read_widget(
+            request.actor, request.POST, found.project, kind, widget
+        )
         change_widget(found, described, **_by(request))
     except Refused as refusal:
         return _refused(request, found, refusal, IN_DIALOG)
@@ -201,7 +207,9 @@ def _dialog(
     context = {
         "dashboard": dashboard,
         "project": dashboard.project,
-        "form": widget_form(dashboard.project, kind, widget, widget.run_set),
+        "form": widget_form(
+            request.actor, dashboard.project, kind, widget, widget.run_set
+        ),
         "is_new": is_new,
         "is_report": False,
         "action": reverse(name, args=arguments) + query,

@@ -184,7 +184,7 @@ def _create(request: PageRequest, project: Any) -> HttpResponse:
     board = example_board(project) if is_example else Board()
     ids = _asked_runs(request.POST.get("runs", ""))
     if ids:
-        known = tuple(run.id for run in runs_beside(project, ids))
+        known = tuple(run.id for run in runs_beside(request.actor, project, ids))
         board = Board(run_set=RunSet(runs=known), widgets=board.widgets)
     name = request.POST.get("name", "")
     made = create_dashboard(project, name, board, user_id=request.actor.user_id)
@@ -193,7 +193,7 @@ def _create(request: PageRequest, project: Any) -> HttpResponse:
 
 def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpResponse:
     typed = request.POST if request.method == "POST" else request.GET
-    runs = runs_beside(project, _asked_runs(typed.get("runs", "")))
+    runs = runs_beside(request.actor, project, _asked_runs(typed.get("runs", "")))
     context = {
         "project": project,
         "tab": "dashboards",

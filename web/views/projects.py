@@ -99,7 +99,7 @@ def first_token(request: PageRequest) -> HttpResponse:
     """Make a token for logging, and show it once within what is to be copied."""
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     expires_at = timezone.now() + timedelta(days=TOKEN_DAYS)
-    secret = make_token(member, FIRST_TOKEN, Scope.INGEST, expires_at)
+    secret = make_token(member, FIRST_TOKEN, Scope.LOG, expires_at)
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
 

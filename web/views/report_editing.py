@@ -95,14 +95,16 @@ def widget(request: PageRequest, report_id: UUID) -> HttpResponse:
         context = {
             "project": report.project,
             "report": report,
-            "form": widget_form(report.project, kind, described, run_set),
+            "form": widget_form(
+                request.actor, report.project, kind, described, run_set
+            ),
             "is_new": not key,
             "height": described.place.height,
             "action": request.get_full_path(),
         }
         return render(request, "reports/_widget_dialog.html", context)
     try:
-        made = read_widget(request.POST, report.project, kind, described)
+        made = read_widget(request.actor, request.POST, report.project, kind, described)
     except (InvalidInput, NotFound) as refusal:
         context = {"message": str(refusal)}
         response = render(

@@ -194,7 +194,9 @@ def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
 def picture(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
     """Send a picture of a run that the text holds, to whoever may see the text."""
     found = readable_report(request.actor, report_id)
-    return picture_answer(found.project, written_in(request, found).text, key)
+    return picture_answer(
+        request.actor, found.project, written_in(request, found).text, key
+    )
 
 
 def written_in(request: PageRequest, report: Any) -> Written:

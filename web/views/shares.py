@@ -133,10 +133,12 @@ def _frozen(request: PageRequest, form: ShareForm) -> Frozen | None:
     """Return what a link keeps to if it is frozen."""
     if form.kind == "dashboard":
         dashboard_id = as_id(form.of, form.kind)
-        return frozen_dashboard(readable_dashboard(request.actor, dashboard_id))
+        return frozen_dashboard(
+            request.actor, readable_dashboard(request.actor, dashboard_id)
+        )
     if form.kind == "report":
         report_id = as_id(form.of, form.kind)
-        return frozen_report(readable_report(request.actor, report_id))
+        return frozen_report(request.actor, readable_report(request.actor, report_id))
     return None
 
 

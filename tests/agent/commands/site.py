@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOKEN = "smk_right"
 ME = {
     "user": "ada",
-    "scope": "full",
+    "scope": "manage",
     "workspaces": [{"slug": "home", "name": "Home", "role": "owner"}],
 }
 

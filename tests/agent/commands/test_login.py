@@ -200,7 +200,7 @@ def test_without_a_terminal_or_a_pipe_it_says_how(perform, site):
 
 
 def test_a_token_that_may_only_write_or_read_is_stored_with_a_word(login, site):
-    for scope, words in (("ingest", "may only write"), ("read", "may only read")):
+    for scope, words in (("log", "may only write"), ("read", "may only read")):
         site.answers["/api/v1/me"] = as_json({**ME, "scope": scope})
 
         code, _, errors = login(site.url)

@@ -65,13 +65,13 @@ foreign = Member.objects.create(
     workspace=Workspace.objects.create(name="Other", slug="other"),
     role=Role.OWNER,
 )
-revoked = make_token(owner, "revoked", Scope.FULL)
+revoked = make_token(owner, "revoked", Scope.MANAGE)
 revoke_token(Actor(owner.user_id), Token.objects.get(name="revoked").id)
 print(json.dumps({
-    "ingest": make_token(owner, "ingest", Scope.INGEST),
-    "full": make_token(owner, "full", Scope.FULL),
+    "ingest": make_token(owner, "ingest", Scope.LOG),
+    "full": make_token(owner, "full", Scope.MANAGE),
     "read": make_token(owner, "read", Scope.READ),
-    "foreign": make_token(foreign, "foreign", Scope.FULL),
+    "foreign": make_token(foreign, "foreign", Scope.MANAGE),
     "revoked": revoked,
 }))
 """

@@ -34,7 +34,7 @@ import django
 django.setup()
 from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
-print(make_token(found_installation(), "test", Scope.FULL))
+print(make_token(found_installation(), "test", Scope.MANAGE))
 """
 
 

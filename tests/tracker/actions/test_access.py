@@ -77,12 +77,12 @@ def test_a_made_up_secret_opens_nothing(owner, secret):
 
 
 def test_a_token_speaks_for_its_member_in_its_workspace(owner):
-    secret = access.make_token(owner, "laptop", Scope.INGEST)
+    secret = access.make_token(owner, "laptop", Scope.LOG)
 
     assert access.authenticate(secret) == Actor(
         user_id=owner.user_id,
         workspace_id=owner.workspace_id,
-        scope=Scope.INGEST,
+        scope=Scope.LOG,
         token_id=Token.objects.get().id,
     )
 
@@ -155,7 +155,7 @@ def test_a_token_needs_a_name_people_can_read(owner, name):
 
 
 def test_a_revoked_token_stays_revoked_since_the_first_time(owner):
-    secret = access.make_token(owner, "laptop", Scope.FULL)
+    secret = access.make_token(owner, "laptop", Scope.MANAGE)
     actor = Actor(user_id=owner.user_id)
     token = Token.objects.get()
 
@@ -168,7 +168,7 @@ def test_a_revoked_token_stays_revoked_since_the_first_time(owner):
 
 
 def test_somebody_elses_token_looks_absent(owner, stranger):
-    access.make_token(owner, "laptop", Scope.FULL)
+    access.make_token(owner, "laptop", Scope.MANAGE)
     actor = Actor(user_id=stranger.user_id)
 
     with pytest.raises(NotFound):

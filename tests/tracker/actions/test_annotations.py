@@ -81,7 +81,7 @@ def test_refuses_a_series_without_points(run, ada):
 
 
 def test_a_colleague_may_not_change_it_but_an_owner_may(run, ada, member):
-    grace = browser_of(make_member("grace", "editor", workspace=member.workspace))
+    grace = browser_of(make_member("grace", "member", workspace=member.workspace))
     mine = annotate(run, PATH, 0, "mine", ada)
     hers = annotate(run, PATH, 0, "hers", grace)
 

@@ -252,7 +252,7 @@ def test_who_may_delete_may_restore_and_owners_delete_for_good(member, thing, ki
     workspace = member.workspace
     vera, eve, owner = (
         browser_of(make_member(role, role, workspace=workspace))
-        for role in (Role.VIEWER, Role.EDITOR, Role.OWNER)
+        for role in (Role.VIEWER, Role.MEMBER, Role.OWNER)
     )
     stranger = browser_of(make_member("mallory"))
 

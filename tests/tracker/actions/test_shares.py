@@ -95,7 +95,7 @@ def test_a_link_never_edits(share, project, runs):
     assert not may_edit(actor, project)
     assert not may_own(actor, project)
     assert not actor.may_ingest
-    for projects in ("readable_by", "writable_by", "owned_by", "of_member"):
+    for projects in ("readable_by", "writable_by", "managed_by"):
         assert not getattr(Project.objects, projects)(actor).exists()
 
 
@@ -219,7 +219,7 @@ def test_a_link_cannot_be_born_expired(share, runs):
 
 def test_any_editor_revokes_and_it_stays_known_who(share, project, member, runs):
     secret = share("run", str(runs[0].id))
-    grace = make_member("grace", Role.EDITOR, workspace=project.workspace)
+    grace = make_member("grace", Role.MEMBER, workspace=project.workspace)
     link = ShareLink.objects.get()
 
     revoke_link(project, browser_of(grace), link.id)
@@ -335,7 +335,7 @@ def test_a_token_opens_no_link(member):
     from tracker.actions.access import make_token
     from tracker.actor import Scope
 
-    assert open_link(make_token(member, "full", Scope.FULL)) is None
+    assert open_link(make_token(member, "full", Scope.MANAGE)) is None
 
 
 @pytest.mark.parametrize("secret", ["", "sml_", "\0", "\ud800", "ф" * 5_000])
@@ -367,7 +367,7 @@ def test_ticks_are_kept(share, runs):
 
 def test_who_has_left_is_not_taken_for_a_thing_that_is_gone(share, project, runs):
     share("run", str(runs[0].id))
-    grace = make_member("grace", Role.EDITOR, workspace=project.workspace)
+    grace = make_member("grace", Role.MEMBER, workspace=project.workspace)
     revoke_link(project, browser_of(grace), ShareLink.objects.get().id)
     assert project_links(project)[0].why_ended == "revoked by grace"
 

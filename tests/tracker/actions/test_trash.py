@@ -262,7 +262,7 @@ def test_the_trash_is_told_in_pages_the_newest_first(project):
 
 @pytest.mark.parametrize(
     ("role", "may_trash", "may_delete"),
-    [(Role.OWNER, True, True), (Role.EDITOR, True, False), (Role.VIEWER, False, False)],
+    [(Role.OWNER, True, True), (Role.MEMBER, True, False), (Role.VIEWER, False, False)],
 )
 def test_editors_trash_and_owners_delete(project, run, role, may_trash, may_delete):
     actor = actor_of(make_member("grace", role, workspace=project.workspace))

@@ -55,7 +55,7 @@ def reader(client_with, member):
 
 @pytest.fixture
 def writer(client_with, member):
-    return client_with(member, "ingest")
+    return client_with(member, "log")
 
 
 @pytest.fixture

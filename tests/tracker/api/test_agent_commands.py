@@ -55,7 +55,7 @@ def project():
 def seamark(project, live_server, tmp_path):
     """Run a command to its end, signed in with a token of this scope."""
 
-    def run(*words, scope=Scope.FULL, said=""):
+    def run(*words, scope=Scope.MANAGE, said=""):
         member = project.workspace.members.get()
         environment = {
             name: value
@@ -174,14 +174,14 @@ def test_what_cannot_be_found_is_said(seamark, project, words, code, said):
 
 
 def test_a_token_that_may_not_read_is_told_what_would(seamark, project):
-    done = seamark("ls", scope=Scope.INGEST)
+    done = seamark("ls", scope=Scope.LOG)
 
     assert done.returncode == 1
     assert "seamark login" in done.stderr
 
 
 def test_the_real_server_knows_who_signs_in(seamark, project, live_server):
-    token = make_token(project.workspace.members.get(), "mine", Scope.FULL)
+    token = make_token(project.workspace.members.get(), "mine", Scope.MANAGE)
 
     done = seamark("login", "--url", live_server.url, "--token-stdin", said=token)
 

@@ -35,7 +35,7 @@ def command(live_server, monkeypatch, tmp_path):
     monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
     monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
     monkeypatch.setenv("SEAMARK_URL", live_server.url)
-    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.FULL))
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.MANAGE))
     (tmp_path / "gpu.csv").write_text(LOG)
     words = ["import", "nvidia-smi", str(tmp_path / "gpu.csv"), "--zone", "UTC"]
     return [*words, "--project", "vision", "--run", "night", "--json"]

@@ -235,7 +235,7 @@ def test_what_cannot_be_read_is_said(ask, code, words):
 
 def test_a_token_that_may_not_read_is_told_so(project, monkeypatch):
     member = project.workspace.members.get()
-    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "write", Scope.INGEST))
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "write", Scope.LOG))
 
     with pytest.raises(agent.CannotRead) as refused:
         agent.runs()
@@ -458,7 +458,7 @@ def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
 
 def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path):
     member = project.workspace.members.get()
-    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "both", Scope.FULL))
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "both", Scope.MANAGE))
     monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
     with agent.init("live", monitor=False) as run:
         for number in range(300):

@@ -127,8 +127,8 @@ def test_a_token_of_one_workspace_does_not_read_another_of_its_user(api, member)
     )
     run = make_run(make_project(other), "theirs")
 
-    own = api(make_token(member, "own", Scope.FULL))
-    guests = api(make_token(guest, "guest", Scope.FULL))
+    own = api(make_token(member, "own", Scope.MANAGE))
+    guests = api(make_token(guest, "guest", Scope.MANAGE))
 
     assert own.get(f"/api/v1/runs/{run.id}").status_code == 404
     assert guests.get(f"/api/v1/runs/{run.id}").status_code == 200

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 @pytest.fixture
 def post(member):
     """Return a function that answers a request with status, headers and JSON."""
-    token = make_token(member, "agent", Scope.INGEST)
+    token = make_token(member, "agent", Scope.LOG)
 
     def ask(path, body=b"", *, method="POST", **changes):
         environ = {

@@ -77,13 +77,13 @@ ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
 # None: every address.
 ROLES = {
     "nobody": (None, None, PUBLIC),
-    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST, GONE, BLOBS}),
+    "agent": ("ada", Scope.LOG, {*PUBLIC, *ABOUT_ONESELF, INGEST, GONE, BLOBS}),
     "reader": ("ada", Scope.READ, None),
-    "editor": ("eddie", Scope.FULL, None),
-    "viewer": ("vera", Scope.FULL, None),
+    "editor": ("eddie", Scope.MANAGE, None),
+    "viewer": ("vera", Scope.MANAGE, None),
     "stranger": (
         "mallory",
-        Scope.FULL,
+        Scope.MANAGE,
         {*PUBLIC, *ABOUT_ONESELF, "/api/v1/projects", INGEST, BLOBS},
     ),
 }
@@ -189,7 +189,7 @@ def people(member, stranger):
     put_ladder(project, ladder.name, [WantedRung("baseline")])
     colleagues = {
         name: make_member(name, role, workspace=member.workspace)
-        for name, role in (("eddie", Role.EDITOR), ("vera", Role.VIEWER))
+        for name, role in (("eddie", Role.MEMBER), ("vera", Role.VIEWER))
     }
     return {"ada": member, "mallory": stranger, **colleagues}
 
@@ -210,7 +210,7 @@ def excluded(case):
 
 @pytest.fixture
 def full(people):
-    return headers_of(people["ada"], Scope.FULL)
+    return headers_of(people["ada"], Scope.MANAGE)
 
 
 @pytest.mark.database

@@ -60,7 +60,7 @@ def test_any_bytes_are_read_or_refused(body):
 def test_what_is_ambiguous_is_refused_with_the_reason(
     client_with, member, run, body, reason
 ):
-    response = client_with(member, "full").generic(
+    response = client_with(member, "manage").generic(
         "POST", LADDERS, body, content_type="application/json"
     )
 
@@ -74,7 +74,7 @@ def test_what_is_ambiguous_is_refused_with_the_reason(
 def test_a_body_beyond_the_limit_is_too_large(client_with, member, run):
     body = f'{{{WANTED}, "x": "{"x" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE}"}}'
 
-    response = client_with(member, "full").post(
+    response = client_with(member, "manage").post(
         LADDERS, body, content_type="application/json"
     )
 

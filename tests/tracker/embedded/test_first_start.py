@@ -34,7 +34,7 @@ def test_the_first_start_leaves_address_and_token_to_the_user_alone(file):
     assert read(file)["url"] == URL
     actor = authenticate(read(file)["token"])
     assert actor is not None
-    assert actor.scope == Scope.FULL
+    assert actor.scope == Scope.MANAGE
     assert file.stat().st_mode & 0o777 == 0o600
     assert list(file.parent.iterdir()) == [file]
 

@@ -40,7 +40,7 @@ def project(member):
 
 @pytest.fixture
 def ingest(member):
-    return actor_of(member, Scope.INGEST)
+    return actor_of(member, Scope.LOG)
 
 
 def ended(project, actor, state="finished", **opening):
@@ -123,18 +123,18 @@ def test_its_maker_resumes_a_finished_run_that_was_opened_with_resume(project, i
 
 def test_a_colleagues_ingest_token_cannot_resume_it(project, ingest):
     ended(project, ingest, resume=True)
-    colleague = make_member("bo", Role.EDITOR, workspace=project.workspace)
+    colleague = make_member("bo", Role.MEMBER, workspace=project.workspace)
 
     with pytest.raises(RunFinished):
-        join(project, actor_of(colleague, Scope.INGEST), *CHANGES, resume=True)
+        join(project, actor_of(colleague, Scope.LOG), *CHANGES, resume=True)
 
 
 def test_a_colleagues_ingest_token_makes_no_run_resumable(project, ingest):
     process = Process(project, "baseline", actor=ingest)
     process.open()
-    colleague = make_member("bo", Role.EDITOR, workspace=project.workspace)
+    colleague = make_member("bo", Role.MEMBER, workspace=project.workspace)
 
-    join(project, actor_of(colleague, Scope.INGEST), resume=True)
+    join(project, actor_of(colleague, Scope.LOG), resume=True)
 
     assert not Run.objects.get().is_resumable
 

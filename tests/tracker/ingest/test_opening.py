@@ -14,8 +14,10 @@ def test_a_project_is_found_by_slug_or_name(member):
     project.name = "Vision Net"
     project.save()
 
-    assert find_or_make_project(member.workspace, "vision") == project
-    assert find_or_make_project(member.workspace, "Vision Net") == project
+    assert find_or_make_project(member.workspace, "vision", member.user_id) == project
+    assert (
+        find_or_make_project(member.workspace, "Vision Net", member.user_id) == project
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def test_a_project_is_found_by_slug_or_name(member):
     ],
 )
 def test_a_new_project_gets_a_readable_slug(member, name, slug):
-    project = find_or_make_project(member.workspace, name)
+    project = find_or_make_project(member.workspace, name, member.user_id)
 
     assert project.name == name
     assert re.fullmatch(slug, project.slug)
@@ -41,8 +43,12 @@ def test_a_new_project_gets_a_readable_slug(member, name, slug):
 def test_names_that_read_alike_are_different_projects(member):
     names = ["C++", "C", "c!", "日本 v2", "中国 v2", "v2"]
 
-    projects = [find_or_make_project(member.workspace, name) for name in names]
-    again = [find_or_make_project(member.workspace, name) for name in names]
+    projects = [
+        find_or_make_project(member.workspace, name, member.user_id) for name in names
+    ]
+    again = [
+        find_or_make_project(member.workspace, name, member.user_id) for name in names
+    ]
 
     assert len({project.slug for project in projects}) == len(names)
     assert again == projects
@@ -51,7 +57,7 @@ def test_names_that_read_alike_are_different_projects(member):
 def test_another_workspaces_project_is_not_found(member):
     make_project(make_member("mallory"), "vision")
 
-    found = find_or_make_project(member.workspace, "vision")
+    found = find_or_make_project(member.workspace, "vision", member.user_id)
 
     assert found.workspace == member.workspace
     assert Project.objects.count() == 2

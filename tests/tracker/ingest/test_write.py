@@ -422,7 +422,7 @@ def test_a_malformed_batch_stores_nothing(process):
         ),
         pytest.param(
             lambda member: Actor(
-                make_member("mallory").user_id, member.workspace_id, Scope.FULL
+                make_member("mallory").user_id, member.workspace_id, Scope.MANAGE
             ),
             id="no member",
         ),
@@ -436,10 +436,10 @@ def test_only_editors_write(member, caller):
 
 
 def test_an_editor_with_an_ingest_token_writes(member):
-    editor = make_member("bob", "editor", workspace=member.workspace)
+    editor = make_member("bob", "member", workspace=member.workspace)
 
     receipt = store_batch(
-        actor_of(editor, Scope.INGEST), uuid4(), frames([[open_message()]])
+        actor_of(editor, Scope.LOG), uuid4(), frames([[open_message()]])
     )
 
     assert receipt.stored == 1

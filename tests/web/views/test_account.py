@@ -15,7 +15,7 @@ from tracker.models import SignInLink, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-FORM = {"name": "node", "scope": "ingest", "days": "30"}
+FORM = {"name": "node", "scope": "log", "days": "30"}
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_new_token_is_shown_once_with_what_to_do_with_it(member, client_of, fo
     later = visitor.get("/settings/tokens").content.decode()
 
     secret = made.split('id="secret">')[1].split("<")[0]
-    assert authenticate(secret).scope == Scope.INGEST
+    assert authenticate(secret).scope == Scope.LOG
     assert f"export SEAMARK_TOKEN={secret}" in made
     assert settings.PUBLIC_URL in made
     assert secret not in later
@@ -148,12 +148,12 @@ def test_a_token_may_last(member, client_of, form):
 
 
 def test_what_was_typed_of_a_token_stays_when_it_is_refused(member, client_of, form):
-    typed = {**form, "name": "x" * 201, "scope": "full", "days": ""}
+    typed = {**form, "name": "x" * 201, "scope": "manage", "days": ""}
 
     page = client_of(member).post("/settings/tokens", typed).content.decode()
 
     assert f'value="{"x" * 201}"' in page
-    assert '<option value="full" selected>' in page
+    assert '<option value="manage" selected>' in page
     assert '<option value="" selected>' in page
 
 
@@ -192,7 +192,7 @@ def test_nobody_makes_a_token_for_anothers_workspace(member, stranger, client_of
 
 
 def test_a_revoked_token_opens_nothing(member, client_of):
-    secret = make_token(member, "node", Scope.FULL)
+    secret = make_token(member, "node", Scope.MANAGE)
 
     response = client_of(member).post(
         f"/settings/tokens/{Token.objects.get().id}/revoke"
@@ -204,7 +204,7 @@ def test_a_revoked_token_opens_nothing(member, client_of):
 
 
 def test_nobody_sees_or_revokes_anothers_token(member, client_of):
-    secret = make_token(member, "ada's node", Scope.FULL)
+    secret = make_token(member, "ada's node", Scope.MANAGE)
     colleague = client_of(make_member("bob", workspace=member.workspace))
 
     response = colleague.post(f"/settings/tokens/{Token.objects.get().id}/revoke")
@@ -218,7 +218,7 @@ def test_the_list_costs_the_same_for_many_tokens(
     member, client_of, django_assert_max_num_queries
 ):
     for number in range(30):
-        make_token(member, f"node {number}", Scope.INGEST)
+        make_token(member, f"node {number}", Scope.LOG)
     visitor = client_of(member)
 
     with django_assert_max_num_queries(4):

@@ -655,7 +655,7 @@ def test_a_removed_widget_can_be_put_back(visitor, dashboard):
 def test_who_comes_second_is_told_and_keeps_what_they_typed(
     visitor, dashboard, client_of, member
 ):
-    grace = client_of(make_member("grace", Role.EDITOR, workspace=member.workspace))
+    grace = client_of(make_member("grace", Role.MEMBER, workspace=member.workspace))
     post(grace, "widget-remove", dashboard.id, TEXT)
 
     response = post(

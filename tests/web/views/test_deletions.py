@@ -35,7 +35,7 @@ def owner(client_of, member):
 
 @pytest.fixture
 def editor(client_of, member):
-    return client_of(make_member("grace", Role.EDITOR, workspace=member.workspace))
+    return client_of(make_member("grace", Role.MEMBER, workspace=member.workspace))
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ def test_a_price_that_is_none_is_refused_and_kept_in_the_form(
 def test_who_does_not_own_the_project_sees_no_form(project, owner, client_of):
     editor = User.objects.create(username="eve")
     made = Member.objects.create(
-        workspace=project.workspace, user=editor, role=Role.EDITOR
+        workspace=project.workspace, user=editor, role=Role.MEMBER
     )
     client = client_of(made)
 

@@ -348,7 +348,7 @@ def test_a_first_token_is_made_and_filled_in_once(client_of, member):
     page = made.content.decode()
     assert made.status_code == 201
     secret = page.split("SEAMARK_TOKEN=")[1].split("<")[0]
-    assert authenticate(secret).scope == "ingest"
+    assert authenticate(secret).scope == "log"
     assert f"SEAMARK_URL={settings.PUBLIC_URL}" in page
     assert secret not in client.get("/").content.decode()
     assert Token.objects.get().expires_at > timezone.now() + timedelta(days=300)

@@ -36,7 +36,7 @@ def vera(member):
 
 @pytest.fixture
 def grace(member):
-    return make_member("grace", Role.EDITOR, workspace=member.workspace)
+    return make_member("grace", Role.MEMBER, workspace=member.workspace)
 
 
 @pytest.fixture

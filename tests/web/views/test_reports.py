@@ -35,7 +35,7 @@ def visitor(client_of, member):
 
 @pytest.fixture
 def grace(member):
-    return make_member("grace", Role.EDITOR, workspace=member.workspace)
+    return make_member("grace", Role.MEMBER, workspace=member.workspace)
 
 
 @pytest.fixture

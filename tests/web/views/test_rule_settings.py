@@ -100,7 +100,7 @@ def test_a_limit_that_does_not_exist_is_refused(project, owner):
 def test_only_owners_change_rules(project, client_of, stranger):
     user = User.objects.create(username="eve")
     editor = client_of(
-        Member.objects.create(workspace=project.workspace, user=user, role=Role.EDITOR)
+        Member.objects.create(workspace=project.workspace, user=user, role=Role.MEMBER)
     )
 
     assert "disabled" in editor.get(address(project)).content.decode()

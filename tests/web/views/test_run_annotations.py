@@ -85,7 +85,7 @@ def test_a_viewer_reads_and_does_not_write(client_of, member, run):
 
 
 def test_who_deleted_a_text_brings_it_back_or_an_owner(client_of, member, run):
-    eve = client_of(make_member("eve", "editor", workspace=member.workspace))
+    eve = client_of(make_member("eve", "member", workspace=member.workspace))
     add(eve, run)
     address = f"/runs/{run.id}/annotations/{Annotation.objects.get().id}"
 

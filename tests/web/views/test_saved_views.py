@@ -130,7 +130,7 @@ def test_a_shared_view_is_changed_by_those_who_may_edit(
     project, member, bob, client_of
 ):
     view = kept(project, member, is_shared=True)
-    editor = client_of(make_member("eve", "editor", workspace=member.workspace))
+    editor = client_of(make_member("eve", "member", workspace=member.workspace))
 
     editor.post(f"/views/{view.id}", {"state": "sort=-name"})
 
@@ -144,7 +144,7 @@ def test_a_shared_view_is_changed_by_those_who_may_edit(
 
 def test_what_is_anothers_own_looks_absent(project, member, stranger, client_of):
     view = kept(project, member)
-    editor = make_member("eve", "editor", workspace=member.workspace)
+    editor = make_member("eve", "member", workspace=member.workspace)
 
     for other in (editor, stranger):
         client = client_of(other)

@@ -318,7 +318,7 @@ def test_a_token_adds_nothing_to_a_link(site, member, api):
     from tracker.actions.access import make_token
     from tracker.actor import Scope
 
-    client = api(make_token(member, "full", Scope.FULL))
+    client = api(make_token(member, "full", Scope.MANAGE))
     base = site.link("run", frozenset({Part.LOGS}))
     path = "monitoring/train/stdout"
 

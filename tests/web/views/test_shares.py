@@ -31,7 +31,7 @@ def runs(project):
 
 @pytest.fixture
 def editor(client_of, project):
-    return client_of(make_member("grace", Role.EDITOR, workspace=project.workspace))
+    return client_of(make_member("grace", Role.MEMBER, workspace=project.workspace))
 
 
 @pytest.fixture

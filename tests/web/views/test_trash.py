@@ -28,7 +28,7 @@ def owner(client_of, member):
 
 @pytest.fixture
 def editor(client_of, project):
-    return client_of(make_member("grace", Role.EDITOR, workspace=project.workspace))
+    return client_of(make_member("grace", Role.MEMBER, workspace=project.workspace))
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ class Command(BaseCommand):
             "SEAMARK_TOKEN": make_token(
                 found_installation(),
                 "the demo",
-                Scope.FULL,
+                Scope.MANAGE,
                 expires_at=timezone.now() + TOKEN_LIFETIME,
             ),
         }

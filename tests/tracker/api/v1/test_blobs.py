@@ -113,7 +113,7 @@ def test_what_another_workspace_holds_is_not_to_be_learnt(
     writer, client_with, stranger, folder
 ):
     send(writer, CONTENT)
-    other = client_with(stranger, "ingest")
+    other = client_with(stranger, "log")
 
     assert send(other).json() == {"received": 0, "is_stored": False}
     assert send(other, CONTENT[:10]).json() == {"received": 10, "is_stored": False}
@@ -178,7 +178,7 @@ def test_a_content_that_is_gone_from_the_disk_is_asked_for_again(writer, folder)
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_content_many_times_at_once_is_stored_once(api, folder):
-    client = api(make_token(make_member(), "many", Scope.INGEST))
+    client = api(make_token(make_member(), "many", Scope.LOG))
 
     def once(_):
         try:

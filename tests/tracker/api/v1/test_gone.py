@@ -53,7 +53,7 @@ def test_only_a_token_that_may_write_says_so(api, reader, client_with, stranger,
 
     assert say_gone(api("smk_nobody"), spool_id).status_code == 401
     assert say_gone(reader, spool_id).status_code == 403
-    assert say_gone(client_with(stranger, "ingest"), spool_id).status_code == 404
+    assert say_gone(client_with(stranger, "log"), spool_id).status_code == 404
 
     run.refresh_from_db()
     assert run.state == State.RUNNING

@@ -160,7 +160,7 @@ def test_a_reading_token_does_not_write(reader):
 def test_a_stranger_does_not_reach_the_spool(client_with, stranger, run):
     body = frames([[set_message("x", 1)]], first=2)
 
-    response = send(client_with(stranger, "ingest"), body, run.spools.get().id)
+    response = send(client_with(stranger, "log"), body, run.spools.get().id)
 
     assert response.status_code == 409
     assert response.json()["error"]["expected"] == 1
@@ -220,7 +220,7 @@ def standby():
 @pytest.mark.django_db(transaction=True)
 def test_a_standby_is_a_database_that_is_away(api, client_of, standby):
     member = make_member()
-    client = api(make_token(member, "agent", Scope.FULL))
+    client = api(make_token(member, "agent", Scope.MANAGE))
     assert send(client, frames([[open_message("baseline")]])).status_code == 200
     run, browser = Run.objects.get(), client_of(member)
     standby()
@@ -256,7 +256,7 @@ def test_the_same_batch_twenty_times_at_once_is_stored_once(api):
     member = make_member()
     process = Process(make_project(member), "baseline")
     process.open()
-    client = api(make_token(member, "many", Scope.INGEST))
+    client = api(make_token(member, "many", Scope.LOG))
     body = frames([[points_message("loss", [1.0])]], first=2)
 
     def once(_):

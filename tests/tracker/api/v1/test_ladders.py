@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 @pytest.fixture
 def full(client_with, member):
-    return client_with(member, "full")
+    return client_with(member, "manage")
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_token_that_may_only_read_may_not_write(reader, address, run):
 
 def test_a_viewer_s_token_may_read_but_not_write(client_with, address, project, run):
     viewer = make_member("vera", Role.VIEWER, workspace=project.workspace)
-    client = client_with(viewer, "full")
+    client = client_with(viewer, "manage")
 
     assert client.get(address).status_code == 200
     assert put(client, address).status_code == 403
@@ -175,7 +175,7 @@ def test_needs_a_token(client, address, project, run):
 
 def test_for_a_stranger_nothing_is_there(client_with, stranger, address, project, run):
     ladder = create_ladder(project, "faster", [WantedRung("baseline")])
-    client = client_with(stranger, "full")
+    client = client_with(stranger, "manage")
 
     hidden = client.get(f"/api/v1/ladders/{ladder.id}")
     absent = client.get(f"/api/v1/ladders/{uuid4()}")

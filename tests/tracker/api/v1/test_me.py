@@ -17,4 +17,4 @@ def test_says_who_calls_and_what_they_may(reader):
 
 
 def test_an_ingest_token_may_be_checked_too(writer):
-    assert writer.get("/api/v1/me").json()["scope"] == "ingest"
+    assert writer.get("/api/v1/me").json()["scope"] == "log"

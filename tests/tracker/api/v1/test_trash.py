@@ -15,20 +15,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 @pytest.fixture
 def full(client_with, member):
-    return client_with(member, "full")
+    return client_with(member, "manage")
 
 
 @pytest.fixture
 def editor(client_with, project):
     return client_with(
-        make_member("grace", Role.EDITOR, workspace=project.workspace), "full"
+        make_member("grace", Role.MEMBER, workspace=project.workspace), "manage"
     )
 
 
 @pytest.fixture
 def viewer(client_with, project):
     return client_with(
-        make_member("vera", Role.VIEWER, workspace=project.workspace), "full"
+        make_member("vera", Role.VIEWER, workspace=project.workspace), "manage"
     )
 
 
@@ -169,7 +169,7 @@ def test_who_may_only_read_sees_the_trash(viewer, reader, project_address):
 
 @pytest.fixture
 def strange(client_with, stranger):
-    return client_with(stranger, "full")
+    return client_with(stranger, "manage")
 
 
 def test_for_a_stranger_nothing_is_there(strange, full, address, project_address, run):
