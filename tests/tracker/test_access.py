@@ -111,7 +111,7 @@ def test_runs_are_readable_by_whom_the_project_is(member, stranger, runs):
                 expected = is_named and (run.id, workspace) in allowed
                 assert is_found(actor, workspace, project, run) == expected
                 asked += expected
-    assert asked == 46
+    assert asked == 30
 
 
 def is_found(actor: Actor, workspace: str, project: str, run: Run) -> bool:
