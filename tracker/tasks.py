@@ -25,6 +25,7 @@ from tracker.actions.deletions import purge_deleted
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.many_runs import forget_changes
+from tracker.actions.people.mail import delete_old_mails, send_mails
 from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
 from tracker.actions.states import has_unjudged_stage, mark_silent
@@ -129,6 +130,11 @@ def send_alerts() -> None:
 
 
 @shared_task(acks_late=True)
+def send_due_mails() -> None:
+    send_mails()
+
+
+@shared_task(acks_late=True)
 def send_to_channel(channel_id: int) -> None:
     send_to(channel_id)
 
@@ -143,6 +149,7 @@ def clear_away() -> None:
     purge_annotations()
     purge_comments()
     delete_expired_access()
+    delete_old_mails()
     request_purges()
     give_space_back(SPACE_SECONDS)
 

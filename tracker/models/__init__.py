@@ -10,6 +10,7 @@ from tracker.models.file import Blob, File, Upload
 from tracker.models.gathered import Gathered
 from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
+from tracker.models.mail import Mail
 from tracker.models.many_runs import BulkChange
 from tracker.models.project import Project, ProjectMember
 from tracker.models.records import RecordChunk
@@ -44,6 +45,7 @@ __all__ = [
     "JournalEntry",
     "Kind",
     "Ladder",
+    "Mail",
     "Member",
     "ProcessRole",
     "Project",

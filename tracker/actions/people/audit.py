@@ -1,0 +1,79 @@
+"""Adds to the audit log. Call it in the transaction of what it tells about."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from tracker.models import AuditEntry, User, Workspace
+
+COMMAND = "command on the server"
+LONGEST_TARGET = 400
+LONGEST_ACTOR = 200
+
+
+class Action(StrEnum):
+    """What the audit log knows; the value is what the API and CSV say."""
+
+    SIGNED_IN = "sign-in.succeeded"
+    SIGN_IN_FAILED = "sign-in.failed"
+    SIGNED_OUT = "sign-in.ended"
+    SESSIONS_ENDED = "sessions.ended"
+    PASSWORD_CHANGED = "password.changed"
+    SECOND_FACTOR_CHANGED = "second-factor.changed"
+    ACCOUNT_CREATED = "account.created"
+    ACCOUNT_CHANGED = "account.changed"
+    INVITED = "invitation.created"
+    INVITATION_REVOKED = "invitation.revoked"
+    INVITATION_ACCEPTED = "invitation.accepted"
+    ROLE_CHANGED = "member.role-changed"
+    MEMBER_ADDED = "member.added"
+    MEMBER_DEACTIVATED = "member.deactivated"
+    MEMBER_REACTIVATED = "member.reactivated"
+    MEMBER_REMOVED = "member.removed"
+    KEY_CREATED = "key.created"
+    KEY_REVOKED = "key.revoked"
+    SERVICE_ACCOUNT_CREATED = "service-account.created"
+    SERVICE_ACCOUNT_DELETED = "service-account.deleted"
+    SHARED = "share.created"
+    SHARE_REVOKED = "share.revoked"
+    EXPORTED = "data.exported"
+    RUN_DELETED = "run.deleted"
+    RUN_REOPENED = "run.reopened"
+    RUNS_MOVED = "run.moved"
+    PROJECT_CREATED = "project.created"
+    PROJECT_CHANGED = "project.changed"
+    PROJECT_ARCHIVED = "project.archived"
+    PROJECT_RESTORED = "project.restored"
+    PROJECT_DELETED = "project.deleted"
+    WORKSPACE_CREATED = "workspace.created"
+    WORKSPACE_CHANGED = "workspace.changed"
+    WORKSPACE_DELETED = "workspace.deleted"
+
+
+def note(
+    action: Action,
+    target: object = "",
+    *,
+    workspace: Workspace | int | None = None,
+    by: User | int | None = None,
+    actor: str = "",
+    address: str = "",
+    **details: Any,
+) -> None:
+    """Add one row: `by` is who did it, `actor` what to call them where nobody signed in.
+
+    `address` is the client's; `details` must be JSON and never hold a secret.
+    """
+    user = User.objects.filter(id=by).first() if isinstance(by, int) else by
+    known = str(user.display_name) if user is not None else actor or COMMAND
+    workspace_id = workspace.id if isinstance(workspace, Workspace) else workspace
+    AuditEntry.objects.create(
+        workspace_id=workspace_id,
+        user=user,
+        actor=known[:LONGEST_ACTOR],
+        address=address[:64],
+        action=action.value,
+        target=str(target)[:LONGEST_TARGET],
+        details=details,
+    )

@@ -1,0 +1,95 @@
+"""Mail to people: written with the change that causes it, sent by a worker."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.db.models import F
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from tracker.alerts.mail import connection
+from tracker.models import Mail
+
+AT_ONCE = 50
+# After each failure twice as long; given up after the last.
+FIRST_PAUSE = timedelta(seconds=30)
+MOST_ATTEMPTS = 10
+LEASE = timedelta(minutes=2)
+# Mails can contain links that sign somebody in, so they are not kept for long.
+KEPT = timedelta(days=1)
+ERROR_LENGTH = 500
+
+
+def can_mail() -> bool:
+    """Say whether this installation has a mail server."""
+    return bool(settings.SMTP_URL)
+
+
+def queue_mail(to: str, template: str, context: dict[str, Any]) -> None:
+    """Write the mail of `mail/<template>.txt` and `.html`; the first line is the subject.
+
+    Without a mail server nothing is written: whoever asks shows a link instead.
+    """
+    if not can_mail():
+        return
+    known = {"public_url": settings.PUBLIC_URL, **context}
+    subject, _, text = render_to_string(f"mail/{template}.txt", known).partition("\n")
+    Mail.objects.create(
+        to=to,
+        subject=" ".join(subject.split())[:300],
+        text=text.strip() + "\n",
+        html=render_to_string(f"mail/{template}.html", known),
+        due_at=timezone.now(),
+    )
+
+
+def send_mails() -> None:
+    """Send what is due; another worker may do so at the same time."""
+    now = timezone.now()
+    due = Mail.objects.filter(due_at__lte=now).order_by("due_at", "id")
+    for mail in due[:AT_ONCE]:
+        # Whoever changes the row has the mail; if they die, it is due again later.
+        mine = Mail.objects.filter(id=mail.id, due_at=mail.due_at)
+        if mine.update(due_at=now + LEASE, attempts=F("attempts") + 1):
+            _send(mail)
+
+
+def delete_old_mails(now: datetime | None = None) -> None:
+    before = (now or timezone.now()) - KEPT
+    Mail.objects.filter(due_at=None, created_at__lt=before).delete()
+
+
+def _send(mail: Mail) -> None:
+    host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
+    message = EmailMultiAlternatives(
+        mail.subject,
+        mail.text,
+        settings.MAIL_FROM or f"seamark@{host}",
+        [mail.to],
+        # A mail that is sent again has the same number, so that it is shown once.
+        headers={
+            "Message-ID": f"<mail.{mail.id}.{mail.created_at:%s}@{host}>",
+            "Auto-Submitted": "auto-generated",
+        },
+        connection=connection(settings.SMTP_URL),
+    )
+    if mail.html:
+        message.attach_alternative(mail.html, "text/html")
+    row = Mail.objects.filter(id=mail.id)
+    try:
+        message.send()
+    except (SMTPException, OSError) as error:
+        pause = FIRST_PAUSE * 2**mail.attempts
+        is_given_up = mail.attempts + 1 >= MOST_ATTEMPTS
+        row.update(
+            due_at=None if is_given_up else timezone.now() + pause,
+            last_error=str(error)[:ERROR_LENGTH],
+        )
+    else:
+        row.update(due_at=None, sent_at=timezone.now(), last_error="")
