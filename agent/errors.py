@@ -115,7 +115,7 @@ class RunClosed(AgentError):
     def __init__(self, run: str) -> None:
         super().__init__(
             f"The run {shown(run)} is finished, and this token may not reopen it. Log to"
-            " a run with another name, or use a token of scope full."
+            " a run with another name, or use a token of scope manage."
         )
 
 

@@ -53,7 +53,7 @@ _INTERRUPTED, _READER_GONE = 130, 141
 _ADVICE = {
     "not_authenticated": "Make a token on the server's page Tokens and say "
     "`seamark login`.",
-    "not_allowed": "Make a token of scope read or full on the server's page Tokens and "
+    "not_allowed": "Make a token of scope read or manage on the server's page Tokens and "
     "say `seamark login`.",
 }
 

@@ -203,7 +203,7 @@ def _token(environment: Environment, server: Server) -> Iterator[Finding]:
         yield problem(
             "token",
             f"the token of {source} may not write: {describe(caller)}",
-            "make one of scope ingest or full, as an owner or editor of the workspace, "
+            "make one of scope log or manage, as a member of the workspace, "
             "and say `seamark login`",
         )
     else:
