@@ -269,6 +269,17 @@ WSGI_APPLICATION = "tracker.wsgi.application"
 MIGRATION_MODULES = {"tracker": "migrations"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "tracker.User"
+MIN_PASSWORD_LENGTH = 10
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in {
+        "UserAttributeSimilarityValidator": {
+            "user_attributes": ("username", "name", "email")
+        },
+        "MinimumLengthValidator": {"min_length": MIN_PASSWORD_LENGTH},
+        "CommonPasswordValidator": {},
+    }.items()
+]
 LOGIN_URL = "sign-in"
 
 USE_TZ = True
