@@ -59,7 +59,7 @@ class RunFinished(TrackerError):
     def __init__(self, run: str) -> None:
         super().__init__(
             f"The run {run[:SHOWN_CHARACTERS]!r} is finished. Log to a run with another"
-            " name, or use a token of scope full to reopen it."
+            " name, or use a token of scope manage to reopen it."
         )
 
 
