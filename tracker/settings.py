@@ -305,11 +305,8 @@ TOAST_COOKIE_NAME = "__Host-toasts" if HTTPS else "seamark-toasts"
 MESSAGE_STORAGE = "web.toasts.ToastCookie"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https")
-    if boolean("SEAMARK_BEHIND_PROXY", default=False)
-    else None
-)
+BEHIND_PROXY = boolean("SEAMARK_BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CSRF_FAILURE_VIEW = "web.errors.csrf_failure"
 

@@ -16,6 +16,7 @@ TOKEN = "smk_qRKBW-x_" + "a" * 40
         ("Forbidden: /sign-in/UrndM-CX_o", "Forbidden: /sign-in/…"),
         (f"Not Found: /nowhere/{TOKEN}", "Not Found: /nowhere/smk_…"),
         (f"/me?token={TOKEN}&x=1", "/me?token=smk_…&x=1"),
+        ("/sign-in?next=/join/smi_ab-c_d", "/sign-in?next=/join/smi_…"),
         ("GET /sign-in and /sign-in/", "GET /sign-in and /sign-in/"),
     ],
 )
