@@ -144,5 +144,5 @@ def test_a_deactivated_member_is_let_in_nowhere(member, project):
 
     assert authenticate(secret) is None
     # Nor whoever was let in before.
-    with pytest.raises(OutOfOrder):
+    with pytest.raises(NotAllowed):
         store_batch(actor, spool, frames([[points_message("loss", [2.0])]], first=3))
