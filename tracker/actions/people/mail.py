@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from html import unescape
 from smtplib import SMTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,7 +40,9 @@ def queue_mail(to: str, template: str, context: dict[str, Any]) -> None:
     if not can_mail():
         return
     known = {"public_url": settings.PUBLIC_URL, **context}
-    subject, _, text = render_to_string(f"mail/{template}.txt", known).partition("\n")
+    # Templates escape for HTML, whatever their name ends in.
+    plain = unescape(render_to_string(f"mail/{template}.txt", known))
+    subject, _, text = plain.lstrip().partition("\n")
     Mail.objects.create(
         to=to,
         subject=" ".join(subject.split())[:300],
