@@ -46,6 +46,10 @@ class Child:
         self._start_again_at = 0.0
         self._failure_count = 0
 
+    @property
+    def keeps_ending(self) -> bool:
+        return self._failure_count >= LOOP_LENGTH
+
     def start(self) -> None:
         launch = [sys.executable, "-m", "tracker.embedded.launch", str(os.getpid())]
         with self.log.open("ab") as log:

@@ -18,7 +18,9 @@ from tracker.embedded.ports import refuse_used_port
 from tracker.embedded.refusal import Refusal
 from tracker.embedded.supervisor import Supervisor
 
-START_SECONDS = 60.0
+# A busy machine takes its time; a web server that keeps ending is not waited for.
+START_SECONDS = 300.0
+SAY_AFTER_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 # To glibc: give large blocks back at once. Left to itself, each thread of a server
 # keeps as much as its largest request has ever taken.
@@ -130,13 +132,20 @@ class EmbeddedServer:
         return result.stdout
 
     def _wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        began, is_said = time.monotonic(), False
+        log = self._logs / "web.log"
         while not self._answers():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if self._supervisor.keeps_ending("web"):
+                raise Refusal(f"The web server cannot start; see {log}.")
+            if waited > START_SECONDS:
                 raise Refusal(
                     f"The web server did not answer within {START_SECONDS:.0f} s; "
-                    f"see {self._logs / 'web.log'}."
+                    f"see {log}."
                 )
+            if waited > SAY_AFTER_SECONDS and not is_said:
+                is_said = True
+                self._say("The web server is still starting; the machine is busy.")
             time.sleep(LOOK_SECONDS)
 
     def _answers(self) -> bool:

@@ -41,6 +41,12 @@ class Supervisor:
         if self._thread.ident is not None:
             self._thread.join()
 
+    def keeps_ending(self, name: str) -> bool:
+        """Say whether a program ends again and again soon after it was started."""
+        return any(
+            child.keeps_ending for child in self.children if child.program.name == name
+        )
+
     def _run(self) -> None:
         limit_logs_at = 0.0
         try:

@@ -21,7 +21,9 @@ def template(settings, tmp_path):
     """A mail like those of the pages, with hostile text in it."""
     folder = tmp_path / "mail"
     folder.mkdir()
-    (folder / "greeting.txt").write_text("Hello {{ name }}\n\nIt is {{ public_url }}.\n")
+    (folder / "greeting.txt").write_text(
+        "Hello {{ name }}\n\nIt is {{ public_url }}.\n"
+    )
     (folder / "greeting.html").write_text(
         "{% extends 'mail/_frame.html' %}{% block content %}<p>{{ name }}</p>{% endblock %}"
     )
