@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 
 logger = logging.getLogger("seamark")
+_TEXT = "%s"
+# Without handlers logging prints the message alone, and nobody would know whose it is.
+_NAMED_TEXT = "seamark: %s"
 
 
 class Notices:
@@ -19,7 +22,7 @@ class Notices:
             return
         # Remembered first: a logging handler may log to the run again.
         self._said.add(cause)
-        logger.warning("%s", message)
+        logger.warning(_TEXT if logger.hasHandlers() else _NAMED_TEXT, message)
 
     def inform(self, cause: str, message: str) -> None:
         """As `warn`, for what costs the user nothing."""
