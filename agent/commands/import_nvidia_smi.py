@@ -1,4 +1,4 @@
-"""Imports logs of nvidia-smi: of --query-gpu with --format=csv, of dmon and of pmon.
+"""Imports logs of nvidia-smi: its table, --query-gpu with --format=csv, dmon and pmon.
 
 With or without heads, units and times, of one GPU or several, in any encoding. What is
 not understood is passed over and told, with its lines.

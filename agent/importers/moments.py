@@ -13,6 +13,7 @@ _MOMENT = re.compile(
     r"(\d{4})[/.-]?(\d{2})[/.-]?(\d{2})[ T]+(\d{1,2}):(\d{2}):(\d{2})"
     r"(?:[.,](\d{1,9}))?\s*(Z|[+-]\d{2}:?\d{2})?"
 )
+_COUNT = re.compile(r"(\d{10}|\d{13}|\d{16}|\d{19})(?:\.(\d{1,9}))?")
 _EARLIEST_YEAR = 1970
 _LATEST_YEAR = 9_998  # one before the last, so that no zone leads beyond
 _BACK = 60_000_000  # microseconds that a log goes back without meaning an hour
@@ -76,8 +77,22 @@ class LogTimes:
         return moment
 
 
+def _since_1970(text: str) -> int | None:
+    """Return microseconds for a count of seconds, or of ms, us or ns, since 1970."""
+    match = _COUNT.fullmatch(text)
+    if match is None:
+        return None
+    whole, fraction = match[1], match[2] or ""
+    # Ten digits are seconds from 2001 to 2286; three more are milliseconds, and so on.
+    digits = whole + fraction
+    return int(digits[:16].ljust(16, "0"))
+
+
 def _possible(text: str, zone: tzinfo | None) -> list[int]:
     """Return the moments that may be meant, in order: none, one or two."""
+    counted = _since_1970(text.strip())
+    if counted is not None:
+        return [counted]
     match = _MOMENT.fullmatch(text.strip())
     if match is None:
         return []

@@ -5,6 +5,7 @@ Names are those that `nvidia-smi --help-query-gpu` lists, old ones among them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ UNITS = {
     "ms": 0.001,
     "us": 0.000001,
 }
+_UNIT_WORDS = {"percent": "%", "pct": "%", "watts": "w", "celsius": "c", "gb": "gib"}
+_BREAK = re.compile(r"[\s._/-]+")
 # What stands in place of a value that there is not.
 ABSENT = ("n/a", "not supported", "unknown error", "requested functionality has been")
 _ABSENT_CELLS = frozenset({"", "-", "--", "err!", "enabled?"})
@@ -133,7 +136,52 @@ FIELDS: dict[str, Field] = {
 }
 # What says nothing of its own beside the others.
 KNOWN = frozenset({INDEX, TIME, "count", "serial", "memory.free", "driver_version"})
+# Other names of columns, by their words: scripts around nvidia-smi and other tools
+# rename them.
 _SAME = {
+    "time": "timestamp",
+    "datetime": "timestamp",
+    "date.time": "timestamp",
+    "ts": "timestamp",
+    "unix.time": "timestamp",
+    "gpu": "index",
+    "gpu.id": "index",
+    "gpu.index": "index",
+    "device": "index",
+    "device.id": "index",
+    "gpu.utilization": "utilization.gpu",
+    "gpu.util": "utilization.gpu",
+    "gpu.usage": "utilization.gpu",
+    "gpu.load": "utilization.gpu",
+    "utilization": "utilization.gpu",
+    "util": "utilization.gpu",
+    "memory.utilization": "utilization.memory",
+    "mem.util": "utilization.memory",
+    "used.memory": "memory.used",
+    "mem.used": "memory.used",
+    "gpu.memory.used": "memory.used",
+    "gpu.mem.used": "memory.used",
+    "vram.used": "memory.used",
+    "total.memory": "memory.total",
+    "mem.total": "memory.total",
+    "gpu.memory.total": "memory.total",
+    "gpu.mem.total": "memory.total",
+    "vram.total": "memory.total",
+    "mem.free": "memory.free",
+    "gpu.memory.free": "memory.free",
+    "temperature": "temperature.gpu",
+    "temp": "temperature.gpu",
+    "gpu.temp": "temperature.gpu",
+    "gpu.temperature": "temperature.gpu",
+    "power": "power.draw",
+    "power.usage": "power.draw",
+    "gpu.power": "power.draw",
+    "gpu.power.draw": "power.draw",
+    "power.cap": "power.limit",
+    "fan": "fan.speed",
+    "gpu.clock": "clocks.sm",
+    "sm.clock": "clocks.sm",
+    "mem.clock": "clocks.mem",
     "gpu_name": "name",
     "gpu_uuid": "uuid",
     "gpu_bus_id": "pci.bus_id",
@@ -149,9 +197,19 @@ _SAME = {
 
 def field_name(head: str) -> tuple[str, str]:
     """Return a head's field as it is known here, and the unit in its brackets."""
-    name, _, unit = head.strip().strip('"').partition("[")
+    name, _, unit = head.strip().strip('"').replace("(", "[").partition("[")
     name = name.strip().casefold().replace("throttle_reasons", "event_reasons")
-    return _SAME.get(name, name), unit.rstrip("] ").strip().casefold()
+    unit = unit.rstrip(")] ").strip().casefold().removeprefix("\N{DEGREE SIGN}")
+    name = _SAME.get(name, name)
+    if name in FIELDS or name in KNOWN:
+        return name, unit
+    words = _BREAK.split(name)
+    if len(words) > 1 and (words[-1] in UNITS or words[-1] in _UNIT_WORDS):
+        unit = unit or _UNIT_WORDS.get(words[-1], words[-1])
+        words = words[:-1]
+    plain = ".".join(words)
+    plain = _SAME.get(plain, plain)
+    return (plain if plain in FIELDS or plain in KNOWN else name), unit
 
 
 def is_absent(cell: str) -> bool:

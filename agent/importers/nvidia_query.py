@@ -92,6 +92,7 @@ class _Rows:
 
     def __init__(self, noted: Noted, columns: Sequence[str]) -> None:
         self._noted = noted
+        self._columns = columns
         self.table = _table(", ".join(columns)) if columns else _Table()
 
     def read(self, number: int, line: str) -> dict[str, str] | None:
@@ -100,8 +101,10 @@ class _Rows:
             return None
         head = _table(line)
         if head.names:
-            self.table = head
-            self._note_unknown(number)
+            # Columns that the user names replace those of the head.
+            if not self._columns:
+                self.table = head
+                self._note_unknown(number)
             return None
         table = self.table
         if not table.names:

@@ -1,4 +1,4 @@
-"""Logs of nvidia-smi of either kind: which one it is shows at its beginning (pure)."""
+"""Logs of nvidia-smi of any kind: which one it is shows at its beginning (pure)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import chain, islice
 from seamark.importers.noted import Noted
 from seamark.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
 from seamark.importers.nvidia_query import Clock, read_query
+from seamark.importers.nvidia_table import is_title, read_table
 from seamark.importers.reading import Reading, Stated
 
 _LOOKED_AT = 50  # lines
@@ -29,6 +30,8 @@ def read_log(
     numbered = enumerate((line.strip() for line in lines), 1)
     first = list(islice(numbered, _LOOKED_AT))
     all_lines = chain(first, numbered)
+    if any(is_title(line) for _, line in first):
+        return read_table(all_lines, noted, stated, clock=clock)
     is_monitor = any(is_head(line) for _, line in first)
     if is_monitor or {name.casefold() for name in columns} & {*COLUMNS, "pid"}:
         return read_monitor(

@@ -27,6 +27,10 @@ NOON = round(datetime(2026, 8, 12, 12, tzinfo=timezone.utc).timestamp() * 1_000_
         "2026-08-12 14:00:00+02:00",
         "20260812 12:00:00",
         "20260812   12:00:00",
+        str(NOON // 1_000_000),
+        f"{NOON // 1_000_000}.000",
+        str(NOON // 1_000),
+        f"{NOON}000",
     ],
 )
 def test_times_are_understood_as_they_are_written(text):

@@ -308,3 +308,32 @@ def test_reasons_and_states_are_numbers():
 def test_no_line_can_do_harm(row):
     read(HEAD, row)
     read(row, HEAD, row)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "timestamp,gpu_utilization[%],memory.used[MiB]",
+        "time,GPU Utilization (%),GPU Memory Used (MiB)",
+        "Timestamp,gpu_util_percent,memory_used_mib",
+        "datetime,utilization,used_memory [MiB]",
+    ],
+)
+def test_scripts_name_columns_in_their_own_way(head):
+    readings, noted, _ = read(head, "2025/05/25 00:13:19, 10, 2")
+
+    assert readings[0].values == {
+        "gpu/0/utilization_percent": 10,
+        "gpu/0/memory_used_bytes": 2 * 1024 * 1024,
+    }
+    assert not [cause for cause in noted.causes if "not known" in cause]
+
+
+def test_columns_that_are_given_replace_those_of_the_head():
+    readings, _, _ = read(
+        "timestamp,utilization.gpu,b",
+        "2025/05/25 00:13:19, 10, 20",
+        columns=["timestamp", "power.draw", "utilization.gpu"],
+    )
+
+    assert readings[0].values["gpu/0/utilization_percent"] == 20
