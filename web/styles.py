@@ -25,6 +25,7 @@ JOINED: dict[str, Sequence[str]] = {
     "all.css": (
         "tokens.css",
         "base.css",
+        "components/avatar.css",
         "components/button.css",
         "components/card.css",
         "components/chip.css",

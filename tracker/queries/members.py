@@ -18,7 +18,7 @@ class Membership:
 
 def memberships(actor: Actor) -> list[Membership]:
     """Return the actor's memberships, by workspace; a token has one."""
-    members = Member.objects.filter(user_id=actor.user_id)
+    members = Member.objects.active().filter(user_id=actor.user_id)
     if actor.workspace_id is not None:
         members = members.filter(workspace_id=actor.workspace_id)
     return [

@@ -145,6 +145,10 @@ def address_now(page: Page) -> str:
     return str(page.evaluate("location.href"))
 
 
+def open_account_menu(page: Page) -> None:
+    page.get_by_role("button", name="Account:").click()
+
+
 def sign_in(context: BrowserContext, url: str, member: Member) -> None:
     from django.conf import settings
     from django.test import Client

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.builders import make_run
+from tests.slow.browser.conftest import open_account_menu
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actor import Scope
 from tracker.models import Project
@@ -31,6 +32,7 @@ def test_a_link_leads_in_once(visit, ada):
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 
+    open_account_menu(page)
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
@@ -43,8 +45,9 @@ def test_a_link_leads_in_once(visit, ada):
 def test_the_theme_is_kept_and_set_before_anything_is_drawn(visit, ada):
     page = visit("/", ada)
     light = background(page)
-    button = page.get_by_role("button", name="Theme")
     assert theme(page) == "auto"
+    open_account_menu(page)
+    button = page.get_by_role("button", name="Theme")
 
     button.click()
     button.click()
@@ -54,7 +57,24 @@ def test_the_theme_is_kept_and_set_before_anything_is_drawn(visit, ada):
     page.goto(page.url, wait_until="commit")
     page.wait_for_function("() => document.body")
     assert theme(page) == "dark"
+    open_account_menu(page)
     expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+
+
+def test_the_keyboard_walks_through_the_account_menu(visit, ada):
+    page = visit("/", ada)
+    button = page.get_by_role("button", name="Account: ada")
+    theme_entry = page.get_by_role("button", name="Theme")
+
+    button.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("link", name="API keys")).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.get_by_role("button", name="Sign out")).to_be_focused()
+    page.keyboard.press("Escape")
+
+    expect(theme_entry).to_be_hidden()
+    expect(button).to_be_focused()
 
 
 def test_the_system_decides_unless_somebody_did(visit, ada):

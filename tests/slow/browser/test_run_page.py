@@ -20,7 +20,12 @@ from tests.builders import (
     write_values,
 )
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, address_now, wait_until
+from tests.slow.browser.conftest import (
+    PHONE,
+    address_now,
+    open_account_menu,
+    wait_until,
+)
 from tests.web.sample_run import (
     STEP_SECONDS,
     STEPS,
@@ -267,8 +272,8 @@ def test_charts_follow_the_theme(visit, ada, page, project):
     expect(line).to_be_visible()
     light = line.evaluate("line => getComputedStyle(line).stroke")
 
-    button = page.get_by_role("button", name="Theme: as the system")
-    button.click()
+    open_account_menu(page)
+    page.get_by_role("button", name="Theme: as the system").click()
     page.get_by_role("button", name="Theme: light").click()
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

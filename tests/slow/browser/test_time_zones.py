@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.builders import START, make_project, make_run, points_message, write
-from tests.slow.browser.conftest import address_now, wait_until
+from tests.slow.browser.conftest import address_now, open_account_menu, wait_until
 from tests.slow.browser.test_chart_page import BOX, point_at
 from tests.slow.browser.test_run_page import DRAWN, drag, is_figure, query_of
 from tests.web.sample_run import make_sample_run, settle
@@ -96,9 +96,11 @@ def test_one_button_switches_between_the_zone_and_utc(visit, ada, page, run):
     visit(f"/runs/{run.id}/charts?axis=time", ada)
     tick = page.locator(f"{DRAWN} .xtick text").first
 
+    open_account_menu(page)
     page.get_by_role("button", name="Times in Asia/Calcutta. Switch to UTC").click()
     expect(page.locator(f"{DRAWN} .xtitle").first).to_have_text("time (UTC)")
     expect(tick).to_contain_text("12:0")
+    open_account_menu(page)
     page.get_by_role("button", name="Times in UTC").click()
 
     expect(page.locator(f"{DRAWN} .xtitle").first).to_have_text("time (Asia/Calcutta)")

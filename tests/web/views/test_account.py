@@ -221,5 +221,5 @@ def test_the_list_costs_the_same_for_many_tokens(
         make_token(member, f"node {number}", Scope.LOG)
     visitor = client_of(member)
 
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         visitor.get("/settings/tokens")

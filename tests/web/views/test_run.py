@@ -30,7 +30,7 @@ from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 # What each tab may ask the database for.
-STATEMENTS = {"": 20, "charts": 14, "hardware": 12, "attributes": 12, "logs": 11}
+STATEMENTS = {"": 21, "charts": 15, "hardware": 13, "attributes": 13, "logs": 12}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 

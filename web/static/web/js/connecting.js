@@ -2,6 +2,7 @@
 // first time a page names it.
 
 const BEHAVIOURS = {
+  "account-menu": () => import("./behaviours/account_menu.js"),
   "away": () => import("./behaviours/away.js"),
   "chart": () => import("./charts/chart.js"),
   "chart-list": () => import("./charts/chart_list.js"),

@@ -23,6 +23,11 @@ export default function theme(button) {
 
 function label(button) {
   const text = LABELS[document.documentElement.dataset.theme] ?? LABELS.auto
+  const shown = button.querySelector("[data-part=label]")
+  if (shown) {
+    shown.textContent = text
+    return
+  }
   button.setAttribute("aria-label", text)
   button.title = text
 }

@@ -8,6 +8,8 @@ export default function timeZone(button) {
     : gettext("Times in %(zone)s. Switch to UTC", { zone: zoneName() })
   button.title = label
   button.setAttribute("aria-label", label)
-  button.setAttribute("aria-pressed", isUtc())
+  const shown = button.querySelector("[data-part=label]")
+  if (shown) shown.textContent = gettext("Time zone: %(zone)s", { zone: zoneName() })
+  else button.setAttribute("aria-pressed", isUtc())
   button.addEventListener("click", () => useUtc(!isUtc()))
 }
