@@ -1,8 +1,8 @@
 """Runs the checks and the tests: `python3 manage.py test`.
 
 Without arguments: the checks and the fast tests, on SQLite, and on PostgreSQL where the two
-databases differ. `--slow` runs the rest: browsers, real processes, kills, fuzzing, and every
-test of stored data on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
+databases differ. `--slow` runs the rest: browsers, real processes, kills, fuzzing, and the
+other fast tests of stored data on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
 against PyTorch and other frameworks in an environment of their own. Other arguments are
 passed to pytest.
 """
@@ -60,6 +60,10 @@ TRACED = ("--cov", "--cov-append", "--cov-report=")
 # The number of slowest tests in the report.
 SLOWEST = 30
 SLOW = "--slow"
+# The fast suite has run the fast tests that are marked `postgresql`.
+SLOW_ON_POSTGRESQL = (
+    "(database and not postgresql and not slow) or (postgresql and slow)"
+)
 SLOW_FOLDER = ROOT / "tests/slow"
 # The slow suite runs failed tests again, once and alone, and reports those that pass as flaky.
 # More failures than this are no coincidence.
@@ -131,8 +135,8 @@ def slow_suites() -> list[Suite]:
         Suite("slow, SQLite", slow, "slow", reruns=True),
         Suite(
             "slow, PostgreSQL",
-            files_with("mark.database"),
-            "database",
+            files_with("mark.database", "mark.postgresql"),
+            SLOW_ON_POSTGRESQL,
             True,
             reruns=True,
         ),

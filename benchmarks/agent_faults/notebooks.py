@@ -65,8 +65,11 @@ def notebooks(size: Size) -> list[Found]:
                 Bound(f"threads ≤ {MOST_THREADS}", threads <= MOST_THREADS),
                 Bound(f"files ≤ +{MOST_FILES}", files <= MOST_FILES),
                 none_of("hooks left", int(is_hooked)),
-                none_of("interrupts lost", interrupted != "KeyboardInterrupt"),
-                none_of("cells that do not run", answers.count("42\n") != len(answers)),
+                # The agent prints the address of the run first.
+                none_of("interrupts lost", "KeyboardInterrupt" not in interrupted),
+                none_of(
+                    "cells that do not run", sum("42\n" not in each for each in answers)
+                ),
                 none_of("lost", size.amount + 2 - points),
             ],
         )

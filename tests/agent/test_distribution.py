@@ -19,6 +19,7 @@ from tests.agent.conftest import REPOSITORY
 from tests.pythons import VERSIONS, find_python, missing_pythons
 
 MOST_BYTES = 500_000
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 SCRIPT = """
 import logging, sys, warnings
@@ -196,7 +197,13 @@ def test_documented_framework_imports_exist_under_both_names():
         assert set(names.split(", ")) <= set(public)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "version",
+    [
+        version if version == THIS else pytest.param(version, marks=pytest.mark.slow)
+        for version in VERSIONS
+    ],
+)
 def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
     python = find_python(version)
     if python is None:
@@ -233,6 +240,5 @@ def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
 def test_pythons_that_are_promised_and_not_here_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(pythons, "PYENV", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    this = f"{sys.version_info.major}.{sys.version_info.minor}"
 
-    assert missing_pythons() == [v for v in VERSIONS if v != this]
+    assert missing_pythons() == [v for v in VERSIONS if v != THIS]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,41 +40,75 @@ WITH_DELETIONS = [("tracker", "0024_deletions")]
 WITHOUT_DELETIONS = [("tracker", "0023_report_comments")]
 
 
-@pytest.fixture
-def empty_database(django_db_setup, django_db_blocker, tmp_path, monkeypatch):
-    """Have the default connection lead to a database of its own, without tables."""
+def name_of(kind: str, folder: Path) -> str:
+    if connection.vendor == "sqlite":
+        return str(folder / f"{kind}.sqlite3")
+    return f"{connection.settings_dict['NAME']}_{kind}"
+
+
+@contextmanager
+def created(name: str, *, template: str = "") -> Iterator[None]:
+    """Create a database, empty or a copy of another; drop it at the end."""
+    if connection.vendor == "sqlite":
+        if template:
+            shutil.copy(template, name)
+        yield
+        return
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE {template or "template1"}')
+    yield
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE "{name}"')
+
+
+@contextmanager
+def connected_to(name: str) -> Iterator[None]:
+    """Have the default connection lead to another database."""
     usual = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = name
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = usual
+
+
+@pytest.fixture
+def empty_database(django_db_setup, django_db_blocker, tmp_path):
+    name = name_of("empty", tmp_path)
+    with django_db_blocker.unblock(), created(name), connected_to(name):
+        yield
+
+
+@pytest.fixture(scope="module")
+def upgraded(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Fill the tables of the first migration, then make those of the newest; once."""
+    name = name_of("upgraded", tmp_path_factory.mktemp("upgraded"))
+    with django_db_blocker.unblock(), created(name):
+        with connected_to(name):
+            executor = MigrationExecutor(connection)
+            executor.migrate(FIRST)
+            runs = Filler(executor.loader.project_state(FIRST).apps).fill()
+            upgrade()
+        yield name, runs
+
+
+@pytest.fixture
+def filled(upgraded, django_db_blocker, tmp_path, monkeypatch):
+    """Connect to a copy of the upgraded database; return its runs."""
+    template, runs = upgraded
+    name = name_of("copy", tmp_path)
     group = commits.Group()
     monkeypatch.setattr(commits, "_group", group)
-    with django_db_blocker.unblock():
-        connection.close()
-        if connection.vendor == "postgresql":
-            name = f"{usual}_upgraded"
-            with connection._nodb_cursor() as cursor:
-                cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-                cursor.execute(f'CREATE DATABASE "{name}"')
-        else:
-            name = str(tmp_path / "upgraded.sqlite3")
-        connection.settings_dict["NAME"] = name
-        try:
-            yield
-        finally:
-            group._connection.close()
-            connection.close()
-            connection.settings_dict["NAME"] = usual
-            if connection.vendor == "postgresql":
-                with connection._nodb_cursor() as cursor:
-                    cursor.execute(f'DROP DATABASE "{name}"')
-
-
-@pytest.fixture
-def filled(empty_database):
-    """Fill the tables of the first migration, then make those of the newest."""
-    executor = MigrationExecutor(connection)
-    executor.migrate(FIRST)
-    runs = Filler(executor.loader.project_state(FIRST).apps).fill()
-    upgrade()
-    return runs
+    with (
+        django_db_blocker.unblock(),
+        created(name, template=template),
+        connected_to(name),
+    ):
+        yield runs
+        group._connection.close()
 
 
 def upgrade() -> None:

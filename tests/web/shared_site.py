@@ -11,6 +11,8 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
+import pytest
+
 from seamark.png import to_png
 from tests.builders import (
     START,
@@ -110,6 +112,11 @@ class Site:
         """Make a link, and return the address below which everything of it lies."""
         wanted = WantedLink(kind, self.of(kind), parts)
         return f"/s/{make_link(self.project, browser_of(self.maker), wanted)}/"
+
+
+def slow(kind: str, *parts: Part) -> object:
+    """Return a case for the slow suite: a link to this kind, with these parts."""
+    return pytest.param(kind, frozenset(parts), marks=pytest.mark.slow)
 
 
 def make_site(project: Project, maker: Member) -> Site:

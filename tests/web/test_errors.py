@@ -24,7 +24,6 @@ def refused(error: Exception, path: str = "/", **headers: str):
     return PageErrors(lambda _: None).process_exception(request, error)
 
 
-@pytest.mark.database
 def test_an_unknown_address_says_so_and_leads_back(member, client_of):
     response = client_of(member).get("/nothing/here")
 
@@ -33,7 +32,6 @@ def test_an_unknown_address_says_so_and_leads_back(member, client_of):
     assert b'href="/"' in response.content
 
 
-@pytest.mark.database
 def test_what_is_absent_and_what_is_forbidden_look_the_same(
     member, stranger, client_of
 ):
@@ -45,7 +43,6 @@ def test_what_is_absent_and_what_is_forbidden_look_the_same(
     assert forbidden.status_code == absent.status_code == HTTPStatus.NOT_FOUND
 
 
-@pytest.mark.database
 def test_a_script_gets_the_code_of_a_refusal(member, client_of):
     response = client_of(member).get(
         "/w/nowhere/nothing/runs.json", headers={"accept": "application/json"}
@@ -55,7 +52,6 @@ def test_a_script_gets_the_code_of_a_refusal(member, client_of):
     assert response.json()["error"]["code"] == "not_found"
 
 
-@pytest.mark.database
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_a_database_that_is_away_is_said_without_asking_it(
     django_assert_num_queries, error
@@ -76,7 +72,6 @@ def test_a_bug_is_left_to_the_server():
     assert refused(ZeroDivisionError()) is None
 
 
-@pytest.mark.database
 def test_the_page_of_a_bug_needs_nothing_that_may_be_broken(django_assert_num_queries):
     with django_assert_num_queries(0):
         response = server_error(RequestFactory().get("/"))
@@ -155,7 +150,6 @@ def test_too_large_a_form_is_refused_on_a_page(member, client_of, settings):
     assert b"Too much at once" in response.content
 
 
-@pytest.mark.database
 def test_what_may_not_be_done_says_whom_to_ask(member, client_of):
     from tests.builders import make_member, make_project
 
@@ -169,7 +163,6 @@ def test_what_may_not_be_done_says_whom_to_ask(member, client_of):
     assert b"Ask one of its owners" in response.content
 
 
-@pytest.mark.database
 def test_a_page_of_nothing_is_no_fault_of_ours_while_the_database_is_away():
     class Nobody:
         @property

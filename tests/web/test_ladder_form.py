@@ -8,7 +8,7 @@ from django.http import QueryDict
 from tests.builders import make_member, make_project, make_run
 from web.ladder_form import read_form, suggested_runs
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tracker.queries.ladders import read_ladder
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS
 from web.ladder_report import report_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 def report(member, *jobs, per_example=True):

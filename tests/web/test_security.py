@@ -202,7 +202,14 @@ MAY_DRAW = {
 @pytest.mark.django_db(
     transaction=True
 )  # as answers are closed before they are looked at
-@pytest.mark.parametrize("make", [make_full, make_empty])
+@pytest.mark.parametrize(
+    "make",
+    [
+        # Every page with something on it, on both databases.
+        pytest.param(make_full, marks=pytest.mark.database),
+        pytest.param(make_empty, marks=pytest.mark.slow),
+    ],
+)
 def test_only_pages_that_may_draw_charts_allow_styles_within(
     make, member, client_of, settings, tmp_path
 ):

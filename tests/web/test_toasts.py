@@ -11,7 +11,7 @@ from tracker.actions.saved_views import keep_view
 from tracker.models import Finding, State
 from web.toasts import LONGEST_NAME, quoted
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

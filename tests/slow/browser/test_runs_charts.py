@@ -167,6 +167,9 @@ def test_charts_come_and_go_with_runs_and_the_others_stay(open_runs, project):
     section = page.locator(".charts__section[data-key='train/']")
     expect(section).not_to_have_attribute("open", "")
     eye(page, "rich").click()
+    # A folded section loads its new charts when it is opened.
+    expect(page.locator(".chart[data-path='eval/loss']")).to_have_count(1)
+    section.locator("summary").click()
     expect(page.locator(".chart")).to_have_count(3)
 
     page.get_by_label("Show charts with this in their path").fill("RATE")

@@ -386,7 +386,7 @@ def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
     said = "not diagnosed"
     assert texts == ["bare", "finished", "–", "–", "", "", said, "–", "–"]
     expect(cells.filter(has_text=said)).to_have_attribute(
-        "title", re.compile("No rule was asked yet")
+        "title", "The diagnosis runs during training and when a stage ends"
     )
 
 

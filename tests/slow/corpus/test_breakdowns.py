@@ -11,7 +11,7 @@ from tracker.ingest.write import store_batch
 from tracker.models import Project, Run
 from tracker.queries.ledgers import project_ledger
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 WASTEFUL, HEALTHY = "eager-overhead-1", "healthy-gpu-checkpoints-1"
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.database,
+    pytest.mark.postgresql,
     pytest.mark.processes,
 ]
 

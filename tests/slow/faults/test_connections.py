@@ -12,7 +12,7 @@ CONNECTIONS = processes.LEAST_DATABASE_CONNECTIONS
 
 
 @pytest.mark.processes
-@pytest.mark.database
+@pytest.mark.postgresql
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(settings.IS_SQLITE, reason="about PostgreSQL")
 def test_sixty_clients_share_a_small_pool_and_connections_close_afterwards():

@@ -19,19 +19,19 @@ def assert_kept(result, *, happened=("stored", "points")):
     assert all(result.figure[name] for name in happened), result.figure
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_a_killed_web_server_loses_and_doubles_nothing(installation, size):
     assert_kept(kills.kill_webs(installation, size(5, clients=4)))
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_a_worker_killed_while_it_compacts_loses_and_doubles_nothing(
     installation, size
 ):
     assert_kept(kills.kill_worker(installation, size(2)))
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_readers_never_see_less_than_before_while_all_kinds_of_things_fail(
     installation, size
 ):
@@ -40,7 +40,7 @@ def test_readers_never_see_less_than_before_while_all_kinds_of_things_fail(
     assert_kept(result, happened=("stored", "readings"))
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_a_killed_script_loses_nothing_of_which_it_said_that_it_was_logged(
     installation, size
 ):
@@ -51,7 +51,7 @@ def test_the_whole_tree_killed_loses_and_doubles_nothing(size):
     assert_kept(kills.tree_killed(size(1), SQLITE))
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_a_database_stopped_at_once_loses_and_doubles_nothing(
     database, installation, size
 ):

@@ -119,7 +119,7 @@ def test_the_trace_sees_a_write_that_goes_without_the_lock(other):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_all_that_ingest_and_compaction_write_is_under_the_lock():
     if connection.vendor != "sqlite":
         pytest.skip("speaks about SQLite only")

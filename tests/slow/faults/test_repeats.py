@@ -7,7 +7,7 @@ import pytest
 from benchmarks.faults import repeats
 
 pytestmark = [
-    pytest.mark.database,
+    pytest.mark.postgresql,
     pytest.mark.processes,
     pytest.mark.timeout(600),
 ]

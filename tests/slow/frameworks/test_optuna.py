@@ -160,4 +160,4 @@ def test_the_best_trial_has_no_choices_of_an_earlier_one(tracker, run):
     facts = tracker.attributes()
     assert facts[f"{best}/kind"] == "line"
     assert facts[f"{best}/slope"] == 0.5
-    assert facts[f"{best}/depth"] == "None"
+    assert facts[f"{best}/depth"] is None

@@ -13,7 +13,7 @@ from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Finding, Run, State
 from tracker.queries.series import read_points
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Finding, Run, Stage, State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 MOST = 2**26  # bytes
 

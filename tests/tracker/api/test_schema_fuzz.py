@@ -213,7 +213,7 @@ def full(people):
     return headers_of(people["ada"], Scope.MANAGE)
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 @everything.parametrize()
 @one_fixture_for_all_examples
 def test_whatever_is_asked_is_answered_as_described(case, full):
@@ -241,7 +241,6 @@ def test_everybody_gets_what_is_described_for_them(case, role):
         assert response.status_code >= 400
 
 
-@pytest.mark.database
 def test_what_answers_lead_to_is_as_described(full):
     followed = set()
 

@@ -67,7 +67,7 @@ pytestmark = [
 ]
 
 # Few, as the test suite must stay quick: each story calls the store some forty times.
-EXAMPLES = int(os.environ.get("TEST_STORE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("TEST_STORE_EXAMPLES", "10"))
 STEPS_OF_A_STORY = 20
 SPOOLS = 2
 # What was tried of both; of a story each step is checked.

@@ -10,7 +10,7 @@ from tracker.actions.channels import add_channel
 from tracker.actions.diagnoses import diagnose_run
 from tracker.models import Channel, Role, Run, State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 URL = "https://chat.example.com/hooks/secret"
 

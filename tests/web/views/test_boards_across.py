@@ -24,7 +24,7 @@ from tracker.series.compaction import compact_run
 from web.report_blocks import key_of
 from web.run_set_form import run_id_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 CHART, VALUE, TABLE, LEDGER = "c0c0c0c0", "aaaaaaaa", "bbbbbbbb", "dddddddd"
 HTMX = {"HX-Request": "true"}

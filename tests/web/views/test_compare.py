@@ -32,7 +32,7 @@ from web.compare_state import TABS
 from web.figures.traces import RUN_COLOURS
 from web.views.compare_frame import COLOUR_NAMES
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 MEASURED = ("monitoring/train/step/seconds", "monitoring/train/job/cpu_cores")
 

@@ -23,7 +23,7 @@ from tracker.actor import Part
 from tracker.models import Member, Project, Role
 from web.compare_state import TABS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.tracker.api.v1.test_files import add, deliver
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actor import Part
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 

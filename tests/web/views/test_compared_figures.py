@@ -24,7 +24,7 @@ from tracker.series.compaction import compact_run
 from web.views.compared_charts import FIRST_CHARTS, FIRST_LETTERS
 from web.views.figure_bundles import MOST_CHARTS, MOST_LINES_AT_ONCE
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ from tracker.models import Dashboard, Role, Run, SavedView
 from tracker.series.compaction import compact_run
 from web import widget_drawing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 CHART, VALUE, TABLE, TEXT = "c0c0c0c0", "aaaaaaaa", "bbbbbbbb", "dddddddd"

@@ -10,7 +10,7 @@ from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import make_sample_run, settle
 from web.views.figures import drawing_sources
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).parents[3]
 FIGURES = ["series?path=train/loss", "stages", "hardware"]

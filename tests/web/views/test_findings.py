@@ -11,7 +11,7 @@ from tracker.actions.diagnoses import diagnose_run
 from tracker.models import Finding, Role
 from tracker.queries.diagnoses import main_findings
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 RULE = "too-few-loader-workers"
 

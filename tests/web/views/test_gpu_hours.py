@@ -6,7 +6,7 @@ from tests.builders import make_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Finding, Member, Role, User
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

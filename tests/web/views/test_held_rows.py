@@ -13,7 +13,7 @@ from tests.web.sample_run import settle
 from tracker.actions.tags import change_tags
 from tracker.models import Project, Run, State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 NOT_MODIFIED = 304
 

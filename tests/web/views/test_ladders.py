@@ -22,7 +22,7 @@ from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
 from tracker.models import Diagnosis, Ladder, Role, Run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

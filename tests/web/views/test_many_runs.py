@@ -15,7 +15,7 @@ from tracker.actions.trash import move_many_to_trash, pin
 from tracker.models import Attribute, BulkChange, Run
 from web.views import many_runs as views
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

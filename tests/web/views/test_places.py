@@ -20,7 +20,7 @@ from tracker.boards.board import Board
 from tracker.models import Project, Run, State
 from tracker.queries.places import SHOWN
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.tracker.api.v1.test_files import file_message
 from tracker.models import Run, State
 from tracker.series.compaction import compact_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 CPU = "monitoring/train/job/cpu_cores"
 # Who asks, whether they may, how much has come, how much of it is not summed up.

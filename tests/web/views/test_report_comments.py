@@ -17,7 +17,7 @@ from tracker.queries.report_comments import threads_of
 from web.markdown import parts_of
 from web.report_passages import passages_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 TEXT = "## What helped\n\nDecoding **ahead**.\n\nNothing else was tried.\n"

@@ -13,7 +13,7 @@ from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.models import Report, ReportDraft, ReportVersion, Role
 from web.report_blocks import key_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 CHART = "widget: chart\nmetrics: train/loss\nfirst: 5\n"

@@ -6,7 +6,7 @@ from tests.tracker.queries.measured import measured_run
 from tracker.actions.diagnoses import diagnose_run
 from tracker.models import Finding, Member, Role, User
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 D1 = "data-wait-dominates"
 

@@ -27,7 +27,7 @@ from tracker.actions.rule_settings import set_rule
 from tracker.models import Attribute, Diagnosis, Finding, Run, Stage, State
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 # What each tab may ask the database for.
 STATEMENTS = {"": 21, "charts": 15, "hardware": 13, "attributes": 13, "logs": 12}

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.builders import make_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 def test_it_leads_to_the_page_of_the_run(project, client_of, member):

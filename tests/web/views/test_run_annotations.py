@@ -6,7 +6,7 @@ import pytest
 from tests.builders import make_member, make_project, make_run, write_series
 from tracker.models import Annotation
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 PATH = "train/loss"
 

@@ -50,7 +50,6 @@ def shown_names(text):
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestTree:
     def test_shows_the_first_level_and_what_is_small(self, attributes):
         text = attributes()
@@ -138,7 +137,6 @@ def test_a_run_without_attributes_says_how_to_log_one(client_of, member):
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestOne:
     def test_one_attribute_has_an_address_of_its_own(self, attributes):
         text = attributes("?path=params/model/depth")
@@ -161,7 +159,6 @@ class TestOne:
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestTable:
     @pytest.fixture
     def table(self, client_of, member, run):
@@ -212,7 +209,6 @@ class TestTable:
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 def test_a_series_that_several_ranks_write_says_so(attributes, run):
     assert "at the same time" not in attributes()
     for rank in (0, 1):

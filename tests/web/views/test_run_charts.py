@@ -40,7 +40,6 @@ def found(answer):
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestPage:
     def test_has_one_chart_of_each_series(self, charts):
         text = charts().content.decode()
@@ -120,7 +119,6 @@ class TestPage:
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestFirstFigures:
     """What a browser is told to ask for before any script of the page is there."""
 
@@ -186,7 +184,6 @@ class TestFirstFigures:
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestArrangement:
     LAYOUT = (
         '{"pinned": [["infer/latency"]], "joined": [["train/loss", "infer/latency"]],'
@@ -253,7 +250,6 @@ class TestArrangement:
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 class TestSearch:
     def test_answers_which_charts_match(self, client_of, member, run):
         answer = client_of(member).get(

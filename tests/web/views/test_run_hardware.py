@@ -5,7 +5,7 @@ import pytest
 from tests.builders import make_run, write_values
 from tests.web.sample_run import make_sample_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

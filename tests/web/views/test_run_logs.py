@@ -14,7 +14,7 @@ from tests.builders import (
 from tests.web.figures.plotly_schema import numbers
 from tracker.models import Run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tracker.actions.annotations import annotate
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actor import Part
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 def note(run, *texts: str) -> None:

@@ -6,7 +6,7 @@ from tests.builders import make_member, make_project, make_run, write_tags, writ
 from tracker.models import Project, Role
 from tracker.queries.run import run_overview
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

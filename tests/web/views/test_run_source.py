@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import SECOND, START, make_project, make_run, write_values
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 COMMIT = "3179d2f0a1b2c3d4e5f60718293a4b5c6d7e8f90"
 CAPTURED = {

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import make_run, write_tags, write_values
 from tests.tracker.queries.ledgers import add_ledger
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 DANGEROUS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
 

@@ -9,7 +9,7 @@ from tests.builders import browser_of, make_member, make_project, make_run
 from tracker.actions.saved_views import keep_view, make_default
 from tracker.models import SavedView
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

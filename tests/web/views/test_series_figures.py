@@ -23,7 +23,7 @@ from tests.builders import (
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import settle
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 NAN, INF = float("nan"), float("inf")
 

@@ -25,6 +25,7 @@ from tests.web.shared_site import (
     addresses_in,
     crawl,
     make_site,
+    slow,
 )
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.shares import WantedLink, make_link
@@ -35,7 +36,6 @@ from tracker.models import Finding, Role, ShareLink
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-KINDS = ["run", "comparison", "ladder"]
 COMPARE = "w/ada-workspace/vision/compare"
 HOST = "monitoring/train/facts/host"
 # What an address can ask of values: some of each part.
@@ -68,12 +68,15 @@ def open_page(base, client=None):
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [
-        *[("run", frozenset({part})) for part in Part],
-        *[(kind, frozenset()) for kind in KINDS],
-        ("comparison", frozenset({Part.CONFIG})),
-        ("ladder", ALL_PARTS),
+        ("run", frozenset({Part.CONFIG})),
+        ("comparison", frozenset()),
+        *[slow("run", part) for part in Part if part is not Part.CONFIG],
+        slow("run"),
+        slow("ladder"),
+        slow("ladder", *ALL_PARTS),
+        slow("comparison", Part.CONFIG),
     ],
-    # Of sets in one order: processes that share the tests must agree on their names.
+    # Test processes must agree on the names, so each set is sorted.
     ids=lambda value: value if isinstance(value, str) else "+".join(sorted(value)),
 )
 def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
