@@ -40,7 +40,7 @@ from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.errors import InvalidInput
-from tracker.models import Dashboard, SavedView, ShareLink
+from tracker.models import Dashboard, Member, SavedView, ShareLink
 from tracker.series.compaction import compact_run
 from web.frozen_pages import frozen_dashboard, frozen_report
 from web.report_text import readable_blocks
@@ -113,6 +113,12 @@ def share(project, member):
         return f"/s/{make_link(project, browser_of(member), link)}/"
 
     return make
+
+
+def as_frozen(thing):
+    """Freeze a dashboard or report as its owner sees it."""
+    freeze = frozen_dashboard if isinstance(thing, Dashboard) else frozen_report
+    return freeze(browser_of(Member.objects.get(user__username="ada")), thing)
 
 
 def get(base, path=""):
@@ -290,8 +296,7 @@ def test_a_link_goes_on_with_the_runs_that_are_found(request, share, project, ki
 @pytest.mark.parametrize("kind", ["dashboard", "report"])
 def test_a_frozen_link_shows_no_runs_but_those_it_had(request, share, project, kind):
     thing = request.getfixturevalue(kind)
-    freeze = {"dashboard": frozen_dashboard, "report": frozen_report}[kind]
-    base = share(kind, thing, frozen=freeze(thing))
+    base = share(kind, thing, frozen=as_frozen(thing))
 
     write_tags(make_run(project, "newest", "finished"), "shown")
 
@@ -302,7 +307,7 @@ def test_a_frozen_link_shows_no_runs_but_those_it_had(request, share, project, k
 
 
 def test_a_frozen_dashboard_stays_as_it_was(share, dashboard, member):
-    base = share("dashboard", dashboard, frozen=frozen_dashboard(dashboard))
+    base = share("dashboard", dashboard, frozen=as_frozen(dashboard))
 
     rename_dashboard(dashboard, "another name")
     other = RunSet(query="state = failed")
@@ -321,7 +326,7 @@ def test_of_a_view_its_runs_are_shown_and_not_its_name(share, dashboard, project
     set_run_set(dashboard, RunSet(view=view.id), version=1, user_id=None)
     dashboard.refresh_from_db()
     live = share("dashboard", dashboard)
-    frozen = share("dashboard", dashboard, frozen=frozen_dashboard(dashboard))
+    frozen = share("dashboard", dashboard, frozen=as_frozen(dashboard))
     view.state = "q=fast"
     view.save()
 
@@ -340,7 +345,7 @@ def test_of_a_view_its_runs_are_shown_and_not_its_name(share, dashboard, project
 
 def test_a_report_is_its_newest_version_and_a_frozen_one_stays(share, report, member):
     live = share("report", report)
-    frozen = share("report", report, frozen=frozen_report(report))
+    frozen = share("report", report, frozen=as_frozen(report))
     by = {"user_id": member.user_id, "based_on": 1}
 
     save_version(report, "Later", "Written later.", **by)
@@ -358,7 +363,7 @@ def test_a_frozen_ladder_keeps_its_rungs(site, member):
     frozen = WantedLink(
         "dashboard",
         str(site.dashboard.id),
-        frozen=frozen_dashboard(site.dashboard),
+        frozen=as_frozen(site.dashboard),
     )
     base = f"/s/{make_link(site.project, browser_of(member), frozen)}/"
     address = f"dashboards/{site.dashboard.id}/widgets/{LADDER}/figure"
@@ -377,7 +382,7 @@ def test_a_frozen_ladder_keeps_its_rungs(site, member):
 
 @pytest.mark.parametrize("is_frozen", [False, True])
 def test_a_run_in_the_trash_is_not_shown(share, dashboard, runs, is_frozen):
-    frozen = frozen_dashboard(dashboard) if is_frozen else None
+    frozen = as_frozen(dashboard) if is_frozen else None
     base = share("dashboard", dashboard, frozen=frozen)
 
     move_to_trash(runs[0])
@@ -396,7 +401,7 @@ def test_a_run_in_the_trash_is_not_shown(share, dashboard, runs, is_frozen):
 def test_links_to_what_is_deleted_open_nothing_until_it_is_back(
     share, dashboard, report, member, is_frozen
 ):
-    frozen = frozen_dashboard(dashboard) if is_frozen else None
+    frozen = as_frozen(dashboard) if is_frozen else None
     bases = share("dashboard", dashboard, frozen=frozen), share("report", report)
 
     def answers():
@@ -444,4 +449,4 @@ def test_whoever_shares_is_told_what_comes_and_may_freeze_it(
 
 def test_a_run_cannot_be_frozen(share, dashboard, runs):
     with pytest.raises(InvalidInput, match="frozen"):
-        share("run", runs[0], frozen=frozen_dashboard(dashboard))
+        share("run", runs[0], frozen=as_frozen(dashboard))
