@@ -35,6 +35,7 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.people.notifications import News, notify
 from tracker.actions.report_comments import (
     Passage,
     add_answer,
@@ -53,6 +54,8 @@ from tracker.models import (
     Dashboard,
     Finding,
     Member,
+    Notification,
+    NotificationKind,
     Project,
     Run,
     ShareLink,
@@ -106,6 +109,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 REFUSING = {
     # A redirect.
     "run-address",
+    "notification",
     "sign-in",
     "shared",
     "runs-groups",
@@ -132,7 +136,15 @@ NOTHING = {
     "run-awaited": f"/r/{UUID(int=7)}",
 }
 # Pages that are the same whatever a project holds: looked at once.
-ALIKE = ("tokens", "rule", "sign-in", "sign-in-link", "api", *NOTHING)
+ALIKE = (
+    "tokens",
+    "notifications",
+    "rule",
+    "sign-in",
+    "sign-in-link",
+    "api",
+    *NOTHING,
+)
 
 
 @dataclass(frozen=True)
@@ -171,6 +183,7 @@ class Things:
                 written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
+            "notification_id": make_notification(self.run, self.member).id,
             "token_id": Token.objects.latest("id").id,
             "rule": RULE,
             "language": "en",
@@ -350,6 +363,16 @@ def make_finding(run: Run) -> Finding:
         },
     )
     return made
+
+
+def make_notification(run: Run, member: Member) -> Notification:
+    for kind in NotificationKind:
+        title = "Loss became NaN " * (8 if kind == NotificationKind.RULE else 1)
+        news = News(
+            kind, f"{kind} of a sample", title, "At step 12.", f"/runs/{run.id}/"
+        )
+        notify([member.user_id], news, project=run.project, run=run)
+    return Notification.objects.filter(user=member.user).latest("id")
 
 
 def _raise_alert(run: Run) -> None:
