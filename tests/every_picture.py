@@ -37,7 +37,7 @@ SCREENS: Mapping[str, ViewportSize] = {
 # A picture shows no more of a page than this; nobody looks at more of a report.
 TALLEST = 4_000
 # Whoever needs no session is shown what strangers see.
-FOR_STRANGERS = ("sign-in", "shared")
+FOR_STRANGERS = ("sign-in", "join", "shared")
 WORLDS = ("empty", "one", "thousands")
 RUNS = 3_000
 # Charts are drawn one after the other, once they are in view; and coloured anew.

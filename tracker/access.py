@@ -26,6 +26,7 @@ from tracker.models import (
     ReportComment,
     Run,
     SavedView,
+    Workspace,
 )
 from tracker.models.project import ROLE_IN_PROJECT
 from tracker.queries.deletions import MADE, Made, deleted_rows
@@ -162,6 +163,12 @@ def projects_beside(actor: Actor, project: Project) -> QuerySet[Project]:
     """Return the other projects of the workspace that the actor may read, by name."""
     projects = Project.objects.readable_by(actor).exclude(id=project.id)
     return projects.filter(workspace=project.workspace_id).order_by("name", "id")
+
+
+def projects_of_workspace(actor: Actor, workspace: Workspace) -> QuerySet[Project]:
+    """Return the projects of a workspace that the actor may read, by name."""
+    projects = Project.objects.readable_by(actor).filter(workspace=workspace)
+    return projects.order_by("name", "id")
 
 
 def project_beside(actor: Actor, project: Project, slug: str) -> Project:

@@ -42,6 +42,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/share.css",
         "components/snippet.css",
         "components/table.css",
+        "components/members.css",
         "components/tabs.css",
         "components/theme.css",
         "components/toast.css",

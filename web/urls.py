@@ -49,7 +49,7 @@ from web.views import (
     shares,
     trash,
 )
-from web.views.people import notifications
+from web.views.people import invitations, joining, members, project_members
 from web.views.plotly_bundle import plotly_bundle
 from web.views.texts import Texts
 
@@ -59,35 +59,42 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in", account.sign_in, name="sign-in"),
     path("sign-in/<str:secret>", account.sign_in_link, name="sign-in-link"),
     path("sign-out", account.sign_out, name="sign-out"),
+    path("join/<str:secret>", joining.join_page, name="join"),
+    path("w/<slug:workspace>/members", members.members_page, name="members"),
+    path("w/<slug:workspace>/members/invite", invitations.send, name="invite"),
+    path(
+        "w/<slug:workspace>/members/<int:member_id>",
+        members.member_page,
+        name="member",
+    ),
+    *(
+        path(
+            f"w/<slug:workspace>/members/<int:member_id>/{what}",
+            view,
+            name=f"member-{what}",
+        )
+        for what, view in {
+            "role": members.set_role,
+            "deactivate": members.deactivate,
+            "reactivate": members.reactivate,
+            "offboard": members.offboard,
+            "remove": members.remove,
+        }.items()
+    ),
+    *(
+        path(
+            f"w/<slug:workspace>/invitations/<int:invitation_id>/{what}",
+            view,
+            name=f"invitation-{what}",
+        )
+        for what, view in {
+            "renew": invitations.renew,
+            "revoke": invitations.revoke,
+        }.items()
+    ),
     path("settings/tokens", account.tokens_page, name="tokens"),
     path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
-    path("inbox", notifications.inbox, name="inbox"),
-    path("inbox/bell", notifications.bell, name="inbox-bell"),
-    path("inbox/read", notifications.mark_all, name="inbox-read"),
-    path(
-        "inbox/<int:notification_id>",
-        notifications.open_notification,
-        name="notification",
-    ),
-    path(
-        "inbox/<int:notification_id>/mark", notifications.mark, name="notification-mark"
-    ),
-    path(
-        "account/notifications",
-        notifications.notification_settings,
-        name="notifications",
-    ),
-    path(
-        "account/notifications/test-webhook",
-        notifications.test_webhook,
-        name="notification-test-webhook",
-    ),
-    path(
-        "account/notifications/test-mail",
-        notifications.test_mail,
-        name="notification-test-mail",
-    ),
     path("plotly.js", plotly_bundle, name="plotly-bundle"),
     path("texts/<str:language>/<str:version>.js", Texts.as_view(), name="texts"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
@@ -311,6 +318,26 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<slug:workspace>/<slug:project>/settings",
         project_settings.project_settings,
         name="project-settings",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/members",
+        project_members.project_members_page,
+        name="project-members",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/members/access",
+        project_members.set_access,
+        name="project-access",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/members/<int:member_id>/role",
+        project_members.set_role,
+        name="project-member-role",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/members/<int:member_id>/remove",
+        project_members.remove,
+        name="project-member-remove",
     ),
     path(
         "w/<slug:workspace>/<slug:project>/gpu-hours",

@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 # Addresses that visitors open without an account.
-PUBLIC = ("sign-in", "shared-")
+PUBLIC = ("sign-in", "join", "shared-")
 
 
 def test_every_page_opens(  # noqa: PLR0917 - fixtures

@@ -13,10 +13,11 @@ from django.urls import URLPattern, get_resolver
 pytestmark = pytest.mark.django_db
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-# Open to everybody: signing in, health checks, and the texts of scripts.
+# Open to everybody: signing in, joining with an invitation's secret, health checks, and the texts of scripts.
 PUBLIC = {
     "sign-in",
     "sign-in/<str:secret>",
+    "join/<str:secret>",
     "texts/<str:language>/<str:version>.js",
     "livez",
     "readyz",

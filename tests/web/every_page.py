@@ -35,7 +35,8 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.actions.people.notifications import News, notify
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.invitations import WantedInvitation, invite
 from tracker.actions.report_comments import (
     Passage,
     add_answer,
@@ -53,15 +54,17 @@ from tracker.models import (
     Annotation,
     Dashboard,
     Finding,
+    Invitation,
     Member,
-    Notification,
-    NotificationKind,
     Project,
+    ProjectMember,
+    Role,
     Run,
     ShareLink,
     Stage,
     State,
     Token,
+    User,
 )
 from tracker.shares.comparison import FEWEST
 from web.compare_state import SHARED_TABS, TABS, TABS_OF_VALUES
@@ -109,7 +112,6 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 REFUSING = {
     # A redirect.
     "run-address",
-    "notification",
     "sign-in",
     "shared",
     "runs-groups",
@@ -138,11 +140,13 @@ NOTHING = {
 # Pages that are the same whatever a project holds: looked at once.
 ALIKE = (
     "tokens",
-    "notifications",
     "rule",
     "sign-in",
     "sign-in-link",
+    "join",
     "api",
+    "members",
+    "member",
     *NOTHING,
 )
 
@@ -183,7 +187,6 @@ class Things:
                 written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
-            "notification_id": make_notification(self.run, self.member).id,
             "token_id": Token.objects.latest("id").id,
             "rule": RULE,
             "language": "en",
@@ -210,6 +213,7 @@ class Things:
             "rest": f"runs/{self.run.id}/",
             "spool_id": getattr(self.run.spools.first(), "id", UNKNOWN_ID),
             "secret": make_sign_in_link(self.member.user),
+            **make_invitation(self.member, self.project),
             **make_share(self.run, self.member, self.name),
         }
 
@@ -241,9 +245,10 @@ def addresses(known: Mapping[str, object]) -> dict[str, str]:
     """Return the address of everything there is, by the name of its route."""
     found = {}
     for page in get_resolver("web.urls").url_patterns:
-        # Two kinds of secrets, and one name.
-        is_shared = str(page.pattern).startswith("s/")
-        values = {**known, "secret": known["shared"]} if is_shared else known
+        # Three kinds of secrets, and one name.
+        first = str(page.pattern).partition("/")[0]
+        of = {"s": "shared", "join": "invited"}.get(first, "secret")
+        values = {**known, "secret": known[of]}
         named = {name: values[name] for name in page.pattern.converters}
         found[page.name] = reverse(page.name, kwargs=named)
     return found
@@ -365,16 +370,6 @@ def make_finding(run: Run) -> Finding:
     return made
 
 
-def make_notification(run: Run, member: Member) -> Notification:
-    for kind in NotificationKind:
-        title = "Loss became NaN " * (8 if kind == NotificationKind.RULE else 1)
-        news = News(
-            kind, f"{kind} of a sample", title, "At step 12.", f"/runs/{run.id}/"
-        )
-        notify([member.user_id], news, project=run.project, run=run)
-    return Notification.objects.filter(user=member.user).latest("id")
-
-
 def _raise_alert(run: Run) -> None:
     Alert.objects.create(
         project=run.project,
@@ -416,6 +411,30 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
     later = f"{text}\n\nWritten later."
     save_version(report, name, later, user_id=member.user_id, based_on=1)
     return {"report_id": report.id, "comment_id": settled.id}
+
+
+def make_invitation(member: Member, project: Project) -> dict[str, object]:
+    """Return a colleague and what is pending: an address, and a link to a project."""
+    workspace, doer = member.workspace, Doer(member.user_id)
+    named = f"{project.slug}@example.com"
+    colleague, _ = User.objects.get_or_create(
+        username=named, defaults={"name": "Grace Hopper", "email": named}
+    )
+    added, _ = Member.objects.get_or_create(
+        workspace=workspace, user=colleague, defaults={"role": Role.GUEST}
+    )
+    ProjectMember.objects.get_or_create(
+        project=project, member=added, defaults={"role": Role.VIEWER}
+    )
+    address = WantedInvitation(Role.MEMBER, email="new.colleague@example.com")
+    invite(workspace, address, doer)
+    wanted = WantedInvitation(Role.VIEWER, project, max_uses=None)
+    secret = invite(workspace, wanted, doer)
+    return {
+        "member_id": added.id,
+        "invitation_id": Invitation.objects.latest("id").id,
+        "invited": secret,
+    }
 
 
 def make_share(run: Run, member: Member, label: str) -> dict[str, object]:

@@ -61,8 +61,6 @@ TABLES = (
     ),
     Table("tracker_diagnosis"),
     Table("tracker_gathered"),
-    Table("tracker_notification", "length(summary)"),
-    Table("tracker_follow"),
     Table("tracker_delivery"),
     Table("tracker_alert"),
     Table("tracker_annotation", "length(text)"),

@@ -55,7 +55,7 @@ CHARTED = {
     "shared-report",
 }
 # Seen by whoever has not signed in, by how their names begin.
-FOR_STRANGERS = ("sign-in", "shared-")
+FOR_STRANGERS = ("sign-in", "join", "shared-")
 WIDTHS = (360, PHONE["width"], 1440, 2560)
 # Counted beside what the watch of every browser test hears.
 COUNT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) => {

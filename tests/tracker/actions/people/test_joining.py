@@ -1,0 +1,200 @@
+"""Invitations let people in once, in time, and never give more than the inviter has."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import make_member, make_project
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.invitations import (
+    WantedInvitation,
+    invite,
+    renew_invitation,
+    revoke_invitation,
+)
+from tracker.actions.people.joining import CannotJoin, Refusal, join, join_as_new
+from tracker.actions.people.members import change_role, deactivate
+from tracker.errors import InvalidInput
+from tracker.models import AuditEntry, Invitation, Mail, Member, ProjectMember, Role
+from tracker.queries.people.invitations import pending_invitations
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+NEW = {"name": "Bob", "password": "long enough and rare"}
+
+
+@pytest.fixture
+def doer(member):
+    return Doer(member.user_id)
+
+
+@pytest.fixture
+def eve(stranger):
+    """A user who is no member of this workspace."""
+    stranger.user.email = "Eve@example.com"
+    stranger.user.save()
+    return stranger.user
+
+
+def wanted(role=Role.MEMBER, **options):
+    return WantedInvitation(role, **options)
+
+
+def refused(secret, user):
+    with pytest.raises(CannotJoin) as caught:
+        join(secret, user)
+    return caught.value.refusal
+
+
+def test_a_new_person_joins_with_the_address_that_was_invited(member, doer):
+    secret = invite(member.workspace, wanted(email="Bob@Example.com"), doer)
+
+    user = join_as_new(secret, email="other@example.com", **NEW)
+
+    assert user.email == "bob@example.com"
+    assert user.check_password(NEW["password"])
+    assert Member.objects.get(user=user).role == Role.MEMBER
+    assert pending_invitations(member.workspace) == []
+    actions = AuditEntry.objects.values_list("action", flat=True)
+    assert {"invitation.created", "account.created", "invitation.accepted"} <= {
+        *actions
+    }
+
+
+def test_an_invitation_works_as_often_as_it_may(member, doer, eve):
+    secret = invite(member.workspace, wanted(max_uses=2), doer)
+    join(secret, eve)
+    assert refused(secret, eve) == Refusal.ALREADY_MEMBER
+    join_as_new(secret, email="bob@example.com", **NEW)
+
+    with pytest.raises(CannotJoin) as caught:
+        join_as_new(secret, email="carl@example.com", **NEW)
+    assert caught.value.refusal == Refusal.USED
+
+
+def test_an_account_is_not_made_for_an_invitation_that_is_over(member, doer):
+    from tracker.models import User
+
+    secret = invite(member.workspace, wanted(), doer)
+    Invitation.objects.update(expires_at=timezone.now())
+
+    with pytest.raises(CannotJoin):
+        join_as_new(secret, email="bob@example.com", **NEW)
+    assert not User.objects.filter(email="bob@example.com").exists()
+
+
+def test_expired_revoked_and_renewed_links_are_refused(member, doer, eve):
+    secret = invite(member.workspace, wanted(), doer)
+    invitation = Invitation.objects.get()
+    Invitation.objects.update(
+        expires_at=timezone.now(), created_at=timezone.now() - timedelta(days=7)
+    )
+    assert refused(secret, eve) == Refusal.EXPIRED
+
+    invitation.refresh_from_db()
+    renewed = renew_invitation(invitation, doer)
+    assert refused(secret, eve) == Refusal.REVOKED
+
+    revoke_invitation(invitation, doer)
+    assert refused(renewed, eve) == Refusal.REVOKED
+    assert not Member.objects.filter(user=eve, workspace=member.workspace).exists()
+
+
+def test_another_address_is_refused_and_case_does_not_matter(member, doer, eve):
+    other = invite(member.workspace, wanted(email="bob@example.com"), doer)
+    assert refused(other, eve) == Refusal.OTHER_EMAIL
+
+    join(invite(member.workspace, wanted(email="eve@EXAMPLE.com"), doer), eve)
+    assert Member.objects.filter(user=eve, workspace=member.workspace).exists()
+
+
+def test_an_invitation_gives_no_more_than_its_maker_has(member, doer, eve):
+    bob = make_member("bob", Role.OWNER, workspace=member.workspace)
+    secret = invite(member.workspace, wanted(Role.OWNER), Doer(bob.user_id))
+
+    change_role(bob, Role.ADMIN, doer)
+    assert refused(secret, eve) == Refusal.WITHDRAWN
+    change_role(bob, Role.OWNER, doer)
+    deactivate(bob, doer)
+    assert refused(secret, eve) == Refusal.WITHDRAWN
+
+
+def test_a_deactivated_member_does_not_return_by_a_link(member, doer, eve):
+    secret = invite(member.workspace, wanted(max_uses=None), doer)
+    join(secret, eve)
+    deactivate(Member.objects.get(user=eve, workspace=member.workspace), doer)
+
+    assert refused(secret, eve) == Refusal.DEACTIVATED
+
+
+def test_an_invitation_to_a_project_makes_a_guest_of_it(member, doer, eve):
+    project = make_project(member)
+    secret = invite(member.workspace, wanted(Role.VIEWER, project=project), doer)
+
+    join(secret, eve)
+
+    joined = Member.objects.get(user=eve, workspace=member.workspace)
+    assert joined.role == Role.GUEST
+    assert ProjectMember.objects.get(member=joined).role == Role.VIEWER
+
+
+def test_an_invitation_never_lowers_a_role(member, doer):
+    project = make_project(member)
+    bob = make_member("bob", Role.MEMBER, workspace=member.workspace)
+
+    for less in (wanted(Role.VIEWER), wanted(Role.VIEWER, project=project)):
+        secret = invite(member.workspace, less, doer)
+        assert refused(secret, bob.user) == Refusal.ALREADY_MEMBER
+
+    carl = make_member("carl", Role.VIEWER, workspace=member.workspace)
+    join(invite(member.workspace, wanted(Role.MEMBER), doer), carl.user)
+    carl.refresh_from_db()
+    assert carl.role == Role.MEMBER
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        wanted(Role.GUEST),
+        wanted(days=0),
+        wanted(days=31),
+        wanted(max_uses=0),
+        wanted(Role.ADMIN, max_uses=None),
+        wanted(email="no address"),
+    ],
+    ids=str,
+)
+def test_an_invitation_that_makes_no_sense_is_refused(member, doer, bad):
+    with pytest.raises(InvalidInput):
+        invite(member.workspace, bad, doer)
+
+
+def test_a_second_invitation_of_an_address_replaces_the_first(member, doer, eve):
+    first, second = (
+        invite(member.workspace, wanted(email="eve@example.com"), doer)
+        for _ in range(2)
+    )
+
+    assert refused(first, eve) == Refusal.REVOKED
+    join(second, eve)
+
+
+def test_an_invitation_is_mailed_as_text_and_page(member, doer, settings):
+    settings.SMTP_URL = "smtp://localhost"
+    settings.PUBLIC_URL = "https://seamark.example"
+    member.workspace.name = "R&D <b>"
+    member.workspace.save()
+
+    secret = invite(member.workspace, wanted(email="bob@example.com"), doer)
+
+    mail = Mail.objects.get()
+    link = f"https://seamark.example/join/{secret}"
+    assert mail.to == "bob@example.com"
+    assert mail.subject == "ada invites you to R&D <b>"
+    assert link in mail.text
+    assert "R&D <b>" in mail.text
+    assert f'href="{link}"' in mail.html
+    assert "R&amp;D &lt;b&gt;" in mail.html

@@ -1,0 +1,91 @@
+"""Gives a leaving member's belongings to another member, and ends their access."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.sessions import end_sessions
+from tracker.actions.saved_views import NAME_LENGTH
+from tracker.errors import InvalidInput
+from tracker.models import Invitation, Member, Project, SavedView, ShareLink, Token
+from tracker.models.workspace import WRITING
+
+
+def hand_over(
+    member: Member, heir: Member | None, *, with_links: bool = True
+) -> dict[str, int | str]:
+    """Give projects, saved views and share links to the heir; return how many.
+
+    Without an heir, projects lose their owner, and private views stay hidden.
+    """
+    if heir is not None:
+        _require_able(heir, member)
+    projects = Project.objects.filter(workspace=member.workspace_id)
+    owned = projects.filter(owner=member.user_id)
+    given: dict[str, int | str] = {
+        "projects": owned.update(owner=heir.user_id if heir else None)
+    }
+    if heir is None:
+        return given
+    given["heir"] = heir.user.display_name
+    given["views"] = _give_views(member, heir)
+    if with_links:
+        given["links"] = _live_links(member).update(made_by=heir.user_id)
+    return given
+
+
+def end_access(member: Member, doer: Doer) -> dict[str, int]:
+    """End keys, share links, invitations and sessions for good; return how many."""
+    now = timezone.now()
+    keys = Token.objects.filter(member=member, revoked_at=None)
+    invitations = Invitation.objects.filter(
+        workspace=member.workspace_id, created_by=member.user_id, revoked_at=None
+    )
+    return {
+        "ended_keys": keys.update(revoked_at=now),
+        "ended_links": _live_links(member).update(
+            ended_at=now, ended_by_id=doer.user_id
+        ),
+        "ended_invitations": invitations.update(revoked_at=now),
+        "ended_sessions": end_sessions(member.user_id),
+    }
+
+
+def _require_able(heir: Member, member: Member) -> None:
+    is_able = heir.is_active and heir.user.is_active and heir.role in WRITING
+    if heir.id == member.id or heir.workspace_id != member.workspace_id or not is_able:
+        raise InvalidInput("the new owner", "must be another active member")
+
+
+def _live_links(member: Member) -> QuerySet[ShareLink]:
+    return ShareLink.objects.filter(
+        project__workspace=member.workspace_id, made_by=member.user_id, ended_at=None
+    )
+
+
+def _give_views(member: Member, heir: Member) -> int:
+    """Give the member's saved views to the heir, whose own may have the same names."""
+    in_workspace = SavedView.objects.filter(project__workspace=member.workspace_id)
+    taken = set(
+        in_workspace.filter(owner=heir.user_id).values_list("project_id", "name")
+    )
+    views = list(in_workspace.filter(owner=member.user_id).order_by("created_at"))
+    for view in views:
+        view.name = _free_name(view.name, view.project_id, taken, member)
+        view.owner_id = heir.user_id
+        taken.add((view.project_id, view.name))
+    SavedView.objects.bulk_update(views, ["name", "owner"])
+    return len(views)
+
+
+def _free_name(
+    name: str, project_id: int, taken: set[tuple[int, str]], member: Member
+) -> str:
+    number, found = 0, name
+    while (project_id, found) in taken:
+        number += 1
+        end = f" ({member.user.username[:40]} {number})"
+        found = name[: NAME_LENGTH - len(end)] + end
+    return found

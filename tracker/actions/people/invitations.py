@@ -1,0 +1,149 @@
+"""Invites people to a workspace or a project by a secret link, and takes that back."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from tracker.actions.access import SECRET_BYTES, digest
+from tracker.actions.people.accounts import valid_email
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.mail import can_mail, queue_mail
+from tracker.actions.people.roles import IN_PROJECT
+from tracker.errors import InvalidInput
+from tracker.models import Invitation, Member, Project, Role, Workspace
+from tracker.models.workspace import MANAGING
+
+INVITATION_MARK = "smi_"
+MAX_DAYS = 30
+MAX_USES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class WantedInvitation:
+    """A role in the workspace, or, with a project, in that alone."""
+
+    role: Role
+    project: Project | None = None
+    # Empty: anyone with the link may use it.
+    email: str = ""
+    days: int = 7
+    # None: any number.
+    max_uses: int | None = 1
+
+
+def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
+    """Return the new invitation's secret, and mail it if there is an address."""
+    email = valid_email(wanted.email) if wanted.email else ""
+    _check(workspace, wanted, email)
+    secret = _new_secret()
+    with transaction.atomic():
+        if email:
+            # One address has one valid invitation to the same place.
+            same = Invitation.objects.filter(
+                workspace=workspace, project=wanted.project, email__iexact=email
+            )
+            same.filter(revoked_at=None).update(revoked_at=timezone.now())
+        invitation = Invitation.objects.create(
+            workspace=workspace,
+            project=wanted.project,
+            role=wanted.role,
+            email=email,
+            digest=digest(secret),
+            max_uses=1 if email else wanted.max_uses,
+            created_by_id=doer.user_id,
+            expires_at=timezone.now() + timedelta(days=wanted.days),
+        )
+        _note(Action.INVITED, invitation, doer, days=wanted.days)
+        _mail(invitation, secret, doer)
+    return secret
+
+
+def renew_invitation(invitation: Invitation, doer: Doer) -> str:
+    """Return a new secret; the old link stops working, and the time starts again."""
+    secret = _new_secret()
+    lifetime = invitation.expires_at - invitation.created_at
+    with transaction.atomic():
+        invitation.digest = digest(secret)
+        invitation.created_at = timezone.now()
+        invitation.expires_at = invitation.created_at + lifetime
+        invitation.created_by_id = doer.user_id
+        invitation.save(
+            update_fields=["digest", "created_at", "expires_at", "created_by"]
+        )
+        _note(Action.INVITED, invitation, doer, renewed=True)
+        _mail(invitation, secret, doer)
+    return secret
+
+
+def revoke_invitation(invitation: Invitation, doer: Doer) -> None:
+    """End an invitation for good; the second time changes nothing."""
+    with transaction.atomic():
+        open_ones = Invitation.objects.filter(id=invitation.id, revoked_at=None)
+        if open_ones.update(revoked_at=timezone.now()):
+            _note(Action.INVITATION_REVOKED, invitation, doer)
+
+
+def invitation_url(secret: str, base: str = "") -> str:
+    return (base or settings.PUBLIC_URL) + reverse("join", args=[secret])
+
+
+def _new_secret() -> str:
+    return INVITATION_MARK + secrets.token_urlsafe(SECRET_BYTES)
+
+
+def _check(workspace: Workspace, wanted: WantedInvitation, email: str) -> None:
+    project = wanted.project
+    if project is not None and wanted.role not in IN_PROJECT:
+        raise InvalidInput("role", "in a project is viewer, member or admin")
+    if project is None and wanted.role == Role.GUEST:
+        raise InvalidInput("project", "is needed to invite a guest")
+    if not 0 < wanted.days <= MAX_DAYS:
+        raise InvalidInput("days", f"must be 1 to {MAX_DAYS}")
+    if wanted.max_uses is not None and not 0 < wanted.max_uses <= MAX_USES:
+        raise InvalidInput("uses", f"must be 1 to {MAX_USES}")
+    if not email and wanted.max_uses != 1 and wanted.role in MANAGING:
+        raise InvalidInput("uses", "must be 1 for the roles owner and admin")
+    if email and project is None:
+        members = Member.objects.filter(workspace=workspace, user__email__iexact=email)
+        if members.exclude(role=Role.GUEST).exists():
+            raise InvalidInput("email", "belongs to a member of this workspace")
+
+
+def _note(
+    action: Action, invitation: Invitation, doer: Doer, **details: object
+) -> None:
+    project = invitation.project
+    doer.note(
+        action,
+        invitation.email or "link",
+        invitation.workspace,
+        role=invitation.role,
+        project=project.name if project else "",
+        max_uses=invitation.max_uses,
+        **details,
+    )
+
+
+def _mail(invitation: Invitation, secret: str, doer: Doer) -> None:
+    if not invitation.email or not can_mail():
+        return
+    queue_mail(
+        invitation.email,
+        "invitation",
+        {
+            "workspace": invitation.workspace,
+            "project": invitation.project,
+            "role": invitation.role,
+            "by": doer.name,
+            "url": invitation_url(secret),
+            "expires_at": invitation.expires_at,
+        },
+    )

@@ -1,0 +1,23 @@
+"""The order of roles."""
+
+from __future__ import annotations
+
+from tracker.errors import InvalidInput
+from tracker.models import Role
+
+# From the least to the most.
+ORDER = (Role.GUEST, Role.VIEWER, Role.MEMBER, Role.ADMIN, Role.OWNER)
+IN_PROJECT = (Role.VIEWER, Role.MEMBER, Role.ADMIN)
+
+
+def reaches(role: str, wanted: str) -> bool:
+    """Return whether a role includes all that another one may do."""
+    return ORDER.index(Role(role)) >= ORDER.index(Role(wanted))
+
+
+def role_named(text: str) -> Role:
+    try:
+        return Role(text)
+    except ValueError as error:
+        names = ", ".join(role.value for role in reversed(ORDER))
+        raise InvalidInput("role", f"must be one of {names}") from error
