@@ -102,6 +102,9 @@ app.conf.update(
             DIAGNOSE_LIVE_SECONDS, "tracker.tasks.request_live_diagnoses"
         ),
         "send alerts": every(SEND_ALERTS_SECONDS, "tracker.tasks.send_alerts"),
+        "send notifications": every(
+            SEND_ALERTS_SECONDS, "tracker.tasks.send_notifications"
+        ),
         "send due mails": every(SEND_ALERTS_SECONDS, "tracker.tasks.send_due_mails"),
         "clear away": every(CLEAR_AWAY_SECONDS, "tracker.tasks.clear_away"),
         "collect files": every(COLLECT_FILES_SECONDS, "tracker.tasks.collect_files"),

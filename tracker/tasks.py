@@ -26,6 +26,9 @@ from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.many_runs import forget_changes
 from tracker.actions.people.mail import delete_old_mails, send_mails
+from tracker.actions.people.notification_mails import mail_notifications
+from tracker.actions.people.notification_webhooks import post_to, users_to_post
+from tracker.actions.people.notifications import delete_old_notifications
 from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
 from tracker.actions.states import has_unjudged_stage, mark_silent
@@ -135,6 +138,18 @@ def send_due_mails() -> None:
 
 
 @shared_task(acks_late=True)
+def send_notifications() -> None:
+    mail_notifications()
+    for user_id in users_to_post():
+        post_notifications.apply_async((user_id,), expires=WAKE_UP_SECONDS * 10)
+
+
+@shared_task(acks_late=True)
+def post_notifications(user_id: int) -> None:
+    post_to(user_id)
+
+
+@shared_task(acks_late=True)
 def send_to_channel(channel_id: int) -> None:
     send_to(channel_id)
 
@@ -150,6 +165,7 @@ def clear_away() -> None:
     purge_comments()
     delete_expired_access()
     delete_old_mails()
+    delete_old_notifications()
     request_purges()
     give_space_back(SPACE_SECONDS)
 

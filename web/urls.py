@@ -49,7 +49,13 @@ from web.views import (
     shares,
     trash,
 )
-from web.views.people import invitations, joining, members, project_members
+from web.views.people import (
+    invitations,
+    joining,
+    members,
+    notifications,
+    project_members,
+)
 from web.views.plotly_bundle import plotly_bundle
 from web.views.texts import Texts
 
@@ -95,6 +101,32 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/tokens", account.tokens_page, name="tokens"),
     path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
+    path("inbox", notifications.inbox, name="inbox"),
+    path("inbox/bell", notifications.bell, name="inbox-bell"),
+    path("inbox/read", notifications.mark_all, name="inbox-read"),
+    path(
+        "inbox/<int:notification_id>",
+        notifications.open_notification,
+        name="notification",
+    ),
+    path(
+        "inbox/<int:notification_id>/mark", notifications.mark, name="notification-mark"
+    ),
+    path(
+        "account/notifications",
+        notifications.notification_settings,
+        name="notifications",
+    ),
+    path(
+        "account/notifications/test-webhook",
+        notifications.test_webhook,
+        name="notification-test-webhook",
+    ),
+    path(
+        "account/notifications/test-mail",
+        notifications.test_mail,
+        name="notification-test-mail",
+    ),
     path("plotly.js", plotly_bundle, name="plotly-bundle"),
     path("texts/<str:language>/<str:version>.js", Texts.as_view(), name="texts"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, TypeGuard
 
 from seamark.importers.noted import Noted
@@ -21,12 +22,14 @@ from seamark.importers.wandb_fields import (
     GPU_FIELDS,
     HOST_FIELDS,
     KNOWN,
+    PROCESS_GPU,
     RATES,
     base_name,
     says_system,
 )
 
 _MICROSECONDS = 1_000_000
+_LOOKED_AT = 256  # lines
 _LATEST = 253_370_764_800.0  # the year 9999, in seconds
 _DEEPEST = 8
 _MOST_PATHS = 10_000
@@ -69,15 +72,32 @@ def _keys(line: str) -> Iterator[str]:
 def read_events(
     lines: Iterable[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
-    """Yield the system metrics of each line."""
+    """Yield the system metrics of each line.
+
+    Where the file names the GPUs of the run's own process, other GPUs are left out:
+    other jobs use them.
+    """
     rates = _Rates()
-    for number, row, moment in _rows(lines, noted, machine):
+    lines = iter(lines)
+    first = list(islice(lines, _LOOKED_AT))
+    left_out: set[int] = set()
+    own_gpus = {gpu for line in first for gpu in _process_gpus(_keys(line))}
+    for number, row, moment in _rows(chain(first, lines), noted, machine):
+        own_gpus |= _process_gpus(row)
         values: dict[str, float] = {}
         cores: list[float] = []
         totals: dict[str, float] = {}
         for key, value in row.items():
             name = base_name(key)
             if name.startswith("_") or name in KNOWN:
+                continue
+            gpu = _gpu_number(name)
+            if own_gpus and gpu is not None and gpu not in own_gpus:
+                if gpu not in left_out:
+                    left_out.add(gpu)
+                    noted.add(
+                        f"GPU {gpu} is left out: this run does not use it", number
+                    )
                 continue
             amount = _measured(value)
             if amount is None:
@@ -94,6 +114,16 @@ def read_events(
         values |= rates.of(totals, moment)
         if values:
             yield Reading(moment, values)
+
+
+def _gpu_number(name: str) -> int | None:
+    found = GPU.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def _process_gpus(keys: Iterable[str]) -> set[int]:
+    """Return the GPUs on which the run's own process was measured."""
+    return {int(found[1]) for key in keys if (found := PROCESS_GPU.match(key))}
 
 
 def read_history(
@@ -207,6 +237,8 @@ def _add(values: dict[str, float], name: str, amount: float, machine: Machine) -
             path = f"gpu/{number}/memory_used_bytes"
             if total is not None:
                 values.setdefault(path, amount / 100 * total)
+            else:
+                values[f"gpu/{number}/memory_used_share"] = amount / 100
             return True
         known = GPU_FIELDS.get(kind)
         if known is not None:

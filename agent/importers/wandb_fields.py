@@ -12,6 +12,7 @@ MB = 1024.0 * 1024.0
 
 _PREFIXES = ("system.", "system/")
 GPU = re.compile(r"gpu\.(\d{1,3})\.(\w{1,60})")
+PROCESS_GPU = re.compile(r"(?:system[./])?gpu\.process\.(\d{1,3})\.")
 CORES = re.compile(r"cpu\.\d{1,5}\.cpu_percent")
 
 # Below `gpu/<i>/`.

@@ -24,6 +24,7 @@ LISTS = {
     "agent/alias/__init__.py": "the same public names",
     "agent/commands/__init__.py": "every command",
     "agent/probes/__init__.py": "every probe",
+    "tracker/alerts/services/__init__.py": "every chat service",
     "tracker/models/__init__.py": "every table, for Django",
     "tracker/shares/__init__.py": "every kind of thing that can be shared",
     "tracker/diagnosis/rules/__init__.py": "every rule",

@@ -37,6 +37,7 @@ from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.notifications import News, notify
 from tracker.actions.report_comments import (
     Passage,
     add_answer,
@@ -56,6 +57,8 @@ from tracker.models import (
     Finding,
     Invitation,
     Member,
+    Notification,
+    NotificationKind,
     Project,
     ProjectMember,
     Role,
@@ -112,6 +115,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 REFUSING = {
     # A redirect.
     "run-address",
+    "notification",
     "sign-in",
     "shared",
     "runs-groups",
@@ -140,6 +144,7 @@ NOTHING = {
 # Pages that are the same whatever a project holds: looked at once.
 ALIKE = (
     "tokens",
+    "notifications",
     "rule",
     "sign-in",
     "sign-in-link",
@@ -187,6 +192,7 @@ class Things:
                 written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
+            "notification_id": make_notification(self.run, self.member).id,
             "token_id": Token.objects.latest("id").id,
             "rule": RULE,
             "language": "en",
@@ -368,6 +374,16 @@ def make_finding(run: Run) -> Finding:
         },
     )
     return made
+
+
+def make_notification(run: Run, member: Member) -> Notification:
+    for kind in NotificationKind:
+        title = "Loss became NaN " * (8 if kind == NotificationKind.RULE else 1)
+        news = News(
+            kind, f"{kind} of a sample", title, "At step 12.", f"/runs/{run.id}/"
+        )
+        notify([member.user_id], news, project=run.project, run=run)
+    return Notification.objects.filter(user=member.user).latest("id")
 
 
 def _raise_alert(run: Run) -> None:

@@ -16,13 +16,23 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from tracker.actions.people.notifications import News, notify
 from tracker.alerts import mail, webhook
 from tracker.alerts.message import Message
 from tracker.alerts.webhook import NotDelivered
 from tracker.diagnosis.chain import SEVERITIES
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
-from tracker.models import Alert, Channel, ChannelKind, Delivery, Stage, State
+from tracker.models import (
+    Alert,
+    Channel,
+    ChannelKind,
+    Delivery,
+    NotificationKind,
+    Stage,
+    State,
+)
+from tracker.queries.people.follows import followers_of
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +60,8 @@ BROKEN = {
 }
 # Rules whose finding is the cause of a failure.
 CAUSES_OF_FAILURE = ("memory-ran-out", "gpu-reports-errors")
+# Rules whose finding is a failure although the stage is still running.
+HANGS = ("training-stands-still",)
 
 
 def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -> None:
@@ -83,6 +95,26 @@ def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -
         for alert in new
         for channel in channels
         if _weight(alert.severity) >= _weight(channel.severity)
+    )
+    followers = followers_of(stage.run)
+    for alert in new:
+        notify(
+            followers, news_of(alert), project=stage.run.project, run=stage.run, now=now
+        )
+
+
+def news_of(alert: Alert) -> News:
+    is_failure = alert.subject.startswith("state ") or (
+        alert.subject.partition(" ")[0] in HANGS
+    )
+    kind = NotificationKind.FAILURE if is_failure else NotificationKind.FINDING
+    return News(
+        kind=kind,
+        incident=f"alert:{alert.id}",
+        title=alert.title,
+        summary=alert.summary,
+        address=f"/runs/{alert.run_id}/",
+        severity=alert.severity,
     )
 
 
@@ -136,11 +168,12 @@ def channels_to_send() -> list[int]:
     """Return the channels that have something due and are free."""
     now = timezone.now()
     due = Delivery.objects.filter(due_at__lte=now).values("channel_id")
-    free = Channel.objects.filter(_is_free(now), id__in=due)
+    free = Channel.objects.filter(is_free(now), id__in=due)
     return list(free.values_list("id", flat=True))
 
 
-def _is_free(now: datetime) -> Q:
+def is_free(now: datetime) -> Q:
+    """Match receivers that no worker has and that are not paused."""
     return Q(Q(leased_until=None) | Q(leased_until__lt=now)) & Q(
         Q(paused_until=None) | Q(paused_until__lte=now)
     )
@@ -150,7 +183,7 @@ def send_to(channel_id: int) -> None:
     """Send what is due, unless another worker does; stop at the first that fails."""
     now = timezone.now()
     leased_until = now + LEASE
-    taken = Channel.objects.filter(_is_free(now), id=channel_id).update(
+    taken = Channel.objects.filter(is_free(now), id=channel_id).update(
         leased_until=leased_until
     )
     channel = Channel.objects.select_related("project").filter(id=channel_id).first()

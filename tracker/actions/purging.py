@@ -61,6 +61,8 @@ TABLES = (
     ),
     Table("tracker_diagnosis"),
     Table("tracker_gathered"),
+    Table("tracker_notification", "length(summary)"),
+    Table("tracker_follow"),
     Table("tracker_delivery"),
     Table("tracker_alert"),
     Table("tracker_annotation", "length(text)"),

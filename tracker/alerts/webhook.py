@@ -124,12 +124,20 @@ def _public_addresses(host: str, port: int) -> list[str]:
     return addresses
 
 
-def post(url: str, secret: str, message: Message, allowed_hosts: list[str]) -> None:
+def post(
+    url: str,
+    secret: str,
+    message: Message,
+    allowed_hosts: list[str],
+    *,
+    body: bytes | None = None,
+) -> None:
     """Post the message; raise NotDelivered unless the receiver accepts it.
 
-    Ignores redirects, proxies, and everything in the response but its status.
+    `body` is the message as the receiver's service wants it. Ignores redirects, proxies,
+    and everything in the response but its status.
     """
-    body = json_of(message)
+    body = body or json_of(message)
     headers: dict[bytes | str, bytes | str] = {
         "Content-Type": "application/json",
         "User-Agent": "seamark",

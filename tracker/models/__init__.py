@@ -12,6 +12,13 @@ from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.mail import Mail
 from tracker.models.many_runs import BulkChange
+from tracker.models.notification import (
+    Follow,
+    MailSchedule,
+    Notification,
+    NotificationKind,
+    NotificationSettings,
+)
 from tracker.models.project import Project, ProjectMember
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
@@ -39,6 +46,7 @@ __all__ = [
     "Diagnosis",
     "File",
     "Finding",
+    "Follow",
     "Gathered",
     "Heartbeat",
     "Invitation",
@@ -46,7 +54,11 @@ __all__ = [
     "Kind",
     "Ladder",
     "Mail",
+    "MailSchedule",
     "Member",
+    "Notification",
+    "NotificationKind",
+    "NotificationSettings",
     "ProcessRole",
     "Project",
     "ProjectMember",

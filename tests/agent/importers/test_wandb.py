@@ -39,6 +39,7 @@ def test_metrics_of_gpus_have_our_paths():
             "system.gpu.1.temp": 41,
             "system.gpu.0.powerPercent": 30,
             "system.gpu.process.0.gpu": 45,
+            "system.gpu.process.1.gpu": 0,
             "_timestamp": 1_700_000_000.5,
             "_runtime": 15.0,
             "_wandb": True,
@@ -55,6 +56,15 @@ def test_metrics_of_gpus_have_our_paths():
     assert not noted.causes
 
 
+def test_gpus_of_other_jobs_are_left_out():
+    row = {"system.gpu.0.gpu": 85, "system.gpu.3.gpu": 100, "_timestamp": 1}
+    own = {"system.gpu.process.0.gpu": 85, "_timestamp": 2}
+    readings, noted = events(row, {**row, **own}, row)
+
+    assert [each.values for each in readings] == [{"gpu/0/utilization_percent": 85}] * 3
+    assert noted.sentences() == ["line 1: GPU 3 is left out: this run does not use it"]
+
+
 def test_shares_become_amounts_where_the_whole_is_known():
     machine = Machine(cores=8, gpu_bytes={0: 1000.0})
     row = {"system.gpu.0.memoryAllocated": 25, "system.cpu": 50, "_timestamp": 1}
@@ -63,7 +73,8 @@ def test_shares_become_amounts_where_the_whole_is_known():
         "gpu/0/memory_used_bytes": 250.0,
         "job/main_cpu_cores": 4.0,
     }
-    assert events(row)[0] == []
+    # A percentage of unknown memory stays a share.
+    assert events(row)[0][0].values == {"gpu/0/memory_used_share": 0.25}
 
 
 def test_counters_become_rates():

@@ -1,9 +1,9 @@
 """GPU memory is held, but the GPU is idle.
 
 ## What it looks for
-Memory of the job on a GPU, more than 500 MiB, while that GPU did nothing at all in
-80 % and more of the stage's time, for ten minutes and more, and no other GPU worked
-either.
+The time in which memory of a GPU is held: more than 500 MiB, or more than 5 % where
+only its share is known. The GPU did nothing at all in 80 % and more of that time, for
+ten minutes and more, and no other GPU worked either.
 
 ## Why it matters
 Nobody else can use what is held. Mostly it is a notebook that was left open, or a
@@ -21,6 +21,7 @@ Catalogue: M7, GPU held but idle.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,13 +38,14 @@ from tracker.diagnosis.finding import (
     Side,
 )
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.signals import Array, Samples, Times
+from tracker.diagnosis.statistics import margin_towards
 from tracker.diagnosis.wording import duration, percent, size
 
 SPAN = Span.STAGE
 
 HELD_BYTES = 500 * 1024 * 1024
+HELD_SHARE = 0.05
 IDLE_SHARE = 0.80
 IDLE_RELEASE_SHARE = 0.70
 FEWEST_SECONDS = 600.0
@@ -54,6 +56,8 @@ IDLE_PERCENT = 0.5
 # The part of readings of any other GPU that work.
 WORKING_SHARE = 0.20
 
+SHARE = "gpu_memory_used_share"
+
 # Of what a service calls its phases.
 REQUEST = "request"
 SERVICE = "a service answers when it is asked"
@@ -61,8 +65,9 @@ SERVICE = "a service answers when it is asked"
 
 def check(
     gpu_utilization_percent: Samples,
-    gpu_memory_used_bytes: Samples,
     *,
+    gpu_memory_used_bytes: Samples | None = None,
+    gpu_memory_used_share: Samples | None = None,
     gpu_job_memory_bytes: Samples | None = None,
     gpu_allocator_reserved_bytes: Samples | None = None,
     busiest_gpu_percent: Samples | None = None,
@@ -79,48 +84,112 @@ def check(
             (f"at least {FEWEST_READINGS} readings over {duration(FEWEST_SECONDS)}",)
         )
 
-    own = gpu_job_memory_bytes or gpu_allocator_reserved_bytes
-    held = typical(own or gpu_memory_used_bytes)
-    idle = float(np.mean(gpu_utilization_percent.values <= IDLE_PERCENT))
+    name, memory = _memory(
+        gpu_job_memory_bytes=gpu_job_memory_bytes,
+        gpu_allocator_reserved_bytes=gpu_allocator_reserved_bytes,
+        gpu_memory_used_bytes=gpu_memory_used_bytes,
+        gpu_memory_used_share=gpu_memory_used_share,
+    )
+    if memory is None:
+        return Abstention(("gpu_memory_used_bytes",))
+    held = _held(name, memory, gpu_utilization_percent, busiest_gpu_percent)
     least = IDLE_RELEASE_SHARE if already_open else IDLE_SHARE
-    idle_seconds = idle * seconds
-    if not held > HELD_BYTES or idle < least or idle_seconds < FEWEST_SECONDS:
+    if held is None or held.idle < least or held.idle_seconds < FEWEST_SECONDS:
         return None
-    if busiest_gpu_percent is not None and (
-        np.mean(busiest_gpu_percent.values > IDLE_PERCENT) > 1 - idle + WORKING_SHARE
-    ):
-        # The job works on another GPU: that one is unused, which is another fault.
-        return None
-    return _finding(held, idle, seconds, is_own=own is not None)
+    return _finding(held)
 
 
-def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Finding:
-    idle_seconds = idle * seconds
+def _held(
+    name: str, memory: Samples, utilization: Samples, busiest: Samples | None
+) -> _Held | None:
+    """Return how the time with memory held was used; None if another GPU worked."""
+    times = utilization.times
+    limit = HELD_SHARE if name == SHARE else HELD_BYTES
+    is_held = _values_at(memory, times) > limit
+    if np.count_nonzero(is_held) < FEWEST_READINGS:
+        return None
+    idle = float(np.mean(utilization.values[is_held] <= IDLE_PERCENT))
+    if busiest is not None:
+        is_busy = _values_at(busiest, times)[is_held] > IDLE_PERCENT
+        if np.mean(is_busy) > 1 - idle + WORKING_SHARE:
+            # The job works on another GPU: that one is unused, which is another fault.
+            return None
+    return _Held(
+        signal=name,
+        amount=float(np.median(memory.values[memory.values > limit])),
+        limit=limit,
+        seconds=float(np.mean(is_held)) * float(times[-1] - times[0]) / 1e6,
+        idle=idle,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """GPU memory while it is held, and the share of that time with an idle GPU."""
+
+    signal: str
+    amount: float
+    limit: float
+    seconds: float
+    idle: float
+
+    @property
+    def idle_seconds(self) -> float:
+        return self.idle * self.seconds
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the memory is known to be the job's."""
+        return self.signal not in (SHARE, "gpu_memory_used_bytes")
+
+    @property
+    def text(self) -> str:
+        if self.signal == SHARE:
+            return f"{percent(self.amount)} of its memory"
+        return f"{size(self.amount)} of its memory"
+
+
+def _memory(**signals: Samples | None) -> tuple[str, Samples | None]:
+    """Return the first signal that was measured: the job's own come first."""
+    return next(
+        ((name, found) for name, found in signals.items() if found is not None),
+        ("", None),
+    )
+
+
+def _values_at(samples: Samples, times: Times) -> Array:
+    """Return the sample at or before each time; before the first, that."""
+    index = np.searchsorted(samples.times, times, side="right") - 1
+    return np.asarray(samples.values[np.maximum(index, 0)], np.float64)
+
+
+def _finding(held: _Held) -> Finding:
+    idle_seconds = held.idle_seconds
     return Finding(
         severity=(
             Severity.CRITICAL if idle_seconds >= CRITICAL_SECONDS else Severity.WARNING
         ),
         summary=(
-            f"The GPU was idle for {percent(idle)} of {duration(seconds)} with"
-            f" {size(held)} of its memory held: {duration(idle_seconds)} of GPU"
-            " time."
+            f"The GPU was idle for {percent(held.idle)} of the"
+            f" {duration(held.seconds)} in which {held.text} was held:"
+            f" {duration(idle_seconds)} of GPU time."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                "samples with an idle GPU, share",
-                idle,
+                "idle share of the time with memory held",
+                held.idle,
                 "share",
                 IDLE_SHARE,
                 Side.ABOVE,
                 release=IDLE_RELEASE_SHARE,
             ),
             Evidence(
-                "gpu_job_memory_bytes" if is_own else "gpu_memory_used_bytes",
+                held.signal,
                 "GPU memory held, median",
-                held,
-                "B",
-                HELD_BYTES,
+                held.amount,
+                "share" if held.signal == SHARE else "B",
+                held.limit,
                 Side.ABOVE,
             ),
             Evidence("gpu_utilization_percent", "idle GPU time", idle_seconds, "s"),
@@ -130,9 +199,9 @@ def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Findi
             "Look at the process list of the card while the stage runs: if the memory"
             " is another process's, this job holds nothing."
         ),
-        quality=SAMPLED if is_own else SAMPLED / 2,
-        margin=margin_towards(idle, IDLE_SHARE, 1.0),
-        corroboration=AGREEING if is_own else ALONE,
+        quality=SAMPLED if held.is_own else SAMPLED / 2,
+        margin=margin_towards(held.idle, IDLE_SHARE, 1.0),
+        corroboration=AGREEING if held.is_own else ALONE,
     )
 
 

@@ -49,6 +49,12 @@ GPU = (
         "Memory in use on the GPU, whoever uses it; from the driver.",
     ),
     _gpu(
+        "memory_used_share",
+        "memory_used_share",
+        "share",
+        "Memory in use on the GPU as a share of its memory, from imports that know no size.",
+    ),
+    _gpu(
         "allocator_reserved_bytes",
         "allocator/reserved_bytes",
         "B",

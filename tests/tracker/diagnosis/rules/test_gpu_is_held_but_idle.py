@@ -21,7 +21,7 @@ def ask(idle_share=1.0, *, held=20.0, seconds=1200, **more):
     busy = np.where(np.arange(seconds) < idle_share * seconds, 0.0, 80.0)
     return check(
         samples(busy),
-        readings(30 * GIB, seconds=seconds),
+        gpu_memory_used_bytes=readings(30 * GIB, seconds=seconds),
         gpu_job_memory_bytes=readings(held * GIB, seconds=seconds),
         **more,
     )
@@ -55,7 +55,10 @@ def test_silent_while_another_gpu_works():
 
 
 def test_somebody_else_s_memory_makes_it_a_guess():
-    finding = check(readings(0.0, seconds=1200), readings(30 * GIB, seconds=1200))
+    finding = check(
+        readings(0.0, seconds=1200),
+        gpu_memory_used_bytes=readings(30 * GIB, seconds=1200),
+    )
 
     assert isinstance(finding, Finding)
     assert finding.quality == pytest.approx(0.4)
@@ -71,3 +74,32 @@ def test_says_what_it_cost():
 def test_an_open_finding_stays_above_the_lower_limit():
     assert ask(0.75, already_open=True) is not None
     assert ask(0.65, already_open=True) is None
+
+
+def test_only_the_time_with_memory_held_is_judged():
+    """Memory is held in 40 % of the log, and the GPU works in an eighth of that."""
+    second = np.arange(9_500)
+    is_held = second >= 5_700
+    busy = np.where(is_held & (second % 8 == 0), 80.0, 0.0)
+
+    finding = check(
+        samples(busy), gpu_memory_used_bytes=samples(np.where(is_held, 4 * GIB, 0.0))
+    )
+
+    assert isinstance(finding, Finding)
+    assert "88 % of the 63 min in which 4 GiB" in finding.summary
+
+
+def test_a_share_of_the_memory_is_enough():
+    finding = check(
+        readings(0.0, seconds=1200), gpu_memory_used_share=readings(0.7, seconds=1200)
+    )
+
+    assert isinstance(finding, Finding)
+    assert "70 % of its memory" in finding.summary
+
+
+def test_memory_that_nobody_measured_is_no_answer():
+    answer = check(readings(0.0, seconds=1200))
+
+    assert answer == Abstention(("gpu_memory_used_bytes",))

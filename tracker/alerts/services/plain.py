@@ -1,0 +1,8 @@
+"""JSON for a receiver of the user's own, as docs/how-to/be-told.md describes it."""
+
+from __future__ import annotations
+
+from tracker.alerts.message import json_of
+from tracker.alerts.services.service import Service
+
+PLAIN = Service("json", "JSON", json_of)
