@@ -14,6 +14,9 @@ COMMANDS = [
     ("demo", "Run the example pipeline and show it in a server on this machine."),
     ("up", "Start the server on this machine."),
     ("link", "Print a one-time link that signs the owner in."),
+    ("user", "List, create, deactivate and reactivate accounts."),
+    ("invite", "Print an invitation link, and mail it if there is an address."),
+    ("member", "List the members of a workspace, change roles, let members leave."),
     ("doctor", "Look for damage and dangerous settings, and say what to do."),
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
@@ -39,7 +42,7 @@ OPTIONS = {
     "--port": "SEAMARK_PORT",
     "--bind": "SEAMARK_BIND",
 }
-COMMANDS_WITH_OPTIONS = ("demo", "up", "link", "serve")
+COMMANDS_WITH_OPTIONS = ("demo", "up", "link", "user", "invite", "member", "serve")
 
 
 def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer

@@ -9,7 +9,7 @@ from tracker.access import may_own, readable_project
 from tracker.actions.people.roles import ORDER, reaches
 from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound
-from tracker.models import Invitation, Member, Project, Role, Workspace
+from tracker.models import Invitation, Member, Project, Role, User, Workspace
 from tracker.models.workspace import MANAGING
 
 NO_WORKSPACE = "workspace"
@@ -126,14 +126,30 @@ def member_to_add(project: Project, who: str) -> Member:
 def member_named(members: QuerySet[Member], who: str) -> Member:
     """Return the one with this email address or username."""
     named = members.select_related("user", "workspace")
-    who = who.strip()
-    if not who or "\0" in who:
-        raise NotFound("member")
+    who = _possible_name(who)
     found = named.filter(user__email__iexact=who).first()
     found = found or named.filter(user__username=who).first()
     if found is None:
         raise NotFound("member")
     return found
+
+
+def user_named(who: str) -> User:
+    """Return the account with this email address or username."""
+    who = _possible_name(who)
+    found = User.objects.filter(email__iexact=who).first()
+    found = found or User.objects.filter(username=who).first()
+    if found is None:
+        raise NotFound("account")
+    return found
+
+
+def _possible_name(who: str) -> str:
+    # PostgreSQL refuses NUL; an empty address belongs to several accounts.
+    who = who.strip()
+    if not who or "\0" in who:
+        raise NotFound("member")
+    return who
 
 
 def _managing_role(actor: Actor, workspace: Workspace) -> str | None:

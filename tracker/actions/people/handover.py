@@ -9,7 +9,15 @@ from tracker.actions.people.doer import Doer
 from tracker.actions.people.sessions import end_sessions
 from tracker.actions.saved_views import NAME_LENGTH
 from tracker.errors import InvalidInput
-from tracker.models import Invitation, Member, Project, SavedView, ShareLink, Token
+from tracker.models import (
+    Invitation,
+    Member,
+    Project,
+    SavedView,
+    ShareLink,
+    SignInLink,
+    Token,
+)
 from tracker.models.workspace import WRITING
 
 
@@ -43,6 +51,7 @@ def end_access(member: Member, doer: Doer) -> dict[str, int]:
     invitations = Invitation.objects.filter(
         workspace=member.workspace_id, created_by=member.user_id, revoked_at=None
     )
+    SignInLink.objects.filter(user=member.user_id, used_at=None).delete()
     return {
         "ended_keys": keys.update(revoked_at=now),
         "ended_links": _live_links(member).update(

@@ -15,9 +15,20 @@ from tracker.actions.people.doer import Doer
 from tracker.actions.people.handover import end_access, hand_over
 from tracker.actions.people.mail import queue_mail
 from tracker.errors import InvalidInput, NotFound
-from tracker.models import Member, Role, Workspace
+from tracker.models import Member, Role, User, Workspace
 
 LAST_OWNER = "is the last owner; make another member an owner first"
+
+
+def add_member(workspace: Workspace, user: User, role: Role, doer: Doer) -> Member:
+    """Make an account a member of a workspace."""
+    with transaction.atomic():
+        member, is_new = Member.objects.get_or_create(
+            workspace=workspace, user=user, defaults={"role": role}
+        )
+        if is_new:
+            doer.note(Action.MEMBER_ADDED, user, workspace, role=role.value)
+    return member
 
 
 def change_role(member: Member, role: Role, doer: Doer) -> None:
@@ -26,7 +37,7 @@ def change_role(member: Member, role: Role, doer: Doer) -> None:
         if before == role:
             return
         if role != Role.OWNER:
-            _require_another_owner(found)
+            require_another_owner(found)
         if found.user.is_service and role not in (Role.MEMBER, Role.VIEWER):
             raise InvalidInput("role", "of a service account is member or viewer")
         found.role = role
@@ -46,7 +57,7 @@ def deactivate(member: Member, doer: Doer) -> None:
     with _locked(member) as found:
         if not found.is_active:
             return
-        _require_another_owner(found)
+        require_another_owner(found)
         found.is_active = False
         found.save(update_fields=["is_active"])
         doer.note(Action.MEMBER_DEACTIVATED, found.user, found.workspace)
@@ -75,7 +86,7 @@ def remove(member: Member, doer: Doer, heir: Member | None = None) -> None:
     Without an heir, projects have no owner and share links end.
     """
     with _locked(member) as found:
-        _require_another_owner(found)
+        require_another_owner(found)
         given = hand_over(found, heir)
         ended = end_access(found, doer)
         doer.note(
@@ -96,7 +107,7 @@ def offboard(member: Member, doer: Doer, heir: Member | None = None) -> None:
     account that has no other workspace is deactivated with it.
     """
     with _locked(member) as found:
-        _require_another_owner(found)
+        require_another_owner(found)
         given = hand_over(found, heir, with_links=False)
         ended = end_access(found, doer)
         found.is_active = False
@@ -137,7 +148,7 @@ def _locked(member: Member) -> Iterator[Member]:
         yield found
 
 
-def _require_another_owner(member: Member) -> None:
+def require_another_owner(member: Member) -> None:
     is_owner = member.role == Role.OWNER and member.is_active
     if is_owner and member.user.is_active and not owners_besides(member):
         raise InvalidInput(member.user.display_name, LAST_OWNER)

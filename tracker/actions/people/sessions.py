@@ -6,8 +6,6 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from tracker.models import SignInLink
-
 
 def end_sessions(user_id: int) -> int:
     """Sign the user out everywhere, and return how many sessions that ended.
@@ -21,5 +19,4 @@ def end_sessions(user_id: int) -> int:
         if session.get_decoded().get(SESSION_KEY) == str(user_id)
     ]
     Session.objects.filter(session_key__in=ended).delete()
-    SignInLink.objects.filter(user_id=user_id, used_at=None).delete()
     return len(ended)

@@ -56,6 +56,7 @@ def bob(member):
     bob.key = make_token(bob, "node", Scope.MANAGE)
     bob.browser = Client()
     bob.browser.force_login(bob.user)
+    bob.browser.get("/")
     invite(member.workspace, WantedInvitation(Role.MEMBER), Doer(bob.user_id))
     return bob
 

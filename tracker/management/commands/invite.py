@@ -1,0 +1,65 @@
+"""Invites a person by email, or prints a link that can be sent to several."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.invitations import (
+    WantedInvitation,
+    invitation_url,
+    invite,
+)
+from tracker.actions.people.mail import can_mail
+from tracker.actions.people.roles import role_named
+from tracker.management.people import (
+    add_data_folder,
+    add_workspace,
+    refusals_in_words,
+    server_url,
+    the_project,
+    the_workspace,
+)
+
+
+class Command(BaseCommand):
+    help = "Print an invitation link, and mail it if there is an address."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_data_folder(parser)
+        add_workspace(parser)
+        parser.add_argument("email", nargs="?", default="")
+        parser.add_argument(
+            "--link", action="store_true", help="a link for anyone, without an address"
+        )
+        parser.add_argument("--role", default="member", help="default: member")
+        parser.add_argument(
+            "--project", default="", help="only this project; then the role is in it"
+        )
+        parser.add_argument("--expires-days", type=int, default=7, help="1 to 30")
+        parser.add_argument(
+            "--uses", type=int, default=1, help="of a link; 0 is any number"
+        )
+
+    # Any: what argparse read.
+    def handle(self, *args: Any, **options: Any) -> None:
+        if bool(options["email"]) == options["link"]:
+            raise CommandError("Give an email address, or --link.")
+        with refusals_in_words():
+            workspace = the_workspace(options["workspace"])
+            project = options["project"] and the_project(workspace, options["project"])
+            wanted = WantedInvitation(
+                role_named(options["role"]),
+                project or None,
+                options["email"],
+                options["expires_days"],
+                options["uses"] or None,
+            )
+            secret = invite(workspace, wanted, COMMAND)
+        if options["email"] and can_mail():
+            self.stderr.write(f"The link is mailed to {options['email']}, too.")
+        self.stdout.write(invitation_url(secret, server_url()))

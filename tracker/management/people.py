@@ -1,0 +1,72 @@
+"""Options and look-ups that the commands about people share."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+
+from tracker.embedded.data_folder import running_url
+from tracker.errors import NotFound, TrackerError
+from tracker.models import Member, Project, User, Workspace
+from tracker.people_access import member_named, user_named
+
+
+def add_workspace(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace", default="", help="its address; not needed if there is only one"
+    )
+
+
+def add_data_folder(parser: ArgumentParser) -> None:
+    # manage.py turned it into a setting; here it is only explained.
+    parser.add_argument("--data", help="the data folder of the server")
+
+
+@contextmanager
+def refusals_in_words() -> Iterator[None]:
+    """Turn refusals into one line without a traceback."""
+    try:
+        yield
+    except TrackerError as error:
+        raise CommandError(str(error)) from error
+    except DatabaseError as error:
+        message = f"The database cannot be used ({error}); start the server first."
+        raise CommandError(message) from error
+
+
+def the_workspace(slug: str) -> Workspace:
+    if slug:
+        found = Workspace.objects.filter(slug=slug).first()
+        if found is None:
+            raise NotFound("workspace")
+        return found
+    workspaces = list(Workspace.objects.order_by("slug")[:20])
+    if len(workspaces) != 1:
+        slugs = ", ".join(each.slug for each in workspaces)
+        raise CommandError(f"Choose one with --workspace: {slugs}.")
+    return workspaces[0]
+
+
+def the_project(workspace: Workspace, slug: str) -> Project:
+    found = Project.objects.filter(workspace=workspace, slug=slug).first()
+    if found is None:
+        raise NotFound("project")
+    return found
+
+
+def the_member(workspace: Workspace, who: str) -> Member:
+    return member_named(Member.objects.filter(workspace=workspace), who)
+
+
+def the_user(who: str) -> User:
+    return user_named(who)
+
+
+def server_url() -> str:
+    """Return the address of the server on this machine, or else the public one."""
+    return running_url(settings.DATA_FOLDER) or settings.PUBLIC_URL
