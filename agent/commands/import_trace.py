@@ -127,11 +127,15 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen, stage=STAGE)
     marks = marks_of(chosen, settings, files_of(chosen))
     every = [_read_file(path, mark, imported) for path, mark in marks.items()]
+    files = [read for read in every if read is not None]
+    # The diagnosis judges the first process: without a trace of rank 0, the lowest rank.
+    lowest = min((read.rank for read in files), default=0)
     ranks: dict[int, _Rank] = {}
     # The first one says when the run begins.
-    for read in sorted(filter(None, every), key=lambda read: read.first_end):
+    for read in sorted(files, key=lambda read: read.first_end):
         if read.rank not in ranks:
-            of_rank = settings_of(chosen, stage=STAGE, rank=read.rank)
+            rank_number = 0 if read.rank == lowest else read.rank
+            of_rank = settings_of(chosen, stage=STAGE, rank=rank_number)
             ranks[read.rank] = _Rank(Importer(of_rank, imported, chosen.tag))
         rank = ranks[read.rank]
         with rank.importer.importing(read.mark, read.path):

@@ -40,6 +40,14 @@ LATEST = 253_402_300_799 * MICROSECONDS
 
 # What of some steps may not be known, and the least that it can be.
 SOMETIMES_UNKNOWN = {"step_examples": 1e-9, "exposed_wait_seconds": 0.0}
+# Only traced steps have them; other steps have 0, and no kernels.
+TRACED = (
+    "exposed_communication_seconds",
+    "exposed_copy_seconds",
+    "traced_kernels",
+    "traced_idle_seconds",
+    "traced_longest_gap_seconds",
+)
 IN_SCRIPT, ON_DEVICE = "phase_seconds", "device_phase_seconds"
 
 T = TypeVar("T")
@@ -265,6 +273,12 @@ def _clean_steps(steps: Steps) -> Steps:
             columns = {other: c for other, c in steps.columns.items() if other != name}
             steps = replace(steps, columns=columns)
 
+    traced = {
+        name: np.where(_is_measurement(steps.columns[name]), steps.columns[name], 0.0)
+        for name in TRACED
+        if name in steps.columns
+    }
+    steps = replace(steps, columns={**steps.columns, **traced})
     good = _is_measurement(seconds) & (seconds >= SHORTEST_STEP_SECONDS)
     good &= _is_date(steps.times)
     for column in steps.columns.values():

@@ -66,6 +66,7 @@ UNKNOWN = 'the time of communication: with run.phase("communicate"):'
 
 @dataclass(frozen=True, slots=True)
 class _Exposed:
+    step_seconds: float  # mean
     seconds: float  # mean per step
     share: float
     signal: str
@@ -76,6 +77,8 @@ def check(
     *,
     phase_seconds: Mapping[str, Array] | None = None,
     device_phase_seconds: Mapping[str, Array] | None = None,
+    exposed_communication_seconds: Array | None = None,
+    traced_kernels: Array | None = None,
     ranks: Ranks | None = None,
     gpus: Gpus | None = None,
     world_size: float | None = None,
@@ -84,9 +87,9 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     is_alone = ranks is None and (world_size or 1) <= 1 and len(gpus or {}) <= 1
-    exposed = _exposed(
-        step_seconds, phase_seconds or {}, device_phase_seconds or {}, ranks
-    )
+    exposed = _exposed_in_trace(
+        step_seconds, exposed_communication_seconds, traced_kernels
+    ) or _exposed(step_seconds, phase_seconds or {}, device_phase_seconds or {}, ranks)
     if exposed is None:
         if is_alone:
             return Abstention((ONE_GPU,))
@@ -94,7 +97,7 @@ def check(
     if not exposed.share >= (RELEASE_SHARE if already_open else NOTABLE_SHARE):
         return None
 
-    step = float(step_seconds.mean())
+    step = exposed.step_seconds
     return Finding(
         severity=_severity(exposed.share),
         summary=(
@@ -139,6 +142,20 @@ def _severity(share: float) -> Severity:
     return Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE
 
 
+def _exposed_in_trace(
+    step_seconds: Array, exposed: Array | None, kernels: Array | None
+) -> _Exposed | None:
+    """Return the share of the traced steps; None without any."""
+    if exposed is None or kernels is None or not np.any(kernels > 0):
+        return None
+    is_traced = kernels > 0
+    seconds = float(exposed[is_traced].mean())
+    step = float(step_seconds[is_traced].mean())
+    return _Exposed(
+        step, seconds, min(1.0, seconds / step), "exposed_communication_seconds"
+    )
+
+
 def _exposed(
     step_seconds: Array,
     phase_seconds: Mapping[str, Array],
@@ -156,6 +173,7 @@ def _exposed(
         # What the GPU was not asked about is NaN; fmax takes the other then.
         seconds += np.fmax(column, on_device.get(name, column))
     exposed = _Exposed(
+        total / len(step_seconds),
         float(seconds.sum()) / len(step_seconds),
         min(1.0, float(seconds.sum()) / total),
         "phase_seconds",
@@ -166,7 +184,8 @@ def _exposed(
     least = _least_of_ranks(ranks)
     if least is None or least >= exposed.share:
         return exposed
-    return _Exposed(least * total / len(step_seconds), least, "ranks")
+    step = total / len(step_seconds)
+    return _Exposed(step, least * step, least, "ranks")
 
 
 def _least_of_ranks(ranks: Ranks) -> float | None:

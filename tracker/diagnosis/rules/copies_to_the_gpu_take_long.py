@@ -98,6 +98,8 @@ def check(
     *,
     device_phase_seconds: Mapping[str, Array] | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
+    exposed_copy_seconds: Array | None = None,
+    traced_kernels: Array | None = None,
     data_wait_seconds: Array | None = None,
     loader_pin_memory: float | None = None,
     busiest_gpu_percent: Samples | None = None,
@@ -105,7 +107,11 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     copy = _measure(
-        step_seconds, device_phase_seconds, phase_seconds, busiest_gpu_percent, gpus
+        step_seconds,
+        _exposed(exposed_copy_seconds, traced_kernels, device_phase_seconds),
+        phase_seconds,
+        busiest_gpu_percent,
+        gpus,
     )
     if copy is None:
         return Abstention((COPY_PHASE,))
@@ -131,6 +137,15 @@ def check(
         margin=margin_above(copy.share, COPY_SHARE if costs else PAGEABLE_COPY_SHARE),
         corroboration=AGREEING if is_pageable and costs else ALONE,
     )
+
+
+def _exposed(
+    exposed: Array | None, kernels: Array | None, on_device: Mapping[str, Array] | None
+) -> Mapping[str, Array] | None:
+    """Return copies that no kernel hides where a trace shows them, else all copies."""
+    if exposed is None or kernels is None or not np.any(kernels > 0):
+        return on_device
+    return {"copy": np.where(kernels > 0, exposed, np.nan)}
 
 
 def _measure(

@@ -58,6 +58,9 @@ WORKING_SHARE = 0.20
 
 SHARE = "gpu_memory_used_share"
 
+# Another process may hold the memory.
+OF_UNKNOWN_PROCESS = 0.75
+
 # Of what a service calls its phases.
 REQUEST = "request"
 SERVICE = "a service answers when it is asked"
@@ -199,7 +202,7 @@ def _finding(held: _Held) -> Finding:
             "Look at the process list of the card while the stage runs: if the memory"
             " is another process's, this job holds nothing."
         ),
-        quality=SAMPLED if held.is_own else SAMPLED / 2,
+        quality=SAMPLED if held.is_own else OF_UNKNOWN_PROCESS * SAMPLED,
         margin=margin_towards(held.idle, IDLE_SHARE, 1.0),
         corroboration=AGREEING if held.is_own else ALONE,
     )

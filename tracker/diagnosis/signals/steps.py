@@ -12,6 +12,18 @@ from tracker.diagnosis.signals.signal import (
     per_step,
 )
 
+
+def _traced(name: str, path: str, unit: str, description: str) -> Signal:
+    return Signal(
+        name,
+        f"step/trace/{path}",
+        unit,
+        Kind.PER_STEP,
+        description,
+        "seamark import trace FILE",
+    )
+
+
 STEPS = (
     per_step("step_seconds", "step/seconds", "s", "Wall time of one step."),
     per_step(
@@ -21,13 +33,41 @@ STEPS = (
         "Waiting for the batch, part of the step's wall time.",
     ),
     per_step("step_examples", "step/examples", "examples", "Examples of the batch."),
-    Signal(
+    _traced(
         "exposed_wait_seconds",
-        "step/trace/exposed_wait_seconds",
+        "exposed_wait_seconds",
         "s",
-        Kind.PER_STEP,
         "Waiting for the batch while no kernel ran, as a profiler's trace shows it.",
-        "seamark import trace FILE",
+    ),
+    _traced(
+        "exposed_communication_seconds",
+        "exposed_communication_seconds",
+        "s",
+        "Collectives while no other kernel ran, from a profiler's trace.",
+    ),
+    _traced(
+        "exposed_copy_seconds",
+        "exposed_copy_seconds",
+        "s",
+        "Copies to the GPU while no kernel ran, from a profiler's trace.",
+    ),
+    _traced(
+        "traced_kernels",
+        "kernels",
+        "kernels",
+        "Kernels that started in a step, from a profiler's trace; 0 for other steps.",
+    ),
+    _traced(
+        "traced_idle_seconds",
+        "gpu_idle_seconds",
+        "s",
+        "Time of a step in which the GPU did nothing, from a profiler's trace.",
+    ),
+    _traced(
+        "traced_longest_gap_seconds",
+        "longest_gap_seconds",
+        "s",
+        "The longest time without a kernel in a step, from a profiler's trace.",
     ),
     Signal(
         "phase_seconds",

@@ -110,3 +110,17 @@ def test_speaks_of_the_wrapper_in_use():
 
     assert isinstance(finding, Finding)
     assert "forward_prefetch" in finding.recommendations[0].code
+
+
+def test_a_trace_shows_what_no_phase_names():
+    exposed = np.where(np.arange(200) < 8, 0.04, 0.0)
+
+    finding = check(
+        np.full(200, 0.1),
+        exposed_communication_seconds=exposed,
+        traced_kernels=(exposed > 0) * 2.0,
+    )
+
+    assert isinstance(finding, Finding)
+    assert finding.evidence[0].value == pytest.approx(0.4)
+    assert "40 ms of each 100 ms step" in finding.summary

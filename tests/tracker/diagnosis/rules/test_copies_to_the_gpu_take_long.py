@@ -109,3 +109,17 @@ def test_other_waiting_for_data_is_cured_first():
     assert isinstance(finding, Finding)
     assert finding.explains == ()
     assert finding.comes_after == ("data-wait-dominates",)
+
+
+def test_copies_behind_kernels_cost_nothing():
+    """A fifth of the step is copied, and a trace shows kernels all the while."""
+    known = {
+        "device_phase_seconds": {"copy": np.full(200, 0.02)},
+        "traced_kernels": np.full(200, 50.0),
+    }
+    steps_of = np.full(200, 0.1)
+
+    assert check(steps_of, {}, **known) is not None
+    assert check(steps_of, {}, **known, exposed_copy_seconds=np.zeros(200)) is None
+    exposed = np.full(200, 0.02)
+    assert check(steps_of, {}, **known, exposed_copy_seconds=exposed) is not None

@@ -61,7 +61,7 @@ def test_somebody_else_s_memory_makes_it_a_guess():
     )
 
     assert isinstance(finding, Finding)
-    assert finding.quality == pytest.approx(0.4)
+    assert finding.quality == pytest.approx(0.6)
 
 
 def test_says_what_it_cost():

@@ -1,0 +1,186 @@
+"""GPU is launch-bound: a trace shows gaps between its kernels.
+
+## What it looks for
+Steps in a trace of torch.profiler that start 100 kernels and more, with the GPU idle for
+30 % of the step or more. No single gap makes up more than a quarter of the idle time:
+the GPU waits a little before most kernels.
+
+## Why it matters
+Python starts one small kernel after the other. When a kernel ends before the next one
+starts, the GPU is as fast as Python.
+
+## When it is wrong
+The profiler slows down each launch, so the gaps in a trace are longer than those of a
+run without it. Many small waits for data in one step look the same.
+
+Catalogue: C8, launch and Python overhead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+    Side,
+)
+from tracker.diagnosis.frameworks import compile_line, fused_optimizer_line
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.signals import Array
+from tracker.diagnosis.statistics import margin_towards
+from tracker.diagnosis.wording import duration, percent
+
+KERNELS = 100
+IDLE_SHARE = 0.30
+IDLE_RELEASE_SHARE = 0.25
+LONGEST_GAP_SHARE = 0.25
+
+UNTRACED = "traced steps with kernels: seamark import trace FILE"
+
+
+def check(
+    step_seconds: Array,
+    traced_kernels: Array,
+    traced_idle_seconds: Array,
+    traced_longest_gap_seconds: Array,
+    *,
+    model_is_compiled: float | None = None,
+    optimizer_is_fused: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    traced = _Traced.of(
+        step_seconds, traced_kernels, traced_idle_seconds, traced_longest_gap_seconds
+    )
+    if traced is None:
+        return Abstention((UNTRACED,))
+    least = IDLE_RELEASE_SHARE if already_open else IDLE_SHARE
+    if traced.idle_share < least or not traced.has_many_gaps:
+        return None
+    return traced.finding(
+        _recommendations(
+            framework,
+            is_compiled=bool(model_is_compiled),
+            is_fused=bool(optimizer_is_fused),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """Means of the steps that a profiler's trace shows."""
+
+    step_seconds: float
+    kernels: float
+    idle_seconds: float
+    longest_gap_seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        step_seconds: Array,
+        kernels: Array,
+        idle: Array,
+        longest_gap: Array,
+    ) -> Self | None:
+        """Return None without a traced step that has kernels."""
+        is_traced = kernels > 0
+        if not np.any(is_traced):
+            return None
+        columns = (step_seconds, kernels, idle, longest_gap)
+        return cls(*(float(column[is_traced].mean()) for column in columns))
+
+    @property
+    def idle_share(self) -> float:
+        return self.idle_seconds / self.step_seconds
+
+    @property
+    def has_many_gaps(self) -> bool:
+        """Whether short gaps between many kernels make up the idle time, not one wait."""
+        return (
+            self.kernels >= KERNELS
+            and self.longest_gap_seconds <= LONGEST_GAP_SHARE * self.idle_seconds
+        )
+
+    def finding(self, advice: tuple[Recommendation, ...]) -> Finding:
+        work = self.step_seconds - self.idle_seconds
+        return Finding(
+            severity=Severity.WARNING,
+            summary=(
+                f"Each {duration(self.step_seconds)} step starts {self.kernels:,.0f}"
+                f" kernels, and the GPU is idle between them for"
+                f" {percent(self.idle_share)} of the step."
+            ),
+            evidence=(
+                Evidence("traced_kernels", "kernels per step", self.kernels, "kernels"),
+                Evidence(
+                    "traced_idle_seconds",
+                    "idle GPU, share of step time",
+                    self.idle_share,
+                    "share",
+                    IDLE_SHARE,
+                    Side.ABOVE,
+                    release=IDLE_RELEASE_SHARE,
+                ),
+                Evidence(
+                    "traced_longest_gap_seconds",
+                    "longest gap between kernels, share of the idle time",
+                    self.longest_gap_seconds / self.idle_seconds,
+                    "share",
+                    LONGEST_GAP_SHARE,
+                    Side.BELOW,
+                ),
+            ),
+            recommendations=advice,
+            disproof=(
+                "Train some hundred steps with twice the batch: if they take twice as"
+                " long, the GPU and not the launching of kernels is the limit."
+            ),
+            gain=expected_gain(self.step_seconds, (Floor(work, "the GPU's own work"),)),
+            explains=(
+                "gpu-and-cpu-are-both-idle",
+                "gpu-is-busy-with-little-work",
+                "gpu-utilization-is-low",
+                "gpu-reaches-little-of-its-peak",
+            ),
+            comes_after=("data-wait-dominates", "copies-to-the-gpu-take-long"),
+            quality=MEASURED,
+            margin=margin_towards(self.idle_share, IDLE_SHARE, 1.0),
+            corroboration=AGREEING,
+        )
+
+
+def _recommendations(
+    framework: str | None, *, is_compiled: bool, is_fused: bool
+) -> tuple[Recommendation, ...]:
+    advice = [
+        Recommendation(
+            "Capture the compiled step into a CUDA graph, so that one launch starts all"
+            " of it."
+            if is_compiled
+            else "Compile the model, so that one launch starts many kernels. Keep the"
+            " shapes of batches the same.",
+            code=compile_line(framework),
+        )
+    ]
+    if not is_fused and framework in (None, "pytorch"):
+        advice.append(
+            Recommendation(
+                "Update all parameters in one kernel instead of several for each.",
+                code=fused_optimizer_line(framework),
+            )
+        )
+    advice.append(
+        Recommendation("Try a larger batch: the same number of kernels does more work.")
+    )
+    return tuple(advice)
