@@ -15,11 +15,14 @@ from tracker.api.v1 import (
     files,
     gone,
     ingest,
+    invitations,
     ladders,
     ledgers,
     limits,
     me,
+    members,
     points,
+    project_members,
     projects,
     records,
     runs,
@@ -57,6 +60,9 @@ for router in (
     trash.router,
     limits.router,
     gone.router,
+    members.router,
+    invitations.router,
+    project_members.router,
 ):
     v1.add_router("", router)
 

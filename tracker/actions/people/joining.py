@@ -15,7 +15,6 @@ from tracker.actions.people.audit import Action
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.project_members import set_project_role
 from tracker.actions.people.roles import reaches
-from tracker.errors import TrackerError
 from tracker.models import Invitation, Member, Role, User, Workspace
 from tracker.models.workspace import MANAGING
 
@@ -33,11 +32,11 @@ class Refusal(StrEnum):
     ALREADY_MEMBER = "already_member"
 
 
-class CannotJoin(TrackerError):
-    code = "cannot_join"
+class CannotJoin(Exception):
+    """The page says in words why not."""
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(f"The invitation cannot be used: {refusal.value}.")
+        super().__init__(refusal.value)
         self.refusal = refusal
 
 
