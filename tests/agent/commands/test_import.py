@@ -435,6 +435,19 @@ def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
     assert "monitoring/trace/rank-1/step/seconds" in paths_of(messages())
 
 
+def test_without_rank_0_the_lowest_rank_is_the_first_process(tmp_path, messages):
+    paths = [
+        write_trace(tmp_path / f"{r}.json", steps_of(3), distributedInfo={"rank": r})
+        for r in (5, 3)
+    ]
+
+    assert main(["import", "trace", *map(str, paths)]) == 0
+
+    found = paths_of(messages())
+    assert "monitoring/trace/step/seconds" in found
+    assert "monitoring/trace/rank-5/step/seconds" in found
+
+
 def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, capsys):
     later, earlier = (tmp_path / name / "w.json" for name in ("a", "b"))
     for path, start in ((later, START + 1e9), (earlier, START)):
