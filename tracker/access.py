@@ -21,6 +21,7 @@ from tracker.models import (
     Dashboard,
     Ladder,
     Member,
+    MetricRule,
     Project,
     Report,
     ReportComment,
@@ -247,6 +248,24 @@ def _is_private(actor: Actor, thing: Made) -> bool:
 def frozen_for(actor: Actor) -> Frozen | None:
     """Return what somebody who came by a link sees instead of what is there now."""
     return actor.grant.frozen if actor.grant is not None else None
+
+
+def readable_rule(actor: Actor, project: Project, rule_id: int) -> MetricRule:
+    """Return a metric rule of a readable project: the actor's own, or a shared one."""
+    rules = MetricRule.objects.filter(project=project, id=rule_id)
+    seen = Q(is_shared=True) | Q(owner_id=actor.user_id)
+    found = rules.filter(seen).select_related("run").first()
+    if found is None or not may_comment(actor):
+        raise NotFound("rule")
+    found.project = project
+    return found
+
+
+def editable_rule(actor: Actor, project: Project, rule_id: int) -> MetricRule:
+    found = readable_rule(actor, project, rule_id)
+    if found.owner_id != actor.user_id and not may_own(actor, project):
+        raise NotAllowed("change the rules of other members")
+    return found
 
 
 def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:

@@ -37,6 +37,7 @@ SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
 DIAGNOSE_LIVE_SECONDS = 15.0
 SEND_ALERTS_SECONDS = 5.0
+CHECK_RULES_SECONDS = 20.0
 CLEAR_AWAY_SECONDS = 60.0
 COLLECT_FILES_SECONDS = 600.0
 
@@ -102,6 +103,9 @@ app.conf.update(
             DIAGNOSE_LIVE_SECONDS, "tracker.tasks.request_live_diagnoses"
         ),
         "send alerts": every(SEND_ALERTS_SECONDS, "tracker.tasks.send_alerts"),
+        "check metric rules": every(
+            CHECK_RULES_SECONDS, "tracker.tasks.check_metric_rules"
+        ),
         "send notifications": every(
             SEND_ALERTS_SECONDS, "tracker.tasks.send_notifications"
         ),

@@ -25,6 +25,11 @@ from tracker.actions.deletions import purge_deleted
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.many_runs import forget_changes
+from tracker.actions.metric_incidents import (
+    check_rules,
+    end_incidents_of_ended_runs,
+    runs_to_check,
+)
 from tracker.actions.people.mail import delete_old_mails, send_mails
 from tracker.actions.people.notification_mails import mail_notifications
 from tracker.actions.people.notification_webhooks import post_to, users_to_post
@@ -147,6 +152,18 @@ def send_notifications() -> None:
 @shared_task(acks_late=True)
 def post_notifications(user_id: int) -> None:
     post_to(user_id)
+
+
+@shared_task(acks_late=True)
+def check_metric_rules() -> None:
+    end_incidents_of_ended_runs()
+    for run_id in runs_to_check():
+        check_rules_of_run.apply_async((str(run_id),), expires=WAKE_UP_SECONDS * 10)
+
+
+@shared_task(acks_late=True)
+def check_rules_of_run(run_id: str) -> None:
+    check_rules(UUID(run_id))
 
 
 @shared_task(acks_late=True)

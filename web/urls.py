@@ -20,6 +20,7 @@ from web.views import (
     gpu_hours,
     ladders,
     many_runs,
+    metric_rules,
     places,
     project_settings,
     projects,
@@ -331,6 +332,21 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<slug:workspace>/<slug:project>/channels/<int:channel_id>/remove",
         alerts.remove_channel,
         name="channel-remove",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/alerts/rules/new",
+        metric_rules.new_rule,
+        name="metric-rule-new",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/alerts/rules/<int:rule_id>",
+        metric_rules.rule,
+        name="metric-rule",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/alerts/rules/<int:rule_id>/<str:change>",
+        metric_rules.change_rule,
+        name="metric-rule-change",
     ),
     path("w/<slug:workspace>/<slug:project>/trash", trash.trash, name="trash"),
     path(

@@ -35,6 +35,7 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.metric_rules import RuleRequest, create_rule
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.invitations import WantedInvitation, invite
 from tracker.actions.people.notifications import News, notify
@@ -57,6 +58,7 @@ from tracker.models import (
     Finding,
     Invitation,
     Member,
+    MetricRule,
     Notification,
     NotificationKind,
     Project,
@@ -192,6 +194,8 @@ class Things:
                 written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
+            "rule_id": make_rule(self.project, self.member).id,
+            "change": "pause",
             "notification_id": make_notification(self.run, self.member).id,
             "token_id": Token.objects.latest("id").id,
             "rule": RULE,
@@ -384,6 +388,13 @@ def make_notification(run: Run, member: Member) -> Notification:
         )
         notify([member.user_id], news, project=run.project, run=run)
     return Notification.objects.filter(user=member.user).latest("id")
+
+
+def make_rule(project: Project, member: Member) -> MetricRule:
+    by = {"user_id": member.user_id}
+    create_rule(project, RuleRequest("val/loss", "not-finite"), **by)
+    wanted = RuleRequest("train/*", "above", "0.1", "3", "steps", is_shared=True)
+    return create_rule(project, wanted, **by)
 
 
 def _raise_alert(run: Run) -> None:

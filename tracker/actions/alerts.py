@@ -7,7 +7,7 @@ and the message is sent again with the same number, by which receivers know it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -86,36 +86,48 @@ def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -
     new = [alert for alert in found if alert.subject not in old]
     if not new:
         return
-    channels = list(Channel.objects.filter(project_id=stage.run.project_id))
-    for alert in new:
-        alert.raised_at = now
-    Alert.objects.bulk_create(new)
-    Delivery.objects.bulk_create(
-        Delivery(run_id=stage.run_id, alert=alert, channel=channel, due_at=now)
-        for alert in new
-        for channel in channels
-        if _weight(alert.severity) >= _weight(channel.severity)
-    )
     followers = followers_of(stage.run)
     for alert in new:
-        notify(
-            followers, news_of(alert), project=stage.run.project, run=stage.run, now=now
-        )
+        alert.project, alert.run = stage.run.project, stage.run
+        _store(alert, followers, now)
+
+
+def raise_alert(alert: Alert, *, also: Collection[int] = ()) -> None:
+    """Raise one alert for the channels, the followers and these users.
+
+    Its project and run are at hand, and its subject is new; called within a transaction.
+    """
+    _store(alert, followers_of(alert.run) | set(also), timezone.now())
+
+
+def _store(alert: Alert, user_ids: Collection[int], now: datetime) -> None:
+    alert.raised_at = now
+    alert.save(force_insert=True)
+    Delivery.objects.bulk_create(
+        Delivery(run_id=alert.run_id, alert=alert, channel=channel, due_at=now)
+        for channel in Channel.objects.filter(project_id=alert.project_id)
+        if _weight(alert.severity) >= _weight(channel.severity)
+    )
+    notify(user_ids, news_of(alert), project=alert.project, run=alert.run, now=now)
 
 
 def news_of(alert: Alert) -> News:
-    is_failure = alert.subject.startswith("state ") or (
-        alert.subject.partition(" ")[0] in HANGS
-    )
-    kind = NotificationKind.FAILURE if is_failure else NotificationKind.FINDING
     return News(
-        kind=kind,
+        kind=_kind_of(alert.subject),
         incident=f"alert:{alert.id}",
         title=alert.title,
         summary=alert.summary,
         address=f"/runs/{alert.run_id}/",
         severity=alert.severity,
     )
+
+
+def _kind_of(subject: str) -> NotificationKind:
+    if subject.startswith("rule:"):
+        return NotificationKind.RULE
+    if subject.startswith("state ") or subject.partition(" ")[0] in HANGS:
+        return NotificationKind.FAILURE
+    return NotificationKind.FINDING
 
 
 def _is_worth_an_alert(judgement: Judgement) -> bool:

@@ -63,6 +63,8 @@ TABLES = (
     Table("tracker_gathered"),
     Table("tracker_notification", "length(summary)"),
     Table("tracker_follow"),
+    Table("tracker_metricincident"),
+    Table("tracker_metricrule"),
     Table("tracker_delivery"),
     Table("tracker_alert"),
     Table("tracker_annotation", "length(text)"),

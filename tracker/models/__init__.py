@@ -12,6 +12,12 @@ from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.mail import Mail
 from tracker.models.many_runs import BulkChange
+from tracker.models.metric_rule import (
+    MetricIncident,
+    MetricRule,
+    RuleCondition,
+    RuleUnit,
+)
 from tracker.models.notification import (
     Follow,
     MailSchedule,
@@ -56,6 +62,8 @@ __all__ = [
     "Mail",
     "MailSchedule",
     "Member",
+    "MetricIncident",
+    "MetricRule",
     "Notification",
     "NotificationKind",
     "NotificationSettings",
@@ -70,6 +78,8 @@ __all__ = [
     "ReportVersion",
     "Rewind",
     "Role",
+    "RuleCondition",
+    "RuleUnit",
     "Run",
     "Rung",
     "SavedView",

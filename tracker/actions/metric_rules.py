@@ -1,0 +1,130 @@
+"""Creates, changes, pauses and deletes metric rules."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from tracker.actions.names import expect_room
+from tracker.errors import InvalidInput
+from tracker.models import MetricRule, Project, RuleCondition, RuleUnit, Run
+from tracker.texts import is_storable
+
+MAX_RULES = 100
+MAX_PATH = 1_024
+MAX_STARS = 5
+MAX_DURATION = {RuleUnit.STEPS: 1e12, RuleUnit.MINUTES: 60.0 * 24 * 30}
+WITHOUT_LIMIT = (RuleCondition.NOT_FINITE, RuleCondition.NO_POINT)
+# Those that a duration of zero means nothing to.
+LASTING = (RuleCondition.MEAN_ABOVE, RuleCondition.MEAN_BELOW, RuleCondition.NO_POINT)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRequest:
+    """A rule as forms send it; `run` is a name, empty for all runs."""
+
+    path: str
+    condition: str
+    limit: str = ""
+    duration: str = ""
+    unit: str = RuleUnit.MINUTES
+    run: str = ""
+    is_shared: bool = False
+
+
+def create_rule(project: Project, wanted: RuleRequest, *, user_id: int) -> MetricRule:
+    rule = checked_rule(project, wanted)
+    rule.owner_id = user_id
+    with transaction.atomic():
+        expect_room(project, MetricRule.objects.filter(project=project), MAX_RULES)
+        rule.save()
+    return rule
+
+
+def change_rule(rule: MetricRule, wanted: RuleRequest) -> None:
+    """Change a rule; what it found before is of another condition and forgotten."""
+    changed = checked_rule(rule.project, wanted)
+    with transaction.atomic():
+        rule.incidents.all().delete()
+        MetricRule.objects.filter(id=rule.id).update(
+            path=changed.path,
+            condition=changed.condition,
+            limit=changed.limit,
+            duration=changed.duration,
+            unit=changed.unit,
+            run=changed.run,
+            is_shared=changed.is_shared,
+        )
+
+
+def pause_rule(rule: MetricRule) -> None:
+    MetricRule.objects.filter(id=rule.id).update(paused_at=timezone.now())
+    rule.incidents.filter(ended_at=None).delete()
+
+
+def resume_rule(rule: MetricRule) -> None:
+    MetricRule.objects.filter(id=rule.id).update(paused_at=None)
+
+
+def delete_rule(rule: MetricRule) -> None:
+    MetricRule.objects.filter(id=rule.id).delete()
+
+
+def checked_rule(project: Project, wanted: RuleRequest) -> MetricRule:
+    """Return the rule, not stored; raise InvalidInput if it cannot work."""
+    path = wanted.path.strip()
+    if not 1 <= len(path) <= MAX_PATH or not is_storable(path):
+        raise InvalidInput("metric", f"must be a path of 1 to {MAX_PATH:,} characters")
+    if path.count("*") > MAX_STARS:
+        raise InvalidInput("metric", f"may have at most {MAX_STARS} asterisks")
+    if wanted.condition not in RuleCondition.values:
+        raise InvalidInput("condition", "must be one of those offered")
+    condition = RuleCondition(wanted.condition)
+    return MetricRule(
+        project=project,
+        run=_run_named(project, wanted.run.strip()),
+        path=path,
+        condition=condition,
+        limit=None if condition in WITHOUT_LIMIT else _number("limit", wanted.limit),
+        **_lasting(condition, wanted),
+        is_shared=wanted.is_shared,
+    )
+
+
+def _lasting(condition: RuleCondition, wanted: RuleRequest) -> dict[str, float | str]:
+    if condition == RuleCondition.NOT_FINITE:
+        return {"duration": 0.0, "unit": RuleUnit.MINUTES}
+    is_gap = condition == RuleCondition.NO_POINT
+    if wanted.unit not in RuleUnit.values:
+        raise InvalidInput("unit", "must be one of those offered")
+    unit = RuleUnit.MINUTES if is_gap else RuleUnit(wanted.unit)
+    duration = _number("duration", wanted.duration or "0")
+    if not 0 <= duration <= MAX_DURATION[unit]:
+        most = MAX_DURATION[unit]
+        raise InvalidInput("duration", f"must be from 0 to {most:,.0f} {unit.value}")
+    if duration == 0 and condition in LASTING:
+        raise InvalidInput("duration", "must be more than 0")
+    return {"duration": duration, "unit": unit}
+
+
+def _number(field: str, text: str) -> float:
+    try:
+        number = float(text.strip())
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidInput(field, "must be a number")
+    return number
+
+
+def _run_named(project: Project, name: str) -> Run | None:
+    if not name:
+        return None
+    runs = Run.objects.filter(project=project).not_in_trash()
+    found = runs.filter(name=name).first() if is_storable(name) else None
+    if found is None:
+        raise InvalidInput("run", "must be the name of a run of this project, or empty")
+    return found

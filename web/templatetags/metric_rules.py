@@ -1,0 +1,10 @@
+"""Metric rules in words."""
+
+from __future__ import annotations
+
+from django import template
+
+from web.metric_rule_texts import condition_text
+
+register = template.Library()
+register.simple_tag(condition_text)
