@@ -29,6 +29,7 @@ class Trend:
 
     first: float
     last: float
+    mean: float  # of the levels of all blocks, without single slow steps
     change: float
     tau: float  # 1: every later block is higher
     chance: float
@@ -48,15 +49,18 @@ def trend_of(values: Array) -> Trend | None:
         slope = median_slope(np.arange(count, dtype=np.float64), levels)
         rise = slope * (count - 1)
         first = float(np.median(levels)) - rise / 2
+        risen = 0.5
     else:
         first = float(np.median(levels[:jump]))
         rise = float(np.median(levels[jump:])) - first
+        risen = (count - jump) / count
     if not first > 0:
         return None
     tau, chance = _kendall(levels)
     return Trend(
         first=first,
         last=first + rise,
+        mean=first + risen * rise,
         change=rise / first,
         tau=tau,
         chance=chance,

@@ -39,7 +39,7 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import average, margin_above
+from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
 from tracker.diagnosis.trend import TOO_FEW_STEPS, Trend, trend_of
 from tracker.diagnosis.wording import duration, ordinal, percent
@@ -115,7 +115,7 @@ def check(
             job_memory_bytes, host_swap_in_bytes_per_second, cgroup_throttled_share
         ),
     )
-    return _finding(trend, average(seconds), dropped, part, companions)
+    return _finding(trend, dropped, part, companions)
 
 
 def _warm_up(step_seconds: Array) -> int:
@@ -220,7 +220,6 @@ def _thirds(values: Array) -> tuple[float, float]:
 
 def _finding(
     trend: Trend,
-    mean_seconds: float,
     dropped: int,
     part: str,
     companions: tuple[_Companion, ...],
@@ -279,7 +278,11 @@ def _finding(
             "Start again from the last checkpoint: if steps are as slow at once, the"
             " work itself has grown."
         ),
-        gain=expected_gain(mean_seconds, (Floor(trend.first, "the pace at first"),)),
+        gain=expected_gain(
+            trend.mean,
+            (Floor(trend.first, "the pace at the start"),),
+            what="A typical step",
+        ),
         margin=margin_above(trend.change, NOTABLE_CHANGE),
         corroboration=AGREEING if companions or part else ALONE,
     )

@@ -98,3 +98,15 @@ def test_few_steps_are_not_judged():
 def test_an_open_finding_stays_above_the_limit():
     assert check(jumping(0.04), already_open=True) is not None
     assert check(jumping(0.02), already_open=True) is None
+
+
+def test_stalls_do_not_raise_the_promise():
+    """Steps drift by 8 %, and every 37th one stalls: the stalls are another matter."""
+    seconds = np.linspace(0.100, 0.108, 2_000)
+    seconds[::37] += 8.0
+
+    finding = check(seconds)
+
+    assert isinstance(finding, Finding)
+    assert finding.gain is not None
+    assert finding.gain.bound == pytest.approx(1.04, abs=0.005)
