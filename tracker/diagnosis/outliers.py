@@ -12,6 +12,9 @@ from tracker.diagnosis.signals import Array
 DEVIATIONS = 5.0  # of the median deviation from the median
 LEAST_FACTOR = 1.3  # of the median
 
+# Outliers of one size differ by less than this factor.
+LEAST_OF_LARGEST = 0.5
+
 FEWEST_STEPS_OF_PERIODS = 100
 # A period is seen so many times at least.
 FEWEST_PERIODS = 3
@@ -44,6 +47,21 @@ def find_outliers(seconds: Array) -> Outliers | None:
     limit = max(median + DEVIATIONS * deviation, LEAST_FACTOR * median)
     rows = np.flatnonzero(seconds > limit)
     return Outliers(rows, median, seconds[rows] - median, float(seconds.sum()))
+
+
+def largest_of(outliers: Outliers) -> Outliers:
+    """Return the outliers of the largest size, without the many small ones of jitter."""
+    if len(outliers.rows) < FEWEST_PERIODS:
+        return outliers
+    # Not the largest alone, which may be one of a kind.
+    large = float(np.sort(outliers.excess)[-FEWEST_PERIODS])
+    is_large = outliers.excess >= LEAST_OF_LARGEST * large
+    return Outliers(
+        outliers.rows[is_large],
+        outliers.median,
+        outliers.excess[is_large],
+        outliers.total,
+    )
 
 
 def period_of(rows: NDArray[np.int64], count: int) -> int | None:

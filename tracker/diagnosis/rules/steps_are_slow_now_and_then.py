@@ -37,7 +37,7 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.outliers import Outliers, find_outliers, period_of
+from tracker.diagnosis.outliers import Outliers, find_outliers, largest_of, period_of
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array
@@ -89,6 +89,9 @@ def check(
     dropped, _ = warm_up_steps(step_seconds)
     seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
     outliers = find_outliers(seconds)
+    if outliers is not None and _are_many(outliers, len(seconds)):
+        # On a shared machine jitter makes many steps a little slower: stalls stand out.
+        outliers = largest_of(outliers)
     if outliers is None or not _is_notable(outliers, len(seconds), already_open):
         return None
 
@@ -96,7 +99,7 @@ def check(
     wait = _after(data_wait_seconds, dropped)
     if wait is not None:
         named[DATA] = wait
-    cause = _cause(outliers, named)
+    cause = _cause(outliers, named, float(np.median(seconds)))
     period = period_of(outliers.rows, len(seconds))
     is_jitter = _usual_excess(outliers) < (LEAST_FACTOR - 1.0) * outliers.median
     if is_jitter and not cause.name and period is None:
@@ -121,23 +124,36 @@ def _without_size(seconds: Array, examples: Array | None) -> Array:
 
 def _is_notable(outliers: Outliers, steps: int, already_open: bool) -> bool:
     limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
-    few = FEWEST_OUTLIERS <= len(outliers.rows) <= MOST_OUTLIERS_SHARE * steps
-    return few and outliers.share >= limit
+    is_enough = len(outliers.rows) >= FEWEST_OUTLIERS
+    return is_enough and not _are_many(outliers, steps) and outliers.share >= limit
+
+
+def _are_many(outliers: Outliers, steps: int) -> bool:
+    return len(outliers.rows) > MOST_OUTLIERS_SHARE * steps
 
 
 def _usual_excess(outliers: Outliers) -> float:
     return float(np.median(outliers.excess))
 
 
-def _cause(outliers: Outliers, named: Mapping[str, Array]) -> _Cause:
-    """Return which phase takes the time that slow steps take longer."""
+def _cause(
+    outliers: Outliers, named: Mapping[str, Array], step_seconds: float
+) -> _Cause:
+    """Return the phase that takes the extra time of slow steps.
+
+    A phase that is most of every step is most of a slow one as well; it is the cause
+    only if it takes far more of the extra time than of a usual step.
+    """
     excess = float(outliers.excess.sum())
+    usual = {name: float(np.median(values)) for name, values in named.items()}
     shares = {
-        name: float((values[outliers.rows] - np.median(values)).sum()) / excess
+        name: float((values[outliers.rows] - usual[name]).sum()) / excess
         for name, values in named.items()
     }
     name = max(shares, key=lambda name: shares[name], default="")
-    if not name or shares[name] < CAUSE_SHARE:
+    usual_share = min(1.0, usual[name] / step_seconds) if name else 0.0
+    least = max(CAUSE_SHARE, usual_share + (1.0 - usual_share) / 2)
+    if not name or shares[name] < least:
         return _Cause(
             "",
             0.0,
@@ -208,6 +224,8 @@ def _finding(
         ),
         gain=gain_of_share(outliers.share, "The extra time of slow steps"),
         explains=("gpu-utilization-is-low",) if cause.name != DATA else (),
+        # A job that waits for a core has slow steps, whatever they do.
+        comes_after=("cores-are-oversubscribed",),
         margin=margin_above(outliers.share, NOTABLE_SHARE),
         corroboration=AGREEING if cause.name or period else ALONE,
     )

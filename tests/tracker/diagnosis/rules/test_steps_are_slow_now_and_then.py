@@ -100,3 +100,27 @@ def test_few_steps_are_not_judged():
 def test_an_open_finding_stays_above_the_limit():
     assert ask(every(20, 0.05), already_open=True) is not None
     assert ask(every(20, 0.035), already_open=True) is None
+
+
+def test_stalls_stand_out_of_jitter():
+    """Half a second every 37 steps, while a neighbor slows each ninth step a little."""
+    noise = np.random.default_rng(1)
+    seconds = 0.015 + 0.0004 * noise.random(2_000)
+    seconds[noise.random(2_000) < 0.12] *= 1.6
+    seconds[::37] += 0.5
+
+    finding = check(seconds)
+
+    assert isinstance(finding, Finding)
+    assert "about every 37 steps" in finding.summary
+
+
+def test_a_phase_that_is_most_of_each_step_is_not_the_cause_of_slow_ones():
+    """Another program takes the core: all phases of a slow step take twice as long."""
+    seconds = np.full(1_000, 0.1)
+    seconds[::20] = 0.25
+
+    finding = check(seconds, phase_seconds={"forward": 0.8 * seconds})
+
+    assert isinstance(finding, Finding)
+    assert "forward" not in finding.summary
