@@ -62,6 +62,11 @@ isolate()
 # command line is imported before any hook runs, and may need the models.
 django.setup()
 assert settings.DATA_FOLDER.is_relative_to(FOLDER)
+# Safe password hashes are slow by design; tests/tracker/test_settings.py looks at them.
+settings.PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher",
+    *settings.PASSWORD_HASHERS,
+]
 # In parallel test processes, which inherit this environment, pytest-django would load
 # the settings too early.
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)

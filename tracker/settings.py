@@ -211,6 +211,21 @@ WORKSPACE_FILE_BYTES = integer("SEAMARK_WORKSPACE_GIB", 0) * GIB
 # "redis://…" for a team; without it Celery keeps its messages in the data folder.
 REDIS_URL = text("SEAMARK_REDIS_URL")
 
+# Throttling counts in it, so all web processes must share it.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+    }
+    if REDIS_URL
+    else {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "tracker_cacheentry",
+        # Past these, entries are dropped at random, and limits with them.
+        "OPTIONS": {"MAX_ENTRIES": 50_000},
+    }
+}
+
 # What alerts are mailed through, "smtp://user:password@host:587" or "smtps://…"; empty:
 # no mail is sent.
 SMTP_URL = text("SEAMARK_SMTP_URL")
@@ -223,6 +238,12 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    # Without "allauth" itself, none of its own templates can be shown.
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "django_htmx",
     "tracker",
     # Before ninja, whose page of the API has a template of ours.
@@ -245,6 +266,8 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "web.sign_in.activity.SessionActivity",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -269,7 +292,14 @@ WSGI_APPLICATION = "tracker.wsgi.application"
 MIGRATION_MODULES = {"tracker": "migrations"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "tracker.User"
+# Older hashes, if any, are replaced at the next sign-in.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 MIN_PASSWORD_LENGTH = 10
+# Of links that reset a password.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in {
@@ -281,6 +311,8 @@ AUTH_PASSWORD_VALIDATORS = [
     }.items()
 ]
 LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "projects"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -297,6 +329,36 @@ STATICFILES_FINDERS = [
 ]
 # WhiteNoise serves the apps' own static folders, so nobody has to collect them.
 WHITENOISE_USE_FINDERS = True
+
+# An OpenID Connect provider that people sign in with.
+OIDC_ISSUER = text("SEAMARK_OIDC_ISSUER").rstrip("/")
+OIDC_NAME = text("SEAMARK_OIDC_NAME", "single sign-on")
+
+# How people sign in: django-allauth, with templates and rules of our own.
+ACCOUNT_ADAPTER = "web.sign_in.account_adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"email", "username"}
+# Nobody signs up by themselves; allauth wants the fields to be consistent.
+ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "tracker.reset_tokens.ResetTokens"
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# "ip" is the client's address, "key" the account; the first number is per "m"inute.
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "reset_password": "20/m/ip,3/5m/key",
+    "sign_in_link": "20/m/ip",
+}
+MFA_ADAPTER = "web.sign_in.second_factor_adapter.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Seamark"
+# Clocks of phones may be half a minute off.
+MFA_TOTP_TOLERANCE = 1
 
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "seamark-session"

@@ -14,3 +14,7 @@ class WebConfig(AppConfig):
     def ready(self) -> None:
         # Modules have the functions of this protocol.
         translate_with(translation)
+        # Its tables are ready only now.
+        from web.sign_in import receivers  # noqa: PLC0415 - see above
+
+        receivers.connect()

@@ -48,6 +48,9 @@ class ContentSecurity:
         response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         if not request.path.startswith("/static/"):
             response.setdefault("Cache-Control", "no-store")
+            # Django's never_cache adds four directives that mean no more.
+            if "no-store" in response["Cache-Control"]:
+                response["Cache-Control"] = "no-store"
         return response
 
 

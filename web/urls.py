@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
+from web import account_urls
 from web.views import (
     account,
     alerts,
@@ -63,9 +64,7 @@ from web.views.texts import Texts
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects_page, name="projects"),
     path("places.json", places.places, name="places"),
-    path("sign-in", account.sign_in, name="sign-in"),
-    path("sign-in/<str:secret>", account.sign_in_link, name="sign-in-link"),
-    path("sign-out", account.sign_out, name="sign-out"),
+    *account_urls.urlpatterns,
     path("join/<str:secret>", joining.join_page, name="join"),
     path("w/<slug:workspace>/members", members.members_page, name="members"),
     path("w/<slug:workspace>/members/invite", invitations.send, name="invite"),

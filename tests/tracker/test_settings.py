@@ -125,3 +125,7 @@ def test_a_forwarded_host_changes_nothing(client):
 
     assert response.status_code == 200
     assert "evil.test" not in response.content.decode()
+
+
+def test_passwords_are_hashed_with_argon2():
+    assert settings.PASSWORD_HASHERS[0].endswith(".Argon2PasswordHasher")

@@ -19,7 +19,7 @@ from tracker.files.names import attachment
 pytestmark = pytest.mark.django_db
 
 CHART = re.compile(rb'data-behaviour="[^"]*\b(?:chart|file-figure)\b')
-SECRET_ADDRESSES = ("sign-in-link", "shared", "shared-page")
+SECRET_ADDRESSES = ("sign-in-link", "shared", "shared-page", "join")
 
 ASSETS = Path(__file__).parents[2] / "web/static/web"
 HEADERS = {
@@ -105,8 +105,8 @@ def test_a_fault_of_ours_carries_the_headers_and_tells_nothing(monkeypatch):
     def fail(*_):
         raise RuntimeError("password=hunter2")
 
-    monkeypatch.setattr("web.views.account.render", fail)
-    response = Client(raise_request_exception=False).get("/sign-in")
+    monkeypatch.setattr("web.views.people.sign_in.render", fail)
+    response = Client(raise_request_exception=False).get("/account/deactivated")
 
     assert response.status_code == 500
     assert missing_headers(response) == []

@@ -14,9 +14,10 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
 
+from tracker.actions.people.sessions import delete_ended_sessions
 from tracker.actor import Actor, Scope
 from tracker.errors import InvalidInput, NotFound
-from tracker.models import Member, Role, SignInLink, Token, User, Workspace
+from tracker.models import CacheEntry, Member, Role, SignInLink, Token, User, Workspace
 from tracker.statements import moment, one_row
 
 OWNER_NAME = "owner"
@@ -83,17 +84,18 @@ def use_sign_in_link(secret: str) -> User | None:
     now = timezone.now()
     links = SignInLink.objects.filter(digest=digest(secret))
     # Of two requests with one link, the row tells which was first.
-    if not links.filter(used_at=None, expires_at__gt=now, user__is_active=True).update(
-        used_at=now
-    ):
+    usable = links.filter(used_at=None, expires_at__gt=now, user__is_active=True)
+    if not usable.filter(user__is_service=False).update(used_at=now):
         return None
     return links.select_related("user").get().user
 
 
 def delete_expired_access(now: datetime | None = None) -> None:
-    """Delete expired sessions, and sign-in links past their grace period."""
+    """Delete expired sessions and counters, and links past their grace period."""
     now = now or timezone.now()
     Session.objects.filter(expire_date__lt=now).delete()
+    delete_ended_sessions(now)
+    CacheEntry.objects.filter(expires__lt=now).delete()
     # Used links are kept until then too: a request may still be signing in with one.
     SignInLink.objects.filter(expires_at__lt=now - LINK_LIFETIME).delete()
 

@@ -3,6 +3,7 @@
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.audit import AuditEntry
+from tracker.models.cache import CacheEntry
 from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
@@ -44,6 +45,7 @@ __all__ = [
     "AuditEntry",
     "Blob",
     "BulkChange",
+    "CacheEntry",
     "Channel",
     "ChannelKind",
     "ChartArrangement",

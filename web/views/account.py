@@ -1,29 +1,26 @@
-"""Coming in by a one-time link, going out, and the tokens that agents use."""
+"""The tokens that agents use."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
-    require_safe,
 )
 
 from tracker.access import own_membership
-from tracker.actions.access import make_token, revoke_token, use_sign_in_link
+from tracker.actions.access import make_token, revoke_token
 from tracker.actor import Scope
 from tracker.errors import InvalidInput
 from tracker.queries.members import memberships
 from tracker.queries.tokens import token_summaries
-from web.session import PageRequest, local_path, signed_in
+from web.session import PageRequest, signed_in
 from web.snippets import agent_file, environment
 from web.texts import gettext_lazy
 from web.toasts import tell
@@ -40,44 +37,6 @@ LIFETIME_DAYS = {
     "365": gettext_lazy("1 year"),
     "": gettext_lazy("Never"),
 }
-
-
-@require_safe
-def sign_in(request: HttpRequest) -> HttpResponse:
-    if request.user.is_authenticated:
-        return HttpResponseRedirect(local_path(request, request.GET.get("next", "")))
-    context = {"link_is_spent": "spent" in request.GET}
-    return render(request, "account/sign_in.html", context)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Sign in on POST only: programs that preview links must not use them up."""
-    if request.method == "POST":
-        return _use_link(request, secret)
-
-    response = render(
-        request, "account/sign_in_link.html", {"next": request.GET.get("next", "")}
-    )
-    # The address is the secret, so it is not passed on as where somebody came from.
-    response["Referrer-Policy"] = "strict-origin"
-    return response
-
-
-def _use_link(request: HttpRequest, secret: str) -> HttpResponse:
-    user = use_sign_in_link(secret)
-    if user is None:
-        # Refusing here would write the secret into the log, as part of the address.
-        return HttpResponseRedirect(reverse("sign-in") + "?spent")
-    # Gives the session a new key, so that one planted before is worth nothing.
-    login(request, user)
-    return HttpResponseRedirect(local_path(request, request.POST.get("next", "")))
-
-
-@require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
-    logout(request)
-    return redirect("sign-in")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 
+from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils.http import int_to_base36
 
 from tracker.actions.people.audit import Action, note
 from tracker.errors import InvalidInput
 from tracker.models import User
+from tracker.reset_tokens import ResetTokens
 
 NAME_MAX_LENGTH = 150
 # Longer passwords only make the server hash longer.
@@ -27,12 +32,15 @@ def create_account(
     password: str = "",
     *,
     is_service: bool = False,
+    email_is_verified: bool = False,
     by: User | int | None = None,
     address: str = "",
 ) -> User:
     """Create an account; without a password its user signs in by other means.
 
     `by` is the account that caused it, if not the new one; `address` is the client's.
+    A single sign-on with the same address finds the account if the address is verified:
+    by a mail that its user received, or by the one who runs the server.
     """
     email, name = valid_email(email) if email else "", valid_name(name)
     user = User(email=email, name=name, is_service=is_service)
@@ -43,8 +51,45 @@ def create_account(
     with transaction.atomic():
         user.username = _free_username(email.partition("@")[0] or name)
         _save(user)
+        _keep_address(user, is_verified=email_is_verified)
         note(Action.ACCOUNT_CREATED, user, by=by or user, address=address)
     return user
+
+
+def change_profile(user_id: int, *, name: str, email: str, address: str = "") -> None:
+    """Change the user's own name and email address; an empty address removes it."""
+    user = User.objects.get(id=user_id)
+    changed = {
+        field: value
+        for field, value in (
+            ("name", valid_name(name)),
+            ("email", valid_email(email) if email.strip() else ""),
+        )
+        if value != getattr(user, field)
+    }
+    if not changed:
+        return
+    for field, value in changed.items():
+        setattr(user, field, value)
+    with transaction.atomic():
+        _save(user)
+        _keep_address(user, is_verified=False)
+        note(Action.ACCOUNT_CHANGED, user, by=user, address=address, changed=changed)
+
+
+def make_reset_link(
+    user: User, *, by: User | int | None = None, address: str = ""
+) -> str:
+    """Return an address where the user sets a new password, once, within a day.
+
+    The caller checks that `by` manages the user's account.
+    """
+    # Read again: a sign-in since then would make the link invalid.
+    token = ResetTokens().make_token(User.objects.get(id=user.id))
+    note(Action.RESET_LINK_MADE, user, by=by, address=address)
+    arguments = {"uidb36": int_to_base36(user.id), "key": token}
+    path = reverse("account_reset_password_from_key", kwargs=arguments)
+    return settings.PUBLIC_URL + path
 
 
 def valid_email(text: str) -> str:
@@ -95,7 +140,8 @@ def _free_username(wanted: str) -> str:
 
 
 def _save(user: User) -> None:
-    if user.email and User.objects.filter(email__iexact=user.email).exists():
+    same = User.objects.filter(email__iexact=user.email).exclude(id=user.id)
+    if user.email and same.exists():
         raise InvalidInput("email", EMAIL_TAKEN)
     try:
         with transaction.atomic():
@@ -103,3 +149,13 @@ def _save(user: User) -> None:
     except IntegrityError as error:
         # Another request took the address or the name after the look above.
         raise InvalidInput("email", EMAIL_TAKEN) from error
+
+
+def _keep_address(user: User, *, is_verified: bool) -> None:
+    """Store the address where allauth looks whether it is verified."""
+    addresses = EmailAddress.objects.filter(user=user)
+    addresses.exclude(email=user.email).delete()
+    if user.email and not addresses.exists():
+        EmailAddress.objects.create(
+            user=user, email=user.email, primary=True, verified=is_verified
+        )

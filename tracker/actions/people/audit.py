@@ -19,6 +19,7 @@ class Action(StrEnum):
     SIGN_IN_FAILED = "sign-in.failed"
     SIGNED_OUT = "sign-in.ended"
     SESSIONS_ENDED = "sessions.ended"
+    RESET_LINK_MADE = "password.reset-link-made"
     PASSWORD_CHANGED = "password.changed"
     SECOND_FACTOR_CHANGED = "second-factor.changed"
     ACCOUNT_CREATED = "account.created"

@@ -24,10 +24,10 @@ from tracker.actions.people.joining import (
 )
 from tracker.errors import InvalidInput, NotFound
 from web.client_address import client_address
+from web.sign_in.activity import note_sign_in
 from web.texts import gettext_lazy
 from web.toasts import tell
 
-PASSWORDS = "django.contrib.auth.backends.ModelBackend"
 TITLES = {
     Refusal.REVOKED: gettext_lazy("This invitation was revoked"),
     Refusal.EXPIRED: gettext_lazy("This invitation has expired"),
@@ -73,7 +73,8 @@ def _join_as_new(request: HttpRequest, secret: str) -> HttpResponse:
         address=client_address(request),
     )
     # Gives the session a new key, so that one planted before is worth nothing.
-    login(request, user, backend=PASSWORDS)
+    login(request, user)
+    note_sign_in(request, "invitation")
     return _welcome(request, find_invitation(secret))
 
 

@@ -30,6 +30,7 @@ const BEHAVIOURS = {
   "palette": () => import("./behaviours/palette.js"),
   "open-points": () => import("./behaviours/open_points.js"),
   "parallel-axes": () => import("./behaviours/parallel_axes.js"),
+  "passkey": () => import("./behaviours/passkey.js"),
   "print": () => import("./behaviours/print.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "range-value": () => import("./behaviours/range_value.js"),
