@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tracker.diagnosis.finding import Severity
-from tracker.diagnosis.gain import recoverable_share
+from tracker.diagnosis.gain import USUAL_RECOVERY, recoverable_share
 from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
 
 SEVERITIES = list(Severity)
+# A cause that saves less than this part of what its symptom would save is not its cause.
+LEAST_OF_SYMPTOM = 0.25
 
 
 def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -49,10 +51,18 @@ def weight(judgement: Judgement) -> tuple[bool, bool, float, int, float]:
     return (
         not judgement.comes_after,
         judgement.finding.spoils_the_run,
-        recoverable_share(judgement.finding.gain) * judgement.confidence,
+        saved_share(judgement) * judgement.confidence,
         SEVERITIES.index(judgement.finding.severity),
         judgement.confidence,
     )
+
+
+def saved_share(judgement: Judgement) -> float:
+    """Return the share of all time that a fix is expected to save; 0 where unknown."""
+    finding = judgement.finding
+    if finding.gain is not None:
+        return recoverable_share(finding.gain)
+    return USUAL_RECOVERY * finding.lost_share
 
 
 def _deferred(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:
@@ -84,7 +94,9 @@ def _nearest_cause(symptom: Judgement, others: Sequence[Judgement]) -> str:
 def _explains(cause: Judgement, symptom: Judgement) -> bool:
     if cause.rule == symptom.rule or symptom.rule not in cause.finding.explains:
         return False
-    return _shares_scope(cause, symptom)
+    saved = saved_share(cause)
+    is_too_small = 0 < saved < LEAST_OF_SYMPTOM * saved_share(symptom)
+    return _shares_scope(cause, symptom) and not is_too_small
 
 
 def _shares_scope(one: Judgement, other: Judgement) -> bool:

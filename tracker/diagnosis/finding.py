@@ -115,7 +115,8 @@ class Finding:
     rules whose findings are symptoms of this one. `comes_after` names the rules whose
     findings have to be cured first, before the cure of this one changes anything: it
     is shown then as what comes next. `spoils_the_run` is for what no speed makes up for: it
-    ended the run, or made its result worthless. `margin` says how far beyond
+    ended the run, or made its result worthless. `lost_share` is the share of all time
+    that is lost, of a finding without a gain. `margin` says how far beyond
     the limit the evidence is (0.5 to 1); the engine multiplies it with quality,
     corroboration and persistence.
     """
@@ -127,6 +128,7 @@ class Finding:
     disproof: str
     title: str = ""
     gain: Gain | None = None
+    lost_share: float = 0.0
     explains: tuple[str, ...] = ()
     comes_after: tuple[str, ...] = ()
     quality: float = MEASURED

@@ -10,6 +10,7 @@ def judgement(
     rule: str,
     *explains: str,
     likely: float = 1.0,
+    lost: float = 0.0,
     confidence: float = 0.8,
     scope: str = "",
     severity: Severity = Severity.WARNING,
@@ -23,6 +24,7 @@ def judgement(
         disproof="",
         explains=explains,
         gain=Gain(likely, likely, "") if likely > 1 else None,
+        lost_share=lost,
         spoils_the_run=has_ended,
     )
     return Judgement(rule, rule, scope, finding, Window(0, 1), 1.0, confidence)
@@ -134,3 +136,22 @@ def test_a_ring_of_three_does_not_vanish():
 
 def test_nothing_found_is_nothing_to_arrange():
     assert arrange([]) == []
+
+
+def test_lost_time_counts_without_a_promised_gain():
+    first, _ = arrange([judgement("small", likely=1.1), judgement("lost", lost=0.6)])
+
+    assert first.rule == "lost"
+
+
+def test_a_large_loss_is_not_folded_under_a_small_cause():
+    """A cause of 2 % of the time does not explain 53 % of it."""
+    found = [judgement("small", "large", likely=1.02), judgement("large", likely=1.4)]
+
+    assert outline(found) == [("large", ""), ("small", "")]
+
+
+def test_a_cause_of_unknown_size_explains_as_before():
+    found = [judgement("cause", "large"), judgement("large", likely=1.4)]
+
+    assert outline(found) == [("cause", ""), ("large", "cause")]

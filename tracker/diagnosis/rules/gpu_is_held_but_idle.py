@@ -117,12 +117,14 @@ def _held(
         if np.mean(is_busy) > 1 - idle + WORKING_SHARE:
             # The job works on another GPU: that one is unused, which is another fault.
             return None
+    stage_seconds = float(times[-1] - times[0]) / 1e6
     return _Held(
         signal=name,
         amount=float(np.median(memory.values[memory.values > limit])),
         limit=limit,
-        seconds=float(np.mean(is_held)) * float(times[-1] - times[0]) / 1e6,
+        seconds=float(np.mean(is_held)) * stage_seconds,
         idle=idle,
+        stage_seconds=stage_seconds,
     )
 
 
@@ -135,6 +137,7 @@ class _Held:
     limit: float
     seconds: float
     idle: float
+    stage_seconds: float
 
     @property
     def idle_seconds(self) -> float:
@@ -202,6 +205,7 @@ def _finding(held: _Held) -> Finding:
             "Look at the process list of the card while the stage runs: if the memory"
             " is another process's, this job holds nothing."
         ),
+        lost_share=min(1.0, idle_seconds / held.stage_seconds),
         quality=SAMPLED if held.is_own else OF_UNKNOWN_PROCESS * SAMPLED,
         margin=margin_towards(held.idle, IDLE_SHARE, 1.0),
         corroboration=AGREEING if held.is_own else ALONE,
