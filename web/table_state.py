@@ -19,7 +19,7 @@ from tracker.queries.run_order import RunOrder
 
 # Everything that an address may say about the table, and a view keeps.
 PARTS = (
-    *("q", "state", "tag", "query", "sort", "column", "pin", "width"),
+    *("q", "state", "tag", "by", "query", "sort", "column", "pin", "width"),
     *("group", "show", "rows", "top"),
     # Whether charts stand beside a list of the runs, and how those are drawn.
     *("as", "text", "together", "smoothing", "log", "axis"),

@@ -52,6 +52,7 @@ from web.views import (
     trash,
 )
 from web.views.people import (
+    follows,
     invitations,
     joining,
     members,
@@ -252,6 +253,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "runs/<uuid:run_id>/findings/<int:finding_id>/bring-back",
         findings.bring_finding_back,
         name="finding-bring-back",
+    ),
+    path("runs/<uuid:run_id>/rename", run_notes.rename, name="run-rename"),
+    path("runs/<uuid:run_id>/follow", follows.change_run, name="run-follow"),
+    path(
+        "w/<slug:workspace>/<slug:project>/follow",
+        follows.change_project,
+        name="project-follow",
     ),
     path("runs/<uuid:run_id>/describe", run_notes.describe_run, name="run-describe"),
     path("runs/<uuid:run_id>/key-metrics", run_notes.choose_metric, name="run-metric"),

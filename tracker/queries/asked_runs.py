@@ -22,6 +22,7 @@ def read_runs(query: QueryDict) -> tuple[RunFilter, RunOrder]:
         text=query.get("q", "").strip(),
         state=query.get("state", ""),
         tag=query.get("tag", ""),
+        made_by=query.get("by", ""),
         query=trees[0] if len(trees) == 1 else Both(trees) if trees else None,
     )
     return wanted, order

@@ -65,9 +65,10 @@ class RunFilter:
     state: str = ""
     tag: str = ""
     query: Tree | None = None
+    made_by: str = ""  # a username
 
     def __post_init__(self) -> None:
-        for name in ("text", "tag"):
+        for name in ("text", "tag", "made_by"):
             if not is_searchable(getattr(self, name)):
                 raise InvalidInput(name, "holds what no name or tag can hold")
         if self.state and self.state not in State.values:
@@ -79,6 +80,8 @@ class RunFilter:
         parts: list[Tree] = [] if self.query is None else [self.query]
         if self.tag:
             parts.append(Membership(TAGS_PATH, self.tag))
+        if self.made_by:
+            parts.append(Comparison(RunField("made_by"), "=", self.made_by))
         if self.state:
             parts.append(Comparison(RunField("state"), "=", self.state))
         if self.text:

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from tracker.models import Attribute, Kind, Run, Stage, State
+from tracker.models import Attribute, Kind, Run, Stage, State, User
 from tracker.queries.attributes import IS_PARAMETER, AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.gathered import (
@@ -214,6 +214,13 @@ def project_tags(project_id: int) -> list[str]:
         run__in=_newest(project_id, RUNS_ASKED_FOR_TAGS), path=TAGS_PATH
     ).values_list("items", flat=True)
     return sorted({tag for items in tags for tag in items or []})
+
+
+def makers_of(project_id: int) -> dict[str, str]:
+    """Return the users who started the newest runs: their names by username."""
+    newest = Run.objects.filter(id__in=_newest(project_id, RUNS_ASKED_FOR_TAGS))
+    makers = User.objects.filter(id__in=newest.order_by().values("made_by"))
+    return {each.username: each.display_name for each in makers.order_by("username")}
 
 
 def _newest(project_id: int, count: int) -> QuerySet[Run, UUID]:

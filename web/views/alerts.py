@@ -17,6 +17,7 @@ from tracker.alerts.webhook import NotDelivered
 from tracker.errors import InvalidInput
 from tracker.queries.alerts import channels_of, newest_alerts
 from tracker.queries.metric_rules import rules_of
+from tracker.queries.people.follows import follows_project
 from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.toasts import tell
@@ -102,6 +103,7 @@ def _page(
         "project": project,
         "tab": "alerts",
         "alerts": newest_alerts(project),
+        "follows": follows_project(request.actor.user_id, project),
         "rules": rules_of(project, request.actor),
         "may_own": is_owner,
         # Addresses of webhooks are secrets of those who may change them.

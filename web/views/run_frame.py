@@ -9,10 +9,12 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
 
 from tracker.access import may_edit
 from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
+from tracker.queries.people.follows import follows_run
 from tracker.queries.run import RunOverview, may_go_on, may_resume, run_overview
 from tracker.queries.versions import version_of_summaries
 from web.polling import poll_unless
@@ -87,6 +89,8 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         "silence": overview.silent_for,
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
+        # The part of the header with it is not asked for again and again.
+        "follows": SimpleLazyObject(lambda: follows_run(request.actor.user_id, run)),
         "run_tab": tab,
         "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
         "tab_view": TABS.get(tab, "run"),

@@ -6,12 +6,16 @@ from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.access import editable_run
 from tracker.actions.descriptions import describe
 from tracker.actions.key_metrics import pin_metric, unpin_metric
+from tracker.actions.run_names import rename_run
+from tracker.errors import InvalidInput
 from web.session import PageRequest, local_path, signed_in
+from web.toasts import tell
 
 
 @require_POST
@@ -25,6 +29,20 @@ def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
         add=request.POST.get("add", "").replace("\n", ",").split(","),
         remove=request.POST.getlist("remove"),
     )
+    asked = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, asked))
+
+
+@require_POST
+@signed_in
+def rename(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = editable_run(request.actor, run_id)
+    try:
+        rename_run(run, request.POST.get("name", ""))
+    except InvalidInput as error:
+        tell(request, gettext("Not renamed: %(why)s") % {"why": error})
+    else:
+        tell(request, gettext("Run renamed."))
     asked = request.POST.get("next") or reverse("run", args=[run_id])
     return HttpResponseRedirect(local_path(request, asked))
 

@@ -17,7 +17,7 @@ from tracker.freshness import is_held
 from tracker.queries.column_search import search_columns
 from tracker.queries.compared_values import OWN_DIMENSIONS
 from tracker.queries.comparison import RUNS_AT_MOST
-from tracker.queries.runs import has_runs, project_tags
+from tracker.queries.runs import has_runs, makers_of, project_tags
 from tracker.queries.saved_views import saved_views
 from web.chart_arrangement import SIZES
 from web.compare_state import AXES, read_state
@@ -46,6 +46,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     may_change = may_edit(request.actor, found)
     is_own = view is not None and view.owner_id == request.actor.user_id
     block = asked_block(found.id, asked, offset=0)
+    makers = makers_of(found.id)
     context = {
         "project": found,
         "tab": "runs",
@@ -66,6 +67,8 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "is_view_gone": bool(request.GET.get("view")) and view is None,
         "states": STATES,
         "tags": project_tags(found.id),
+        "makers": makers.items(),
+        "is_known_maker": asked.get("by", "") in {*makers, request.user.get_username()},
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
         "changed_at_most": MOST_RUNS,

@@ -20,7 +20,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import settle
-from tracker.models import Run
+from tracker.models import Role, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -490,3 +490,20 @@ def test_the_address_says_that_the_page_shows_charts_and_how(
     assert 'value="charts" aria-pressed="true"' in html
     assert 'value="time" aria-pressed="true"' in html
     assert 'class="runs"' in signed_in.get(address, {"as": "x"}).content.decode()
+
+
+def test_the_runs_of_one_member_can_be_shown(client_of, member):
+    project = make_project(member)
+    make_run(project, "of ada")
+    max_ = make_member("max", Role.MEMBER, workspace=member.workspace)
+    run = make_run(project, "of max")
+    Run.objects.filter(id=run.id).update(made_by=max_.user)
+    client = client_of(max_)
+    address = f"/w/{member.workspace.slug}/{project.slug}/"
+
+    mine = client.get(f"{address}runs.json", {"by": "max"}).json()
+    page = client.get(address, {"by": "ada"}).content.decode()
+
+    assert mine["matching"] == 1
+    assert '<option value="ada" selected>' in page
+    assert '<option value="max">Mine</option>' in page

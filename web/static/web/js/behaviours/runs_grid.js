@@ -133,6 +133,7 @@ class RunsGrid {
     this.form.elements.query.addEventListener("written", () => this.filterSoon())
     this.form.elements.state.addEventListener("change", () => this.filter())
     this.form.elements.tag.addEventListener("change", () => this.filter())
+    this.form.elements.by.addEventListener("change", () => this.filter())
     for (const name of ["clear", "clear-all", "clear-unread"]) {
       this.part(name).addEventListener("click", () => this.clear())
     }
