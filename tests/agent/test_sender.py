@@ -4,8 +4,6 @@ import json
 import socket
 import threading
 import time
-from itertools import pairwise
-from statistics import median
 
 import pytest
 from hypothesis import given
@@ -350,29 +348,3 @@ def test_a_batch_is_sent_each_second_while_others_rest(now, quiet):
     # And then every second.
     assert seconds_until_writing(quiet + 0.083, quiet) == pytest.approx(0.837)
     assert seconds_until_writing(now, None) == pytest.approx(0.84)
-
-
-def test_a_batch_leaves_each_second_though_the_server_takes_its_time(
-    tracker, monkeypatch
-):
-    send_some, sent = sending.Sending.send_some, []
-
-    def send(self, *, is_draining):
-        outcome = send_some(self, is_draining=is_draining)
-        if not outcome.is_done:
-            sent.append(time.monotonic())
-            time.sleep(0.4)
-        return outcome
-
-    monkeypatch.setattr(sending.Sending, "send_some", send)
-    run = agent.init("r")
-    end = time.monotonic() + 6.5
-    while time.monotonic() < end:
-        run["a"].append(1.0)
-        time.sleep(0.02)
-
-    run.finish()
-    between = [later - earlier for earlier, later in pairwise(sent[2:])]
-    # Whoever syncs the spool writes, too: what comes so is sent at once, and the next
-    # batch a second after the one before.
-    assert median(between) == pytest.approx(1, abs=0.3)

@@ -31,7 +31,11 @@ from tests.web.test_texts import (
     VERBATIM,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+]
 
 WORLDS = {"empty": make_empty, "full": make_full}
 SPEAKS = {"accept-language": MADE_UP}

@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
+    Browser,
     BrowserContext,
     ConsoleMessage,
     Page,
     Request,
+    WebError,
     expect,
 )
 from pytest_django.live_server_helper import LiveServer
@@ -47,7 +49,8 @@ def browser_type_launch_args(
     return {
         **browser_type_launch_args,
         "executable_path": found,
-        "args": ["--no-sandbox"],
+        # New pages take the process of those that are open.
+        "args": ["--no-sandbox", "--process-per-site"],
     }
 
 
@@ -62,6 +65,40 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     }
 
 
+@pytest.fixture(scope="session")
+def anchor(
+    browser: Browser, browser_context_args: dict[str, Any], live_server: LiveServer
+) -> Iterator[Page]:
+    """A page that keeps a context and its process: to load the scripts anew costs seconds."""
+    context = browser.new_context(**browser_context_args)
+    page = context.new_page()
+    page.goto(f"{live_server.url}/livez")
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def context(request: pytest.FixtureRequest, anchor: Page) -> Iterator[BrowserContext]:
+    """Return the context that tests share, or one of its own for a test marked so."""
+    if request.node.get_closest_marker("browser_context_args"):
+        yield request.getfixturevalue("new_context")()
+        return
+    context = anchor.context
+    yield context
+    for page in context.pages:
+        if page is not anchor:
+            page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    # All but the cache of what was fetched.
+    session = context.new_cdp_session(anchor)
+    origin = anchor.evaluate("location.origin")
+    session.send(
+        "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"}
+    )
+    session.detach()
+
+
 class Watch:
     """Notes everything that must not happen on a page."""
 
@@ -71,11 +108,19 @@ class Watch:
         self.faults: list[str] = []
         self.awaited: set[Request] = set()
         self.last_change = time.monotonic()
-        context.on("console", self._console)
-        context.on("weberror", lambda error: self.faults.append(str(error.error)))
-        context.on("request", self._request)
-        context.on("requestfinished", self._answered)
-        context.on("requestfailed", self._answered)
+        self.listeners = {
+            "console": self._console,
+            "weberror": self._error,
+            "request": self._request,
+            "requestfinished": self._answered,
+            "requestfailed": self._answered,
+        }
+        for event, listener in self.listeners.items():
+            context.on(event, listener)
+
+    def stop(self) -> None:
+        for event, listener in self.listeners.items():
+            self.context.remove_listener(event, listener)
 
     def allow(self, part: str) -> None:
         """Forget the faults a test caused on purpose; there must be one, or come soon.
@@ -87,6 +132,9 @@ class Watch:
             assert time.monotonic() < deadline, f"no fault mentions {part!r}"
             self.context.pages[0].wait_for_timeout(20)
         self.faults = [fault for fault in self.faults if part not in fault]
+
+    def _error(self, error: WebError) -> None:
+        self.faults.append(str(error.error))
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -122,6 +170,7 @@ class Watch:
 def watch(context: BrowserContext, live_server: LiveServer) -> Iterator[Watch]:
     watched = Watch(context, urlsplit(live_server.url).netloc)
     yield watched
+    watched.stop()
     assert not watched.faults
 
 

@@ -700,6 +700,8 @@ def test_an_answer_that_is_cut_off_is_no_answer(open_runs, project, cut):
     expect(page.get_by_role("link", name="one")).to_be_visible()
 
 
+# A context keeps an installed clock, so the test has one of its own.
+@pytest.mark.browser_context_args
 def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     open_runs, project, watch
 ):

@@ -107,8 +107,14 @@ def test_forked_children_end_as_soon_as_without_the_agent_and_lose_nothing(agent
     shown(children.forked(agent_size(1)))
 
 
-@pytest.mark.parametrize("kind", children.KINDS)
-@pytest.mark.parametrize("method", children.METHODS)
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *[(kind, "fork") for kind in children.KINDS],
+        *[(kind, "spawn") for kind in ("Process", "ProcessPoolExecutor", "joblib")],
+        *[(kind, "forkserver") for kind in ("Pool", "loader")],
+    ],
+)
 def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
     shown(children.of_kind(kind, agent_size(1), [method]))
 

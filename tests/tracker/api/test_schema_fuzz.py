@@ -89,7 +89,7 @@ ROLES = {
 }
 
 
-def load(**options):
+def load(*, examples=EXAMPLES, **options):
     names = {known: known.replace(".", "-") for known in KNOWN}
     config = {
         "seed": 1,
@@ -100,7 +100,7 @@ def load(**options):
             known: {"dictionary": names[known], "probability": 0.7} for known in KNOWN
         },
         # Who calls is for the roles to say.
-        "generation": {"max-examples": EXAMPLES, "with-security-parameters": False},
+        "generation": {"max-examples": examples, "with-security-parameters": False},
         **options,
     }
     # Through JSON, as clients get it.
@@ -147,12 +147,12 @@ schemathesis.openapi.media_type(CONTENT_TYPE, batches | st.binary(max_size=100))
 # Every combination of what parameters may be is tried by one who may do everything;
 # of the others, whether they are let in.
 everything = load()
-some = load(phases={"coverage": {"enabled": False}})
+some = load(examples=EXAMPLES // 4, phases={"coverage": {"enabled": False}})
 one_fixture_for_all_examples = hypothesis.settings(
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 following_links = hypothesis.settings(
-    max_examples=EXAMPLES, suppress_health_check=list(hypothesis.HealthCheck)
+    max_examples=EXAMPLES // 2, suppress_health_check=list(hypothesis.HealthCheck)
 )
 
 
