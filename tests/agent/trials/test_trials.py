@@ -208,10 +208,10 @@ def test_more_workers_are_tried_and_the_fewest_good_ones_named(tracker, run):
     made = []
 
     def make_loader(workers):
-        made.append(Batches(workers, seconds=0.03, count=200))
+        made.append(Batches(workers, seconds=0.03, count=60))
         return made[-1]
 
-    result = run.probe.workers(make_loader, counts=[0, 3], seconds=6)
+    result = run.probe.workers(make_loader, counts=[0, 3], seconds=60)
     run.finish()
 
     assert result.best == 3
