@@ -23,7 +23,7 @@ from tracker.actions.diagnoses import diagnose_run, diagnose_stage
 from tracker.actions.states import SILENCE, has_unjudged_stage, mark_silent
 from tracker.actions.trash import move_to_trash
 from tracker.actions.work import claim_work, finish_work
-from tracker.errors import NotAllowed, NotFound, OutOfOrder
+from tracker.errors import NotFound, OutOfOrder
 from tracker.ingest.gone import note_gone
 from tracker.ingest.opening import from_microseconds
 from tracker.ingest.write import store_batch
@@ -263,7 +263,7 @@ def test_no_stranger_says_so(process, stranger):
 
 def test_nobody_says_so_who_may_only_look(process, member):
     viewer = make_member("vera", Role.VIEWER, workspace=member.workspace)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotFound):
         note_gone(actor_of(viewer), process.spool_id, after=2, time=END)
 
     assert process.run.state == State.RUNNING

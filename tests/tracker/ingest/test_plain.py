@@ -137,8 +137,11 @@ def test_a_run_in_the_trash_is_not_written_to(process):
 def test_who_may_no_longer_write_is_refused(process):
     Member.objects.update(role=Role.VIEWER)
 
-    with pytest.raises(NotAllowed):
+    # Asked to open the run again, which is refused.
+    with pytest.raises(OutOfOrder):
         process.send(point(2.0))
+    with pytest.raises(NotAllowed):
+        store_batch(process.actor, process.spool_id, frames([[process.opening]]))
 
 
 def test_whoever_is_only_remembered_is_looked_up_for_anything_else(process):
