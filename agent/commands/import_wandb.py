@@ -1,6 +1,7 @@
 """Imports runs of W&B: system metrics, what the script logged, and its parameters.
 
-A file of JSON lines, as wandb-events.jsonl and wandb-history.jsonl are and as W&B's
+The folder of a run with W&B's binary file (*.wandb), or that file. Or a file of JSON
+lines, as wandb-events.jsonl and wandb-history.jsonl are and as W&B's
 API exports them, or the folder that holds them. What stands beside them is read, too:
 wandb-metadata.json, the parameters in config.yaml, and wandb-summary.json.
 """
@@ -30,15 +31,23 @@ from seamark.importers.text import lines_of, open_log
 from seamark.importers.wandb import (
     Machine,
     are_events,
+    machine_of,
     read_events,
     read_history,
     read_metadata,
 )
 from seamark.importers.wandb_fields import OF_ONE_PROCESS
-from seamark.importers.wandb_values import read_config, read_summary
+from seamark.importers.wandb_file import (
+    is_run_file,
+    read_rows,
+    read_stats,
+    read_values,
+)
+from seamark.importers.wandb_values import read_config, read_summary, summary_values
 
 HELP = "import system metrics, history and parameters of W&B"
 EXAMPLES = (
+    "seamark import wandb wandb/offline-run-20260812_101500-abc123 --run abc123",
     "seamark import wandb wandb/run-20260812_101500-abc123/files --run abc123",
     "seamark import wandb events.jsonl history.jsonl --project digits --stage train",
 )
@@ -50,6 +59,7 @@ _CONFIG, _SUMMARY = "config.yaml", "wandb-summary.json"
 _LARGEST_METADATA = 10 * 2**20  # bytes
 _LARGEST_CONFIG, _LARGEST_SUMMARY = 2**20, 10 * 2**20  # bytes
 _LOOKED_AT = 20  # lines
+_BEGINNING_BYTES = 16
 _LOOKED_AT_CHARACTERS = 1 << 20
 # With histograms of all weights and gradients, a line of history takes megabytes.
 _LONGEST_LINE = 32 << 20  # characters
@@ -69,6 +79,9 @@ def perform(chosen: argparse.Namespace) -> int:
     importer = Importer(settings, imported, chosen.tag)
 
     def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+        if _is_run_file(path):
+            yield from _run_file_readings(path, noted, stated)
+            return
         machine = _machine(path, stated)
         machine.start = clock.start
         with open_log(path) as file:
@@ -78,8 +91,11 @@ def perform(chosen: argparse.Namespace) -> int:
     marks = marks_of(chosen, settings, _found(chosen))
     importer.log_files(marks, read, stated)
     # Of several folders, what the first one says counts.
-    for folder in reversed(dict.fromkeys(path.parent for path in marks)):
+    files = [path for path in marks if not _is_run_file(path)]
+    for folder in reversed(dict.fromkeys(path.parent for path in files)):
         importer.assign(_values(folder, importer.ends, imported))
+    for path in reversed([path for path in marks if _is_run_file(path)]):
+        importer.assign(_run_file_values(path, importer.ends))
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()
@@ -93,14 +109,46 @@ def _found(chosen: argparse.Namespace) -> Iterator[Path]:
             continue
         folder = path / "files" if (path / "files").is_dir() else path
         there = [folder / name for name in _FILES if (folder / name).is_file()]
+        there = there or sorted(path.glob("*.wandb"))
         if not there:
             raise Refusal(
                 "not_found",
-                f"There is neither {' nor '.join(_FILES)} in {str(folder)!a}: newer "
-                "versions of W&B store them elsewhere. Export them first; "
-                "docs/how-to/import-what-you-have.md has the lines for it.",
+                f"There is neither {' nor '.join(_FILES)} nor a run file (*.wandb) in "
+                f"{str(path)!a}. Name the folder of one run.",
             )
         yield from there
+
+
+def _is_run_file(path: Path) -> bool:
+    with path.open("rb") as file:
+        return is_run_file(file.read(_BEGINNING_BYTES))
+
+
+def _run_file_readings(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+    """Yield the system metrics and the history of W&B's binary file."""
+    with path.open("rb") as file:
+        machine = machine_of(read_values(file, Noted()).machine, stated)
+    with path.open("rb") as file:
+        yield from read_events(read_stats(file, noted), noted, machine)
+    with path.open("rb") as file:
+        yield from read_history(read_rows(file, Noted()), noted, machine)
+
+
+def _run_file_values(path: Path, ends: Mapping[str, float]) -> dict[str, object]:
+    with path.open("rb") as file:
+        values = read_values(file, Noted())
+    found: dict[str, object] = {
+        **{f"params/{name}": value for name, value in values.config.items()},
+        **{
+            f"summary/{name}": value
+            for name, value in summary_values(values.summary, ends).items()
+        },
+    }
+    if values.tags:
+        found["tags"] = set(values.tags)
+    if values.notes:
+        found["description"] = values.notes
+    return found
 
 
 def _machine(path: Path, stated: Stated) -> Machine:

@@ -59,10 +59,10 @@ def are_events(lines: Iterable[str]) -> bool:
     return 2 * sum(map(says_system, keys)) > len(keys)
 
 
-def _keys(line: str) -> Iterator[str]:
+def _keys(line: str | Row) -> Iterator[str]:
     """Yield a line's names, without those that W&B puts into every line."""
     try:
-        row = json.loads(line)
+        row = json.loads(line) if isinstance(line, str) else line
     except (ValueError, RecursionError):
         return
     if isinstance(row, dict):
@@ -70,7 +70,7 @@ def _keys(line: str) -> Iterator[str]:
 
 
 def read_events(
-    lines: Iterable[str], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
     """Yield the system metrics of each line.
 
@@ -127,7 +127,7 @@ def _process_gpus(keys: Iterable[str]) -> set[int]:
 
 
 def read_history(
-    lines: Iterable[str], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
     """Yield the numbers that the script logged, under the names it gave them."""
     paths: set[str] = set()
@@ -155,8 +155,11 @@ def read_metadata(text: str, stated: Stated) -> Machine:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return Machine()
-    if not isinstance(found, dict):
-        return Machine()
+    return machine_of(found, stated) if isinstance(found, dict) else Machine()
+
+
+def machine_of(found: Row, stated: Stated) -> Machine:
+    """Return what W&B states about the machine, and add its facts."""
     machine = Machine()
     for name, path in (("host", "host"), ("os", "platform"), ("python", "python")):
         if isinstance(found.get(name), str):
@@ -195,14 +198,14 @@ def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> No
 
 
 def _rows(
-    lines: Iterable[str], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], noted: Noted, machine: Machine
 ) -> Iterator[tuple[int, Row, int]]:
     """Yield the objects of lines that have a time, with their number and time."""
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if isinstance(line, str) and not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line) if isinstance(line, str) else line
         except (ValueError, RecursionError):
             # The last one, often: whoever wrote it was stopped.
             noted.add("it is no JSON", number)

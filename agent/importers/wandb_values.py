@@ -68,6 +68,13 @@ def read_summary(
     if not isinstance(found, dict):
         noted.add("it is no object", 1)
         return {}
+    return summary_values(found, ends)
+
+
+def summary_values(
+    found: Mapping[str, object], ends: Mapping[str, float]
+) -> dict[str, object]:
+    """Return the values of a summary that are not the end of a series, by path."""
     values: dict[str, object] = {}
     for path, said in leaves("", found, 0):
         value = SPECIAL.get(said, said) if isinstance(said, str) else said

@@ -37,6 +37,9 @@ SECOND, HOUR = 1_000_000, 3_600_000_000
 UTILIZATION = "monitoring/main/gpu/0/utilization_percent"
 
 
+RUN_FILE = Path(__file__).parents[1] / "importers" / "logs" / "run-0.31.wandb"
+
+
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     monkeypatch.setenv("SEAMARK_MODE", "offline")
@@ -394,9 +397,29 @@ def test_a_config_that_is_too_large_is_named(tmp_path, capsys):
     assert f"{config}, line 1: it is larger than 1 MiB" in capsys.readouterr().err
 
 
+def test_an_offline_run_of_wandb_becomes_a_run(tmp_path, messages):
+    folder = tmp_path / "offline-run-20261128_112102-lan9zsr1"
+    folder.mkdir()
+    (folder / RUN_FILE.name).write_bytes(RUN_FILE.read_bytes())
+
+    assert main(["import", "wandb", str(folder), "--run", "r"]) == 0
+
+    found = messages()
+    values = values_of(found)
+    assert {"train/loss", "val/accuracy", "job/memory_bytes"} <= {
+        path.removeprefix("monitoring/main/") for path in paths_of(found)
+    }
+    steps, _ = zip(*points_of(found, "train/loss"), strict=True)
+    assert sorted(steps) == [0, 10, 20, 30, 40, 50]
+    assert values["params/lr"] == 0.1
+    assert values["params/model/name"] == "resnet"
+    assert values["summary/best"] == 0.5
+    assert values["description"] == "first try"
+
+
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
-    assert "Export them first" in capsys.readouterr().err
+    assert "Name the folder of one run" in capsys.readouterr().err
 
 
 def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):
