@@ -5,11 +5,13 @@ Each lives in a folder of its own, keeps nothing, and dies with whoever started 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from typing import Self
 
 import psycopg
 import redis
+import requests
 
 from tracker.embedded.parent import die_with
 
@@ -161,6 +164,27 @@ class Valkey(Server):
     def answers(self) -> bool:
         with suppress(redis.ConnectionError), redis.Redis.from_url(self.url) as client:
             return bool(client.ping())
+        return False
+
+
+class IdentityProvider(Server):
+    """An OpenID Connect provider, where each user signs in by their subject."""
+
+    def __init__(self, users: list[dict[str, object]]) -> None:
+        super().__init__()
+        self.users = users
+
+    def start(self) -> None:
+        port = free_port()
+        claims = (("--user-claims", json.dumps(user)) for user in self.users)
+        program = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port)]
+        self.launch([*program, *(word for pair in claims for word in pair)])
+        self.url = f"http://127.0.0.1:{port}"
+        self.wait_until(self.answers)
+
+    def answers(self) -> bool:
+        with suppress(requests.ConnectionError):
+            return requests.get(f"{self.url}/jwks", timeout=5).ok
         return False
 
 

@@ -6,6 +6,7 @@ from files: `X_FILE` names a file that holds the value of `X`.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import secrets
 import tempfile
@@ -48,6 +49,7 @@ AGENT_NAMES = {
     )
 }
 LANGUAGE_CODE = "en"
+ROLES = ("owner", "admin", "member", "viewer", "guest")
 MIN_SECRET_LENGTH, MIN_SECRET_CHARACTERS = 50, 8
 
 
@@ -72,6 +74,30 @@ def boolean(name: str, *, default: bool) -> bool:
     if value not in ("yes", "no"):
         raise ImproperlyConfigured(f"{name} must be yes or no, not {value!r}.")
     return value == "yes"
+
+
+def listed(name: str) -> list[str]:
+    """Return what stands between commas, in lower case."""
+    return [part.strip().lower() for part in text(name).split(",") if part.strip()]
+
+
+def networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    try:
+        return [ipaddress.ip_network(part) for part in listed(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}.") from error
+
+
+def roles_by_group(name: str) -> list[tuple[str, str]]:
+    """Read "group:role,…"; a group's name may contain colons."""
+    pairs = [part.strip().rpartition(":") for part in text(name).split(",") if part]
+    for group, _, role in pairs:
+        if not group or role not in ROLES:
+            raise ImproperlyConfigured(
+                f"{name} must be like ml-team:member,ml-leads:admin; the roles are"
+                f" {', '.join(ROLES)}."
+            )
+    return [(group, role) for group, _, role in pairs]
 
 
 def refuse_unknown_names() -> None:
@@ -231,7 +257,7 @@ CACHES = {
 SMTP_URL = text("SEAMARK_SMTP_URL")
 MAIL_FROM = text("SEAMARK_MAIL_FROM")
 # Hosts of one's own network that webhooks may be posted to, by name.
-WEBHOOK_HOSTS = [h for h in text("SEAMARK_WEBHOOK_HOSTS").lower().split(",") if h]
+WEBHOOK_HOSTS = listed("SEAMARK_WEBHOOK_HOSTS")
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -268,6 +294,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "web.sign_in.activity.SessionActivity",
+    "web.sign_in.proxy.ProxySignIn",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -333,6 +360,24 @@ WHITENOISE_USE_FINDERS = True
 # An OpenID Connect provider that people sign in with.
 OIDC_ISSUER = text("SEAMARK_OIDC_ISSUER").rstrip("/")
 OIDC_NAME = text("SEAMARK_OIDC_NAME", "single sign-on")
+OIDC_DOMAINS = listed("SEAMARK_OIDC_DOMAINS")
+OIDC_GROUPS = roles_by_group("SEAMARK_OIDC_GROUPS")
+OIDC_WORKSPACE = text("SEAMARK_OIDC_WORKSPACE", "home")
+OIDC_CLIENT_ID = text("SEAMARK_OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = text("SEAMARK_OIDC_CLIENT_SECRET")
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise ImproperlyConfigured("SEAMARK_OIDC_ISSUER needs SEAMARK_OIDC_CLIENT_ID, too.")
+
+# An authenticating proxy names the user in this header, and proves itself by a secret
+# in another or by its address.
+PROXY_USER_HEADER = text("SEAMARK_PROXY_USER_HEADER")
+PROXY_SECRET = text("SEAMARK_PROXY_SECRET")
+PROXY_ADDRESSES = networks("SEAMARK_PROXY_ADDRESSES")
+if PROXY_USER_HEADER and not (PROXY_SECRET or PROXY_ADDRESSES):
+    raise ImproperlyConfigured(
+        "SEAMARK_PROXY_USER_HEADER needs SEAMARK_PROXY_SECRET or"
+        " SEAMARK_PROXY_ADDRESSES: otherwise anybody can send the header."
+    )
 
 # How people sign in: django-allauth, with templates and rules of our own.
 ACCOUNT_ADAPTER = "web.sign_in.account_adapter.AccountAdapter"
@@ -351,6 +396,27 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed": "10/m/ip,5/5m/key",
     "reset_password": "20/m/ip,3/5m/key",
     "sign_in_link": "20/m/ip",
+}
+SOCIALACCOUNT_ADAPTER = "web.sign_in.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+# A form that leads to the provider is what the content security policy forbids.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "provider_class": "web.sign_in.single_sign_on.Provider",
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME,
+                "client_id": OIDC_CLIENT_ID,
+                "secret": OIDC_CLIENT_SECRET,
+                "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
+            }
+        ]
+        if OIDC_ISSUER
+        else [],
+    }
 }
 MFA_ADAPTER = "web.sign_in.second_factor_adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]

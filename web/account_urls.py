@@ -10,6 +10,7 @@ from web.views.people import (
     second_factors,
     sessions,
     sign_in,
+    single_sign_on,
 )
 
 urlpatterns: list[URLPattern] = [
@@ -90,5 +91,17 @@ urlpatterns: list[URLPattern] = [
         "account/recovery-codes/replace",
         second_factors.replace_codes,
         name="mfa_generate_recovery_codes",
+    ),
+    path(
+        "account/oidc/sign-in",
+        single_sign_on.begin,
+        {"provider_id": "oidc"},
+        name="openid_connect_login",
+    ),
+    path(
+        "account/oidc/callback",
+        single_sign_on.complete,
+        {"provider_id": "oidc"},
+        name="openid_connect_callback",
     ),
 ]

@@ -121,6 +121,9 @@ REFUSING = {
     "sign-in",
     "account_login",
     "mfa_authenticate",
+    # There is no provider.
+    "openid_connect_login",
+    "openid_connect_callback",
     "mfa_login_webauthn",
     # These first want the password, or a second factor that is not there.
     "account_set_password",

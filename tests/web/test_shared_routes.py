@@ -88,6 +88,8 @@ CLOSED = {
     "sign-out",
     "account_login",
     "account_inactive",
+    "openid_connect_login",
+    "openid_connect_callback",
     "account_reset_password",
     "account_reset_password_done",
     "account_reset_password_from_key",

@@ -35,6 +35,12 @@ MAILS = {
 TOASTS = {
     "account/messages/password_changed.txt": gettext_lazy("Password changed."),
     "account/messages/password_set.txt": gettext_lazy("Password set."),
+    "socialaccount/messages/account_connected.txt": gettext_lazy(
+        "Identity provider connected."
+    ),
+    "socialaccount/messages/account_connected_other.txt": gettext_lazy(
+        "This identity belongs to another account already."
+    ),
     "mfa/messages/totp_activated.txt": gettext_lazy("Authenticator app added."),
     "mfa/messages/totp_deactivated.txt": gettext_lazy("Authenticator app removed."),
     "mfa/messages/webauthn_added.txt": gettext_lazy("Passkey added."),

@@ -1,4 +1,4 @@
-"""Prints a one-time link that signs the owner in."""
+"""Prints a one-time link that signs the owner, or any other account, in."""
 
 from __future__ import annotations
 
@@ -7,27 +7,41 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.urls import reverse
 
 from tracker.actions.access import found_installation, make_sign_in_link
 from tracker.embedded.data_folder import running_url
+from tracker.models import User
+from tracker.queries.people.accounts import account_named
 
 
 class Command(BaseCommand):
-    help = "Print a link that signs the owner in once, within the hour."
+    help = "Print a link that signs an account in once, within the hour."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         # manage.py turned it into a setting; here it is only explained.
         parser.add_argument("--data", help="the data folder of the server")
+        parser.add_argument(
+            "--user", help="email address or username; default: the first owner"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # For a team no server runs here; then the address is the public one.
         url = running_url(settings.DATA_FOLDER) or settings.PUBLIC_URL
         try:
-            secret = make_sign_in_link(found_installation().user)
+            secret = make_sign_in_link(_user(options["user"]))
         except DatabaseError as error:
             sys.exit(f"The database cannot be used ({error}); start the server first.")
         self.stdout.write(url + reverse("sign-in-link", args=[secret]))
+
+
+def _user(name: str | None) -> User:
+    if not name:
+        return found_installation().user
+    user = account_named(name)
+    if user is None or not user.is_active or user.is_service:
+        raise CommandError(f"No active person has the address or username {name}.")
+    return user

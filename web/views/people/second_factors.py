@@ -20,10 +20,12 @@ from allauth.mfa.webauthn.views import (
     ReauthenticateWebAuthnView,
     RemoveWebAuthnView,
 )
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.views.decorators.http import require_safe
 
+from tracker.queries.people.accounts import is_connected
 from web.texts import gettext_lazy
 from web.views.people.sign_in import form_methods
 
@@ -48,7 +50,21 @@ class SecurityView(IndexView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**kwargs)
-        return {**context, "passkeys_work": passkeys_work(self.request)}
+        return {
+            **context,
+            "passkeys_work": passkeys_work(self.request),
+            "provider_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+            "is_connected": is_connected(self.request.user.pk),
+        }
+
+
+class CodesView(ViewRecoveryCodesView):
+    template_name = "people/recovery_codes.html"
+    extra_context = SECURITY
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        return {**context, "codes": "\n".join(context["unused_codes"])}
 
 
 security = require_safe(SecurityView.as_view())
@@ -98,11 +114,7 @@ remove_passkey = form_methods(
     )
 )
 sign_in_with_passkey = form_methods(LoginWebAuthnView.as_view())
-recovery_codes = require_safe(
-    ViewRecoveryCodesView.as_view(
-        template_name="people/recovery_codes.html", extra_context=SECURITY
-    )
-)
+recovery_codes = require_safe(CodesView.as_view())
 replace_codes = form_methods(
     GenerateRecoveryCodesView.as_view(
         template_name="people/confirm_change.html",

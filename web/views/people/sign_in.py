@@ -33,6 +33,7 @@ class SignInView(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {
             **super().get_context_data(**kwargs),
+            "unknown_email": self.request.META.get("seamark.proxy_email", ""),
             "link_is_spent": "spent" in self.request.GET,
             "provider_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
         }

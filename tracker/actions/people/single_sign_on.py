@@ -1,0 +1,77 @@
+"""Accounts and roles of people who sign in with an identity provider or a proxy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.db import transaction
+
+from tracker.actions.people.accounts import create_account, valid_name
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.members import (
+    add_member,
+    change_role,
+    deactivate,
+    reactivate,
+)
+from tracker.actions.people.roles import ORDER
+from tracker.errors import InvalidInput
+from tracker.models import Member, Role, User, Workspace
+
+logger = logging.getLogger(__name__)
+
+EVERYBODY = "*"
+# Of new accounts where no groups are set up.
+USUAL_ROLE = Role.MEMBER
+
+
+def role_of_groups(groups: Iterable[str]) -> Role | None:
+    """Return the highest role that one of the groups gives."""
+    mine = {EVERYBODY, *groups}
+    roles = [Role(role) for group, role in settings.OIDC_GROUPS if group in mine]
+    return max(roles, key=ORDER.index, default=None)
+
+
+def create_from_claims(
+    email: str, name: str, *, is_verified: bool, role: Role | None, address: str = ""
+) -> User:
+    """Create an account and make it a member of the provider's workspace."""
+    with transaction.atomic():
+        user = create_account(
+            email, _usable_name(name), email_is_verified=is_verified, address=address
+        )
+        take_role(user, role or USUAL_ROLE, address=address)
+    return user
+
+
+def take_role(user: User, role: Role | None, *, address: str = "") -> None:
+    """Give the user the role of their groups; None ends their membership.
+
+    The last owner stays: a mistake at the provider must not lock everybody out.
+    """
+    workspace = Workspace.objects.filter(slug=settings.OIDC_WORKSPACE).first()
+    if workspace is None:
+        logger.warning("there is no workspace %s", settings.OIDC_WORKSPACE)
+        return
+    doer = Doer(user.id, address)
+    member = Member.objects.filter(workspace=workspace, user=user).first()
+    try:
+        if member is None and role is not None:
+            add_member(workspace, user, role, doer)
+        elif member is not None and role is None:
+            deactivate(member, doer)
+        elif member is not None and role is not None:
+            change_role(member, role, doer)
+            if settings.OIDC_GROUPS and not member.is_active:
+                reactivate(member, doer)
+    except InvalidInput as error:
+        logger.warning("the role of %s stays: %s", user.username, error)
+
+
+def _usable_name(name: str) -> str:
+    try:
+        return valid_name(name[:150])
+    except InvalidInput:
+        return "User"
