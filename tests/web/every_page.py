@@ -350,7 +350,7 @@ def make_one(member: Member) -> Things:
     """A project of one run, as it is when somebody has just begun."""
     project = make_project(member)
     run = make_sample_run(project, has_gpu=True)
-    _add_file(run, FILE, b"one\ntwo\n", "notes.txt", "text/plain")
+    add_file(run, FILE, b"one\ntwo\n", "notes.txt", "text/plain")
     return Things(member, project, run, compared=(run,))
 
 
@@ -374,8 +374,8 @@ def make_full(member: Member) -> Things:
         run,
         [records_message("logs/stdout", ["a line", "\x1b[31mred\x1b[0m " + "x" * 500])],
     )
-    _add_file(run, FILE, b"one\ntwo\n" * 50, "notes.txt", "text/plain")
-    _add_file(run, "samples/one", PICTURE, "one.png", "image/png")
+    add_file(run, FILE, b"one\ntwo\n" * 50, "notes.txt", "text/plain")
+    add_file(run, "samples/one", PICTURE, "one.png", "image/png")
     _raise_alert(failed)
     compared = tuple(make_measured_run(project, job) for job in DEMO)
     # Each process above has one of its own.
@@ -439,7 +439,7 @@ def _raise_alert(run: Run) -> None:
     )
 
 
-def _add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None:
+def add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None:
     message = file_message(path, content, name=name, kind=kind)
     write(run, [message])
     receive(

@@ -1,0 +1,180 @@
+"""The answer of every route to every role.
+
+A column stands for a role of `ROLES`, in that order: `s` is the sign-in page or 401,
+`3` is 403, `4` is 404, `+` is anything that the view itself answers.
+"""
+
+from __future__ import annotations
+
+ROLES = (
+    "anonymous",
+    "deactivated",
+    "outsider",
+    "guest of another project",
+    "guest",
+    "viewer",
+    "member",
+    "admin",
+    "owner",
+    # An owner whose keys, views, comments and notifications the addresses name.
+    "maker",
+)
+
+# Names of routes of pages, each with its method; POST unless it is GET.
+PAGES = {
+    # Public: signing in, files of the pages, and links with a secret.
+    "++++++++++": """
+        GET:sign-in GET:sign-in-link sign-in-link GET:plotly-bundle GET:texts
+        GET:shared GET:shared-page
+    """,
+    # A deactivated member does not return by an invitation.
+    "+3++++++++": "GET:join join",
+    # It leads to the sign-in page.
+    "ssssssssss": "sign-out",
+    # Of the account itself, and lists that hold only readable things.
+    "s+++++++++": """
+        GET:projects GET:places GET:tokens tokens GET:rule
+        GET:inbox GET:inbox-bell inbox-read notification-mark
+        GET:notifications notifications notification-test-webhook
+        notification-test-mail
+    """,
+    # One's own things alone.
+    "s44444444+": "revoke-token GET:notification view-change view-delete",
+    "s44433333+": "comment-edit",
+    "s44+++++++": "first-token",
+    # Of the workspace.
+    "s4433+++++": "GET:members",
+    "s443333+++": """
+        invite GET:member member-role member-deactivate member-reactivate
+        member-offboard member-remove invitation-renew invitation-revoke
+    """,
+    # Read a project.
+    "s444++++++": """
+        GET:runs GET:runs-page GET:run-names GET:runs-groups GET:runs-columns
+        GET:runs-csv GET:runs-charts charts-arrangement view-keep
+        GET:run-address GET:run GET:run-header GET:run-charts
+        GET:run-charts-search GET:run-logs GET:run-hardware GET:run-attributes
+        GET:run-attributes-csv GET:run-source GET:run-files GET:run-file-preview
+        GET:run-file-picture GET:run-file-figure GET:run-file-html
+        GET:run-series GET:run-charts-figures GET:run-histograms GET:run-stages
+        GET:run-hardware-figure
+        GET:compare GET:compare-figure GET:compare-figures GET:compare-scatter
+        GET:compare-hardware GET:compare-marks GET:compare-table
+        GET:compare-media GET:compare-search
+        GET:alerts GET:trash GET:project-settings GET:project-members
+        GET:gpu-hours GET:rule-settings GET:ladders GET:ladder
+        GET:ladder-figure GET:ladder-report GET:dashboards GET:dashboard
+        GET:widget-body GET:widget-figure GET:reports GET:report
+        GET:report-versions GET:report-widget-body GET:report-widget-figure
+        GET:report-comments report-comments comment-answer
+        GET:metric-rule-new metric-rule-new
+    """,
+    # Change a project.
+    "s44433++++": """
+        runs-tag runs-trash runs-restore GET:runs-changed annotation-add
+        run-trash run-restore finding-dismiss finding-bring-back run-describe
+        run-metric run-pin run-unpin deleted-restore ladders ladder-note
+        GET:ladder-edit ladder-edit ladder-delete dashboards dashboard-rename
+        dashboard-duplicate dashboard-delete GET:dashboard-runs dashboard-runs
+        GET:widget-new widget-new GET:widget-edit widget-edit widget-place
+        widget-remove widget-put-back reports report-restore report-delete
+        comment-resolve comment-reopen GET:report-edit report-edit report-draft
+        report-discard GET:report-widget report-widget
+        GET:shares shares GET:share share-revoke
+    """,
+    # Decide about a project; delete or change what another member wrote.
+    "s444333+++": """
+        annotation-edit annotation-delete annotation-restore run-delete alerts
+        channel-try channel-again channel-remove trash-empty deleted-delete
+        project-settings rule-settings project-members project-access
+        project-member-role project-member-remove comment-delete comment-restore
+        GET:metric-rule metric-rule metric-rule-change
+    """,
+    # Absent for its readers, too: the sample has none of these.
+    "s444444444": "GET:widget-picture GET:report-picture GET:run-evidence",
+}
+
+# Operations of the API, with a key of scope manage; the key of a deactivated member
+# does nothing.
+PROJECT = "/api/v1/projects/{workspace}/{project}"
+WORKSPACE = "/api/v1/workspaces/{workspace}"
+RUN = "/api/v1/runs/{run_id}"
+API = {
+    "++++++++++": ["GET /livez", "GET /readyz"],
+    "ss++++++++": [
+        "GET /api/v1/me",
+        "GET /api/v1/projects",
+        "GET /api/v1/limits",
+        # They log to the key's own workspace, whatever the address names.
+        "POST /api/v1/ingest/{spool_id}",
+        "POST /api/v1/ingest/{spool_id}/gone",
+        "POST /api/v1/blobs/{digest}",
+    ],
+    "ss43333+++": [
+        f"GET {WORKSPACE}/members",
+        f"PATCH {WORKSPACE}/members/{{member_id}}",
+        f"POST {WORKSPACE}/members/{{member_id}}/offboard",
+        f"POST {WORKSPACE}/members/{{member_id}}/remove",
+        f"GET {WORKSPACE}/invitations",
+        f"POST {WORKSPACE}/invitations",
+        f"POST {WORKSPACE}/invitations/{{invitation_id}}/renew",
+        f"DELETE {WORKSPACE}/invitations/{{invitation_id}}",
+    ],
+    "ss44++++++": [
+        f"GET {PROJECT}/runs",
+        f"GET {PROJECT}/attribute-paths",
+        f"GET {PROJECT}/series",
+        f"GET {PROJECT}/points",
+        f"GET {PROJECT}/ladders",
+        f"GET {PROJECT}/ledger",
+        f"GET {PROJECT}/trash",
+        f"GET {RUN}",
+        f"GET {RUN}/attributes",
+        f"GET {RUN}/attributes/all",
+        f"GET {RUN}/files",
+        f"GET {RUN}/files/content",
+        f"GET {RUN}/files/archive",
+        f"GET {RUN}/series",
+        f"GET {RUN}/records",
+        f"GET {RUN}/records/found",
+        f"GET {RUN}/records/text",
+        f"GET {RUN}/diagnosis",
+        "GET /api/v1/ladders/{ladder_id}",
+    ],
+    "ss4433++++": [
+        f"POST {PROJECT}/ladders",
+        f"POST {RUN}/trash",
+        f"POST {RUN}/restore",
+        f"POST {RUN}/pin",
+        f"POST {RUN}/unpin",
+    ],
+    "ss44333+++": [
+        f"DELETE {RUN}",
+        f"PATCH {PROJECT}",
+        f"GET {PROJECT}/members",
+        f"POST {PROJECT}/members",
+        f"DELETE {PROJECT}/members/{{member_id}}",
+        f"PUT {PROJECT}/access",
+    ],
+}
+
+
+def page_rows() -> dict[tuple[str, str], str]:
+    """Return the row of each method and name of a route."""
+    rows = {}
+    for answers, names in PAGES.items():
+        for each in names.split():
+            method, _, name = each.rpartition(":")
+            assert (method or "POST", name) not in rows, each
+            rows[method or "POST", name] = answers
+    return rows
+
+
+def api_rows() -> dict[tuple[str, str], str]:
+    """Return the row of each method and address of an operation."""
+    rows = {}
+    for answers, operations in API.items():
+        for each in operations:
+            method, _, path = each.partition(" ")
+            rows[method, path] = answers
+    return rows
