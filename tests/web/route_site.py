@@ -102,7 +102,8 @@ def api_routes() -> Iterator[tuple[str, str]]:
 
 
 class Site:
-    def __init__(self) -> None:
+    def __init__(self, accept: str = "text/html") -> None:
+        self.accept = accept
         self.maker = make_member("maker")
         workspace = self.maker.workspace
         self.project = make_project(self.maker, "vision")
@@ -149,9 +150,9 @@ class Site:
             form = {
                 key: text.format(**values) for key, text in FORMS.get(name, {}).items()
             }
-            return sent(self.clients[role], method, path, form)
+            return sent(self.clients[role], method, path, form, accept=self.accept)
         query = PAGE_QUERIES.get(name, "").format(**values)
-        return sent(self.clients[role], method, path + query)
+        return sent(self.clients[role], method, path + query, accept=self.accept)
 
     def api(self, role: str, place: str, method: str, route: str) -> str:
         known = self.known[place]
@@ -162,13 +163,18 @@ class Site:
         return sent(self.keys[role], method, path + query, body)
 
 
-def sent(client: Client, method: str, path: str, body: Any = None) -> str:
+def sent(
+    client: Client, method: str, path: str, body: Any = None, accept: str = "*/*"
+) -> str:
     """Send a request whose changes are undone, and return how it was answered."""
     cookies = copy.copy(client.cookies)
     with transaction.atomic():
-        options: dict[str, Any] = {} if body is None else {"data": body}
+        options: dict[str, Any] = {"headers": {"accept": accept}}
+        if body is not None:
+            options["data"] = body
         if path.startswith(API) and method != "GET":
-            options = {"data": json.dumps(body), "content_type": "application/json"}
+            options["data"] = json.dumps(body)
+            options["content_type"] = "application/json"
         response = getattr(client, method.lower())(path, **options)
         if response.streaming:
             # Closes its files, and not the connection of the transaction.
@@ -209,7 +215,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     by = maker.user_id
     gone = annotate(run, "train/loss", 0, "gone", Actor(by))
     delete_annotation(gone, user_id=by)
-    report = Report.objects.get(id=known["report_id"])
+    report = Report.objects.get(id=str(known["report_id"]))
     comment = add_comment(report, "gone", user_id=by, version=1)
     delete_comment(comment, user_id=by)
     in_trash = {"run_id": trashed.id}

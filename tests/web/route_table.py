@@ -24,8 +24,11 @@ ROLES = (
 PAGES = {
     # Public: signing in, files of the pages, and links with a secret.
     "++++++++++": """
-        GET:sign-in GET:sign-in-link sign-in-link GET:plotly-bundle GET:texts
-        GET:shared GET:shared-page
+        GET:sign-in sign-in GET:sign-in-link sign-in-link GET:plotly-bundle
+        GET:texts GET:shared GET:shared-page GET:account_login account_login
+        GET:account_inactive GET:account_reset_password account_reset_password
+        GET:account_reset_password_done GET:account_reset_password_from_key
+        account_reset_password_from_key
     """,
     # A deactivated member does not return by an invitation.
     "+3++++++++": "GET:join join",
@@ -37,6 +40,16 @@ PAGES = {
         GET:inbox GET:inbox-bell inbox-read notification-mark
         GET:notifications notifications notification-test-webhook
         notification-test-mail
+        GET:account account GET:sessions end-other-sessions
+        GET:account_change_password account_change_password
+        GET:account_set_password account_set_password GET:security GET:mfa_index
+        GET:mfa_authenticate mfa_authenticate GET:account_reauthenticate
+        account_reauthenticate GET:mfa_reauthenticate mfa_reauthenticate
+        GET:mfa_reauthenticate_webauthn mfa_reauthenticate_webauthn
+        GET:mfa_activate_totp mfa_activate_totp GET:mfa_add_webauthn
+        mfa_add_webauthn GET:mfa_remove_webauthn mfa_remove_webauthn
+        GET:mfa_login_webauthn mfa_login_webauthn
+        GET:mfa_generate_recovery_codes mfa_generate_recovery_codes
     """,
     # One's own things alone.
     "s44444444+": "revoke-token GET:notification view-change view-delete",
@@ -91,7 +104,10 @@ PAGES = {
         GET:metric-rule metric-rule metric-rule-change
     """,
     # Absent for its readers, too: the sample has none of these.
-    "s444444444": "GET:widget-picture GET:report-picture GET:run-evidence",
+    "s444444444": """
+        GET:widget-picture GET:report-picture GET:run-evidence end-session
+        GET:mfa_deactivate_totp mfa_deactivate_totp GET:mfa_view_recovery_codes
+    """,
 }
 
 # Operations of the API, with a key of scope manage; the key of a deactivated member
