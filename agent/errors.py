@@ -105,7 +105,7 @@ class RunFinished(AgentError):
 
 
 class RunClosed(AgentError):
-    """The run is finished on the server, and the token may not reopen it.
+    """The run is finished on the server, and the API key may not reopen it.
 
     Logged data stays in the offline queue.
     """
@@ -114,8 +114,8 @@ class RunClosed(AgentError):
 
     def __init__(self, run: str) -> None:
         super().__init__(
-            f"The run {shown(run)} is finished, and this token may not reopen it. Log to"
-            " a run with another name, or use a token of scope manage."
+            f"The run {shown(run)} is finished, and this API key may not reopen it. Log to"
+            " a run with another name, or use an API key of scope manage."
         )
 
 

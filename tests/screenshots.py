@@ -98,7 +98,7 @@ def addresses(page: Page, url: str) -> dict[str, str]:
         "ladder": ladder,
         "ladder-report": f"{ladder}report",
         "rule": "/docs/rules/data-wait-dominates",
-        "tokens": "/settings/tokens",
+        "keys": "/account/keys",
         "api": "/api/v1/docs",
     }
 

@@ -26,7 +26,7 @@ class NotAuthenticated(TrackerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Send a valid API token in the Authorization header: Bearer <token>."
+            "Send a valid API key in the Authorization header: Bearer <token>."
         )
 
 
@@ -52,14 +52,14 @@ class MalformedBatch(TrackerError):
 
 
 class RunFinished(TrackerError):
-    """A token that may only log tried to join a finished run."""
+    """An API key that may only log tried to join a finished run."""
 
     code = "run_finished"
 
     def __init__(self, run: str) -> None:
         super().__init__(
             f"The run {run[:SHOWN_CHARACTERS]!r} is finished. Log to a run with another"
-            " name, or use a token of scope manage to reopen it."
+            " name, or use an API key of scope manage to reopen it."
         )
 
 

@@ -48,11 +48,13 @@ def may_manage(actor: Actor, workspace: Workspace) -> bool:
     return _managing_role(actor, workspace) is not None
 
 
-def managed_workspace(actor: Actor, workspace: str) -> Workspace:
-    """Return a workspace whose members the actor may manage."""
+def managed_workspace(
+    actor: Actor, workspace: str, *, to: str = "manage members"
+) -> Workspace:
+    """Return a workspace that the actor manages; `to` completes the refusal."""
     found = own_member(actor, workspace).workspace
     if not may_manage(actor, found):
-        raise NotAllowed("manage members")
+        raise NotAllowed(to)
     return found
 
 

@@ -10,8 +10,8 @@ from tracker.actor import Actor
 from tracker.queries.members import memberships
 from web.snippets import first_run, start_elsewhere
 
-VIEWER = "viewer"
-TOKEN_DAYS = 365
+READERS = ("viewer", "guest")
+KEY_DAYS = 365
 ANY_PROJECT = "my-project"
 
 
@@ -30,9 +30,9 @@ def first_run_context(
         "memberships": [
             each
             for each in memberships(actor)
-            if each.role != VIEWER and workspace in ("", each.slug)
+            if each.role not in READERS and workspace in ("", each.slug)
         ],
         "secret": secret,
         "first_project": slug,
-        "token_days": TOKEN_DAYS,
+        "key_days": KEY_DAYS,
     }

@@ -37,6 +37,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/key-values.css",
         "components/menu.css",
         "components/palette.css",
+        "components/people.css",
         "components/run-colour.css",
         "components/runs-grid.css",
         "components/share.css",

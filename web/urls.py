@@ -61,6 +61,7 @@ from web.views.people import (
 )
 from web.views.plotly_bundle import plotly_bundle
 from web.views.texts import Texts
+from web.workspace_urls import workspace_urls
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects_page, name="projects"),
@@ -99,9 +100,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
             "revoke": invitations.revoke,
         }.items()
     ),
-    path("settings/tokens", account.tokens_page, name="tokens"),
-    path("settings/tokens/first", projects.first_token, name="first-token"),
-    path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
+    *workspace_urls,
     path("inbox", notifications.inbox, name="inbox"),
     path("inbox/bell", notifications.bell, name="inbox-bell"),
     path("inbox/read", notifications.mark_all, name="inbox-read"),

@@ -51,9 +51,9 @@ _INTERRUPTED, _READER_GONE = 130, 141
 
 
 _ADVICE = {
-    "not_authenticated": "Make a token on the server's page Tokens and say "
+    "not_authenticated": "Make an API key on the server's API keys page and say "
     "`seamark login`.",
-    "not_allowed": "Make a token of scope read or manage on the server's page Tokens and "
+    "not_allowed": "Make an API key of scope read or manage on the server's API keys page and "
     "say `seamark login`.",
 }
 

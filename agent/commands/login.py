@@ -1,8 +1,8 @@
-"""Asks for a server's address and a token, checks both, and stores them.
+"""Asks for a server's address and an API key, checks both, and stores them.
 
 Whatever runs for this user on this machine logs there from then on; processes that run
-already and whose token was refused go on with the new one. The token is made on the
-server's page Tokens. It is typed unseen, or comes over standard input.
+already and whose API key was refused go on with the new one. The API key is made on the
+server's API keys page. It is typed unseen, or comes over standard input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from seamark.servers import (
     token_variable,
 )
 
-HELP = "store a server's address and a token for it"
+HELP = "store a server's address and an API key for it"
 EXAMPLES = (
     "seamark login",
     "seamark login --url https://seamark.example.org",
@@ -36,7 +36,7 @@ EXAMPLES = (
 )
 
 SECONDS = 10.0
-TOKENS_PAGE = "/settings/tokens"
+KEYS_PAGE = "/account/keys"
 MAY_WRITE = ("log", "manage")
 MAY_READ = ("read", "manage")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument(
         "--token-stdin",
         action="store_true",
-        help="read the token from standard input instead of asking for it",
+        help="read the API key from standard input instead of asking for it",
     )
     given.add_argument(
         "--token",
         metavar="SECRET",
-        help="the token itself, which then others on this machine can see: better not",
+        help="the API key itself, which then others on this machine can see: better not",
     )
 
 
@@ -71,13 +71,13 @@ def perform(chosen: argparse.Namespace) -> int:
         say_json({"url": server.url, "file": str(path), **caller})
     else:
         say(f"{server.url} knows you as {describe(caller)}")
-        say(f"The address and the token are in {path}, for you alone to read.")
+        say(f"The address and the API key are in {path}, for you alone to read.")
     _warn(server, caller)
     return 0
 
 
 def who_is(server: Server) -> Json:
-    """Return for whom a token speaks and what it may do, or raise CannotRead."""
+    """Return for whom an API key speaks and what it may do, or raise CannotRead."""
     return ask(server, "/me", _caller, seconds=SECONDS)
 
 
@@ -108,7 +108,7 @@ def describe(caller: Json) -> str:
     may = " and ".join(able) or "do nothing"
     return clean(
         f"{caller['user'] or 'nobody'}, workspace {spaces or 'none'}; "
-        f"the token may {may}."
+        f"the API key may {may}."
     )
 
 
@@ -155,23 +155,23 @@ def _asked_for(chosen: argparse.Namespace) -> Server:
 def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
     if chosen.token is not None:
         tell(
-            "a token on the command line can be seen by others on this machine and is "
+            "an API key on the command line can be seen by others on this machine and is "
             "kept in the shell's history; --token-stdin reads it from a pipe"
         )
         token = chosen.token
     elif chosen.token_stdin:
         token = sys.stdin.readline(10_000)
     elif is_asked:
-        token = _typed(f"Token, from {url}{TOKENS_PAGE} (not shown): ")
+        token = _typed(f"API key, from {url}{KEYS_PAGE} (not shown): ")
     else:
         raise Refusal(
             "invalid_usage",
-            "There is no terminal to ask for the token; pipe it in with --token-stdin.",
+            "There is no terminal to ask for the API key; pipe it in with --token-stdin.",
             MISUSED,
         )
     token = str(token).strip()
     if not _TOKEN.fullmatch(token):
-        raise InvalidSetting("the token", "must be one word, such as smk_…")
+        raise InvalidSetting("the API key", "must be one word, such as smk_…")
     return str(token)
 
 
@@ -181,7 +181,7 @@ def _typed(question: str) -> str:
     except EOFError:
         # The cursor is still behind the question.
         sys.stderr.write("\n")
-        message = "No token was typed, so nothing was stored."
+        message = "No API key was typed, so nothing was stored."
         raise Refusal("no_token", message) from None
 
 
@@ -189,8 +189,8 @@ def _advised(error: CannotRead, server: Server) -> Exception:
     if error.code == "not_authenticated":
         return Refusal(
             error.code,
-            f"{server.url} does not know this token: it was revoked, has expired, or "
-            f"is another server's. {server.url}{TOKENS_PAGE} makes another. Nothing was "
+            f"{server.url} does not know this API key: it was revoked, has expired, or "
+            f"is another server's. {server.url}{KEYS_PAGE} makes another. Nothing was "
             "stored.",
         )
     return Refusal(error.code, f"{error} Nothing was stored.")
@@ -198,14 +198,14 @@ def _advised(error: CannotRead, server: Server) -> Exception:
 
 def _warn(server: Server, caller: Json) -> None:
     if caller["scope"] not in MAY_WRITE:
-        tell("this token may only read: what scripts log will not be accepted")
+        tell("this API key may only read: what scripts log will not be accepted")
     elif caller["scope"] not in MAY_READ:
         tell(
-            "this token may only write: `seamark ls` and `seamark export` need to read"
+            "this API key may only write: `seamark ls` and `seamark export` need to read"
         )
     parts = urlsplit(server.url)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        tell("over http:// others in the network can read the token: use https://")
+        tell("over http:// others in the network can read the API key: use https://")
     known = find_url(os.environ)
     is_other_url = known is not None and origin(known) != origin(server.url)
     is_other_token = named_token(os.environ) not in (None, server.token)

@@ -1,6 +1,6 @@
 """Forgets the stored address and token.
 
-The token itself still holds: it is revoked on the server's page Tokens. What is not
+The API key itself still holds: it is revoked on the server's API keys page. What is not
 delivered stays, and waits for the next `seamark login`.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from seamark.commands.login import TOKENS_PAGE
+from seamark.commands.login import KEYS_PAGE
 from seamark.commands.output import say, say_json
 from seamark.servers import agent_file, read_agent_file
 
@@ -31,7 +31,7 @@ def perform(chosen: argparse.Namespace) -> int:
         say_json({"url": url, "file": str(path), "was_stored": is_there})
     elif is_there:
         say(f"{path} is deleted.")
-        say(f"The token still holds; {url or 'the server'}{TOKENS_PAGE} revokes it.")
+        say(f"The API key still holds; {url or 'the server'}{KEYS_PAGE} revokes it.")
     else:
         say(f"Nothing was stored in {path}.")
     return 0

@@ -22,7 +22,7 @@ from seamark.version import VERSION
 
 _FIRST = (
     ("seamark up", "start a server here, or"),
-    ("seamark login", "say where yours is, with a token from its page Tokens;"),
+    ("seamark login", "say where yours is, with an API key from its API keys page;"),
     ("seamark doctor", "see whether points would arrive;"),
     ("seamark run -- python train.py", "measure a program as it is."),
 )
@@ -77,7 +77,9 @@ def _section(
 def _server(url: str | None, *, has_token: bool) -> str:
     if url is None:
         return "none is known yet: `seamark up` or `seamark login`"
-    return url if has_token else f"{url}, but there is no token for it: `seamark login`"
+    return (
+        url if has_token else f"{url}, but there is no API key for it: `seamark login`"
+    )
 
 
 def _left(waiting: list[Waiting]) -> str:

@@ -12,9 +12,9 @@ from email.utils import parsedate_to_datetime
 from seamark.asking import Json, find_tracker, proxy_for
 from seamark.commands.checks import Finding, fine, note, problem
 from seamark.commands.login import (
+    KEYS_PAGE,
     MAY_WRITE,
     SECONDS,
-    TOKENS_PAGE,
     describe,
     normalized,
     who_is,
@@ -101,8 +101,8 @@ def _token_file(environment: Environment) -> Iterator[Finding]:
     if file and named_token(environment) is None:
         yield problem(
             "token_file",
-            f"SEAMARK_TOKEN_FILE names {file}, where no token can be read",
-            "put the token into it, for this user to read, or unset the variable",
+            f"SEAMARK_TOKEN_FILE names {file}, where no API key can be read",
+            "put the API key into it, for this user to read, or unset the variable",
         )
 
 
@@ -124,10 +124,10 @@ def _file(environment: Environment) -> Iterator[Finding]:
         )
     elif mode & 0o077:
         yield note(
-            "file", f"others may read the token in {path}", f"run `chmod 600 {path}`"
+            "file", f"others may read the API key in {path}", f"run `chmod 600 {path}`"
         )
     else:
-        yield fine("file", f"{path} holds an address and a token")
+        yield fine("file", f"{path} holds an address and an API key")
 
 
 def _where_from(environment: Environment, url: str) -> Finding:
@@ -157,8 +157,8 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
     if server is None:
         yield problem(
             "token",
-            f"there is no token for {url}",
-            f"make one on {url}{TOKENS_PAGE} and say `seamark login`",
+            f"there is no API key for {url}",
+            f"make one on {url}{KEYS_PAGE} and say `seamark login`",
         )
         return
     yield from _token(environment, Server(url, server.token))
@@ -196,18 +196,18 @@ def _token(environment: Environment, server: Server) -> Iterator[Finding]:
     try:
         caller = who_is(server)
     except CannotRead as error:
-        advice = f"make another on {server.url}{TOKENS_PAGE} and say `seamark login`"
-        yield problem("token", f"the token of {source} is refused: {error}", advice)
+        advice = f"make another on {server.url}{KEYS_PAGE} and say `seamark login`"
+        yield problem("token", f"the API key of {source} is refused: {error}", advice)
         return
     if not _may_write(caller):
         yield problem(
             "token",
-            f"the token of {source} may not write: {describe(caller)}",
+            f"the API key of {source} may not write: {describe(caller)}",
             "make one of scope log or manage, as a member of the workspace, "
             "and say `seamark login`",
         )
     else:
-        yield fine("token", f"the token of {source} speaks for {describe(caller)}")
+        yield fine("token", f"the API key of {source} speaks for {describe(caller)}")
     yield _versions(caller)
 
 

@@ -39,6 +39,7 @@ from tracker.actions.metric_rules import RuleRequest, create_rule
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.invitations import WantedInvitation, invite
 from tracker.actions.people.notifications import News, notify
+from tracker.actions.people.service_accounts import create_service_account
 from tracker.actions.report_comments import (
     Passage,
     add_answer,
@@ -118,6 +119,7 @@ REFUSING = {
     # A redirect.
     "run-address",
     "notification",
+    "keys-old-address",
     "sign-in",
     "account_login",
     "mfa_authenticate",
@@ -161,7 +163,7 @@ NOTHING = {
 }
 # Pages that are the same whatever a project holds: looked at once.
 ALIKE = (
-    "tokens",
+    "keys",
     "notifications",
     "account",
     "account_inactive",
@@ -223,10 +225,11 @@ class Things:
             "rule_id": make_rule(self.project, self.member).id,
             "change": "pause",
             "notification_id": make_notification(self.run, self.member).id,
-            "token_id": Token.objects.latest("id").id,
             "session_id": 1,
             "pk": 1,
             "uidb36": "1",
+            "key_id": Token.objects.latest("id").id,
+            "account_id": make_service_account(self.member, self.name).id,
             "rule": RULE,
             "language": "en",
             "version": "0" * 12,
@@ -382,6 +385,11 @@ def make_full(member: Member) -> Things:
     Token.objects.filter(name="test").delete()
     run = Run.objects.get(id=run.id)
     return Things(member, project, run, compared, name="overview " + "n" * 190)
+
+
+def make_service_account(member: Member, name: str) -> Member:
+    workspace, doer = member.workspace, Doer(member.user_id)
+    return create_service_account(workspace, name[:NAME_LENGTH], Role.MEMBER, doer)
 
 
 def make_deleted(project: Project, member: Member, name: str) -> Dashboard:

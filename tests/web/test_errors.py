@@ -144,7 +144,7 @@ def test_an_answer_with_words_of_its_own_is_left():
 def test_too_large_a_form_is_refused_on_a_page(member, client_of, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
 
-    response = client_of(member).post("/settings/tokens", {"name": "x" * 200})
+    response = client_of(member).post("/account/keys", {"name": "x" * 200})
 
     assert response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert b"Too much at once" in response.content
@@ -226,7 +226,7 @@ def test_a_form_of_an_older_session_is_told_to_reload(member):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(member.user)
 
-    response = browser.post("/settings/tokens", headers=HTMX)
+    response = browser.post("/account/keys", headers=HTMX)
 
     assert response.status_code == HTTPStatus.FORBIDDEN
     assert is_sentence(response)

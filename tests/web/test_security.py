@@ -77,7 +77,7 @@ ANSWERS = {
         {"host": "evil.test"},
         400,
     ),
-    "302 not signed in": ("get", "/settings/tokens", {}, 302),
+    "302 not signed in": ("get", "/account/keys", {}, 302),
     "401 API": ("get", "/api/v1/me", {}, 401),
     "401 ingest": ("post", f"/api/v1/ingest/{UUID(int=1)}", {}, 401),
     "403 forged": ("post", "/sign-out", {}, 403),
@@ -292,7 +292,7 @@ def test_no_other_origin_may_read(origin, member, client_of):
 )
 @pytest.mark.parametrize(
     "path",
-    ["/sign-out", "/sign-in/secret", "/settings/tokens", "/settings/tokens/1/revoke"],
+    ["/sign-out", "/sign-in/secret", "/account/keys", "/account/keys/1/revoke"],
 )
 def test_nothing_changes_without_the_pages_own_token(path, headers, member):
     browser = Client(enforce_csrf_checks=True, headers=headers)
@@ -352,7 +352,7 @@ def test_reading_a_page_changes_nothing_that_is_stored(addresses, member, client
 
 
 @pytest.mark.database
-@pytest.mark.parametrize("path", ["/sign-out", "/settings/tokens/1/revoke"])
+@pytest.mark.parametrize("path", ["/sign-out", "/account/keys/1/revoke"])
 def test_reading_changes_nothing(path, member, client_of):
     assert client_of(member).get(path).status_code == 405
 

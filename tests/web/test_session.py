@@ -9,7 +9,7 @@ from web.session import local_path
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-PAGES = ["/", "/settings/tokens", "/w/home/vision/", "/docs/rules/data-wait-dominates"]
+PAGES = ["/", "/account/keys", "/w/home/vision/", "/docs/rules/data-wait-dominates"]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -38,7 +38,7 @@ def test_a_script_gets_a_refusal_and_no_page():
 
 
 def test_a_part_of_a_page_sends_the_whole_page_to_sign_in():
-    response = Client().get("/settings/tokens", headers={"hx-request": "true"})
+    response = Client().get("/account/keys", headers={"hx-request": "true"})
 
     assert response["HX-Redirect"] == "/sign-in"
 
@@ -48,7 +48,7 @@ def test_someone_disabled_is_out_at_once(member, client_of):
     member.user.is_active = False
     member.user.save(update_fields=["is_active"])
 
-    assert browser.get("/settings/tokens").status_code == HTTPStatus.FOUND
+    assert browser.get("/account/keys").status_code == HTTPStatus.FOUND
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import zlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
@@ -16,8 +17,17 @@ from django.utils import timezone
 
 from tracker.actions.people.sessions import delete_ended_sessions
 from tracker.actor import Actor, Scope
-from tracker.errors import InvalidInput, NotFound
-from tracker.models import CacheEntry, Member, Role, SignInLink, Token, User, Workspace
+from tracker.errors import InvalidInput
+from tracker.models import (
+    CacheEntry,
+    Member,
+    Project,
+    Role,
+    SignInLink,
+    Token,
+    User,
+    Workspace,
+)
 from tracker.statements import moment, one_row
 
 OWNER_NAME = "owner"
@@ -101,22 +111,30 @@ def delete_expired_access(now: datetime | None = None) -> None:
 
 
 def make_token(
-    member: Member, name: str, scope: Scope, expires_at: datetime | None = None
+    member: Member,
+    name: str,
+    scope: Scope,
+    expires_at: datetime | None = None,
+    *,
+    projects: Sequence[Project] | None = None,
 ) -> str:
-    """Return a new token's secret, which nobody can show again."""
+    """Return the secret of a new key; with projects, it opens nothing else."""
     if not name or len(name) > NAME_MAX_LENGTH or "\0" in name:
         raise InvalidInput("name", f"must have 1 to {NAME_MAX_LENGTH} characters")
 
     random = TOKEN_MARK + secrets.token_urlsafe(SECRET_BYTES)
     secret = random + checksum(random)
-    Token.objects.create(
+    token = Token.objects.create(
         member=member,
         name=name,
         scope=scope.value,
         digest=digest(secret),
+        is_limited=projects is not None,
         prefix=secret[:SHOWN_LENGTH],
         expires_at=expires_at,
     )
+    if projects is not None:
+        token.projects.set(projects)
     return secret
 
 
@@ -143,14 +161,6 @@ def authenticate(secret: str) -> Actor | None:
 def _projects_of_key(token_id: int) -> frozenset[int]:
     projects = Token.projects.through.objects.filter(token_id=token_id)
     return frozenset(projects.values_list("project_id", flat=True))
-
-
-def revoke_token(actor: Actor, token_id: int) -> None:
-    """Make one of the actor's own tokens worthless, for good."""
-    tokens = Token.objects.filter(id=token_id, member__user_id=actor.user_id)
-    if not tokens.exists():
-        raise NotFound("token")
-    tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
 def digest(secret: str) -> str:

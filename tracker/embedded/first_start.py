@@ -15,7 +15,7 @@ from tracker.models import Member
 
 
 def prepare(public_url: str, agent_file: Path) -> list[str]:
-    """Bring the database up to date, make the owner, and give local agents a token.
+    """Bring the database up to date, make the owner, and give local agents an API key.
 
     Return what people should know, as lines; most starts have nothing to say.
     """
@@ -41,10 +41,10 @@ def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
     if known and not is_ours and known.get("url") != url:
         return [
             f"{path} points to {known.get('url')} and was left alone: scripts log there."
-            f" `seamark login --url {url}`, with a token of the page Tokens, brings them here."
+            f" `seamark login --url {url}`, with an API key of the API keys page, brings them here."
         ]
     if not is_ours:
-        # Who can read the file can read the database beside it, so that a token which
+        # Who can read the file can read the database beside it, so that an API key which
         # may only log protects nothing, and `seamark ls` would be refused.
         token = make_token(owner, "agents on this machine", Scope.MANAGE)
     write_privately(path, json.dumps({"url": url, "token": token}))

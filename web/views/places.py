@@ -28,7 +28,7 @@ PAGES = {
     "project-settings": gettext_lazy("Settings"),
     "rule-settings": gettext_lazy("Limits of rules"),
 }
-ACCOUNT = {"projects": gettext_lazy("All projects"), "tokens": gettext_lazy("Tokens")}
+ACCOUNT = {"projects": gettext_lazy("All projects"), "keys": gettext_lazy("API keys")}
 
 
 @require_safe

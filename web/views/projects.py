@@ -13,13 +13,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from tracker.access import own_membership
-from tracker.actions.access import make_token
+from tracker.actions.people.keys import KeyRequest, create_key
 from tracker.actor import Scope
 from tracker.queries.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.ledgers import ledgers_of_projects
 from tracker.queries.projects import has_projects, project_summaries
 from tracker.queries.runs_without_gpus import all_runs_without_gpus
-from web.first_run import TOKEN_DAYS, first_run_context
+from web.doer import doer_of
+from web.first_run import KEY_DAYS, first_run_context
 from web.polling import poll_answer, poll_unless, wait_answer
 from web.session import PageRequest, signed_in
 from web.views.gpu_hours import in_the_last
@@ -27,7 +28,7 @@ from web.views.gpu_hours import in_the_last
 WEEK_DAYS = 7
 # From here on a list is searched rather than read.
 SEARCHED_FROM = 12
-FIRST_TOKEN = "first run"
+FIRST_KEY = "first run"
 
 
 @require_safe
@@ -95,11 +96,12 @@ def _arrival(request: PageRequest) -> HttpResponse:
 
 @require_POST
 @signed_in
-def first_token(request: PageRequest) -> HttpResponse:
-    """Make a token for logging, and show it once within what is to be copied."""
+def first_key(request: PageRequest) -> HttpResponse:
+    """Make a key for logging, and show it once within the lines to copy."""
     member = own_membership(request.actor, request.POST.get("workspace", ""))
-    expires_at = timezone.now() + timedelta(days=TOKEN_DAYS)
-    secret = make_token(member, FIRST_TOKEN, Scope.LOG, expires_at)
+    expires_at = timezone.now() + timedelta(days=KEY_DAYS)
+    wanted = KeyRequest(FIRST_KEY, Scope.LOG, expires_at)
+    secret = create_key(member, wanted, doer_of(request))
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
 

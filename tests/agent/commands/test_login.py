@@ -54,7 +54,7 @@ def test_a_token_that_is_not_known_is_not_stored(login, site, agent_file):
 
     assert code == 1
     assert "does not know this token" in errors
-    assert "/settings/tokens" in errors
+    assert "/account/keys" in errors
     assert not agent_file.exists()
 
 

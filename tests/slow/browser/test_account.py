@@ -86,21 +86,21 @@ def test_the_system_decides_unless_somebody_did(visit, ada):
     assert background(page) != light
 
 
-def test_a_token_is_made_shown_and_revoked(visit, ada):
-    page = visit("/settings/tokens", ada)
+def test_a_key_is_created_shown_and_revoked(visit, ada):
+    page = visit("/account/keys", ada)
     page.get_by_label("Name").fill("GPU node")
-    page.get_by_role("button", name="Make").click()
+    page.get_by_role("button", name="Create key").click()
 
     secret = page.locator("#secret")
     expect(secret).to_contain_text("smk_")
-    expect(page.locator("#token-environment")).to_contain_text(secret.inner_text())
+    expect(page.locator("#key-environment")).to_contain_text(secret.inner_text())
 
     page.get_by_role("button", name="Revoke GPU node").click()
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Keep key").click()
     expect(page.get_by_role("button", name="Revoke GPU node")).to_be_visible()
     page.get_by_role("button", name="Revoke GPU node").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-    expect(page.get_by_text("You have no tokens.")).to_be_visible()
+    expect(page.get_by_text("You have no API keys.")).to_be_visible()
 
 
 def test_a_snippet_can_be_copied(visit, ada, context):
@@ -118,7 +118,7 @@ def test_a_snippet_can_be_copied(visit, ada, context):
 
 def test_moments_are_shown_in_the_readers_time(visit, ada):
     make_token(ada, "node", Scope.READ)
-    page = visit("/settings/tokens", ada)
+    page = visit("/account/keys", ada)
 
     moment = page.locator("time").first
 

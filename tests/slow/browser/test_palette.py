@@ -41,7 +41,7 @@ def palette(page: Page):
 
 
 def test_a_run_is_found_by_any_part_of_its_name_and_opened(visit, ada, run):
-    page = visit("/settings/tokens", ada)
+    page = visit("/account/keys", ada)
 
     dialog = palette(page)
     expect(dialog.get_by_role("combobox")).to_be_focused()

@@ -55,7 +55,9 @@ MAKE_TOKENS = """
 import json
 import django
 django.setup()
-from tracker.actions.access import found_installation, make_token, revoke_token
+from tracker.actions.access import found_installation, make_token
+from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.keys import revoke_key
 from tracker.actor import Actor, Scope
 from tracker.models import Member, Role, Token, User, Workspace
 
@@ -66,7 +68,7 @@ foreign = Member.objects.create(
     role=Role.OWNER,
 )
 revoked = make_token(owner, "revoked", Scope.MANAGE)
-revoke_token(Actor(owner.user_id), Token.objects.get(name="revoked").id)
+revoke_key(Token.objects.get(name="revoked"), COMMAND)
 print(json.dumps({
     "ingest": make_token(owner, "ingest", Scope.LOG),
     "full": make_token(owner, "full", Scope.MANAGE),

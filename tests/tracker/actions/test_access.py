@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tracker.actions import access
 from tracker.actor import Actor, Scope
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import InvalidInput
 from tracker.models import Member, Role, SignInLink, Token, User, Workspace
 from tracker.tasks import clear_away
 
@@ -152,25 +152,3 @@ def test_the_last_use_is_noted_at_most_once_a_minute(owner, django_assert_num_qu
 def test_a_token_needs_a_name_people_can_read(owner, name):
     with pytest.raises(InvalidInput):
         access.make_token(owner, name, Scope.READ)
-
-
-def test_a_revoked_token_stays_revoked_since_the_first_time(owner):
-    secret = access.make_token(owner, "laptop", Scope.MANAGE)
-    actor = Actor(user_id=owner.user_id)
-    token = Token.objects.get()
-
-    access.revoke_token(actor, token.id)
-    revoked_at = Token.objects.get().revoked_at
-    access.revoke_token(actor, token.id)
-
-    assert access.authenticate(secret) is None
-    assert Token.objects.get().revoked_at == revoked_at
-
-
-def test_somebody_elses_token_looks_absent(owner, stranger):
-    access.make_token(owner, "laptop", Scope.MANAGE)
-    actor = Actor(user_id=stranger.user_id)
-
-    with pytest.raises(NotFound):
-        access.revoke_token(actor, Token.objects.get().id)
-    assert Token.objects.get().revoked_at is None

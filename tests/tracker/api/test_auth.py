@@ -3,8 +3,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tracker.actions.access import make_token, revoke_token
-from tracker.actor import Actor, Scope
+from tracker.actions.access import make_token
+from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.keys import revoke_key
+from tracker.actor import Scope
 from tracker.models import Member, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -49,7 +51,7 @@ def test_a_revoked_token_is_worthless_at_the_next_request(api, member):
     reader = api(make_token(member, "short-lived", Scope.READ))
     assert reader.get(ME).status_code == 200
 
-    revoke_token(Actor(member.user_id), Token.objects.get().id)
+    revoke_key(Token.objects.get(), COMMAND)
 
     assert reader.get(ME).status_code == 401
 

@@ -341,7 +341,7 @@ def test_a_first_token_is_made_and_filled_in_once(client_of, member):
     client = client_of(member)
 
     made = client.post(
-        "/settings/tokens/first",
+        "/account/keys/first",
         {"workspace": member.workspace.slug, "project": 'a"b'},
     )
 
@@ -356,7 +356,7 @@ def test_a_first_token_is_made_and_filled_in_once(client_of, member):
 
 def test_a_token_is_made_for_ones_own_workspaces_only(client_of, member, stranger):
     answer = client_of(stranger).post(
-        "/settings/tokens/first", {"workspace": member.workspace.slug}
+        "/account/keys/first", {"workspace": member.workspace.slug}
     )
 
     assert answer.status_code == 404

@@ -27,10 +27,11 @@ from tracker.people_access import (
     managed_workspace,
     require_grantable,
 )
+from web.doer import doer_of
 from web.people_forms import InviteForm, read_invite_form
 from web.session import PageRequest, signed_in
 from web.toasts import tell
-from web.views.people.members import doer_of, members_context
+from web.views.people.members import members_context
 
 
 @require_POST

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from tracker.access import projects_of_workspace
 from tracker.actions.people import members as actions
-from tracker.actions.people.doer import Doer
 from tracker.actions.people.mail import can_mail
 from tracker.actions.people.roles import role_named
 from tracker.errors import InvalidInput
@@ -26,7 +25,7 @@ from tracker.people_access import (
 )
 from tracker.queries.people.invitations import pending_invitations
 from tracker.queries.people.members import heirs_of, leaving, workspace_members
-from web.client_address import client_address
+from web.doer import doer_of
 from web.people_forms import EXPIRIES, USES, InviteForm
 from web.session import PageRequest, signed_in
 from web.templatetags.roles import NAMES, SENTENCES
@@ -110,10 +109,6 @@ def remove(request: PageRequest, workspace: str, member_id: int) -> HttpResponse
     text = gettext("%(name)s is no longer a member.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("members", args=[workspace]))
-
-
-def doer_of(request: PageRequest) -> Doer:
-    return Doer(request.actor.user_id, client_address(request))
 
 
 # Any: a row of the workspaces table, which pages do not import; a template's context.

@@ -26,10 +26,10 @@ from tracker.people_access import (
     shared_project,
 )
 from tracker.queries.people.members import addable_members, project_members
+from web.doer import doer_of
 from web.session import PageRequest, signed_in
 from web.templatetags.roles import IN_PROJECT, NAMES
 from web.toasts import tell
-from web.views.people.members import doer_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,0 +1,36 @@
+"""The pages about API keys, workspaces and projects as a whole."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from web.views import projects
+from web.views.people import keys, service_accounts
+
+workspace_urls: list[URLPattern] = [
+    path("settings/tokens", keys.old_address, name="keys-old-address"),
+    path("account/keys", keys.keys, name="keys"),
+    path("account/keys/first", projects.first_key, name="first-key"),
+    path("account/keys/<int:key_id>/revoke", keys.revoke, name="key-revoke"),
+    path("w/<slug:workspace>/keys", keys.workspace_keys, name="workspace-keys"),
+    path(
+        "w/<slug:workspace>/keys/<int:key_id>/revoke",
+        keys.revoke_in_workspace,
+        name="workspace-key-revoke",
+    ),
+    path(
+        "w/<slug:workspace>/service-accounts/new",
+        service_accounts.new,
+        name="service-account-new",
+    ),
+    path(
+        "w/<slug:workspace>/service-accounts/<int:account_id>",
+        service_accounts.account,
+        name="service-account",
+    ),
+    path(
+        "w/<slug:workspace>/service-accounts/<int:account_id>/delete",
+        service_accounts.delete,
+        name="service-account-delete",
+    ),
+]
