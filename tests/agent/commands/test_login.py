@@ -33,7 +33,7 @@ def test_the_address_and_the_token_are_stored_for_their_owner_alone(
     code, output, errors = login(f"{site.url}/")
 
     assert (code, errors) == (0, "")
-    assert "ada, workspace Home (owner); the token may write and read" in output
+    assert "ada, workspace Home (owner); the API key may write and read" in output
     assert json.loads(agent_file.read_text()) == {"url": site.url, "token": TOKEN}
     assert stat.S_IMODE(agent_file.stat().st_mode) == 0o600
     assert TOKEN not in output
@@ -53,7 +53,7 @@ def test_a_token_that_is_not_known_is_not_stored(login, site, agent_file):
     code, _, errors = login(site.url, said="smk_wrong\n")
 
     assert code == 1
-    assert "does not know this token" in errors
+    assert "does not know this API key" in errors
     assert "/account/keys" in errors
     assert not agent_file.exists()
 

@@ -604,7 +604,7 @@ def test_what_is_the_same_with_every_run_is_said_once(
     assert here("export", "--where", "", "--to", "out") == 1
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
-    assert ("Nobody listens" if is_gone else "valid API token") in said
+    assert ("Nobody listens" if is_gone else "valid API key") in said
 
 
 def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):
