@@ -6,7 +6,6 @@ from django.urls import URLPattern, URLResolver, path
 
 from web import account_urls
 from web.views import (
-    account,
     alerts,
     chart_arrangements,
     compare,

@@ -44,8 +44,8 @@ OF_WORKSPACE = (
     Entry("workspace-settings", gettext_lazy("Settings"), "settings", MANAGERS),
 )
 OF_ACCOUNT = (
-    Entry("profile", gettext_lazy("Profile"), "user"),
-    Entry("mfa_index", gettext_lazy("Security"), "shield"),
+    Entry("account", gettext_lazy("Profile"), "user"),
+    Entry("security", gettext_lazy("Security"), "shield"),
     Entry("sessions", gettext_lazy("Sessions"), "monitor"),
     Entry("keys", gettext_lazy("API keys"), "key-round"),
     Entry("inbox", gettext_lazy("Inbox"), "bell"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -36,7 +36,8 @@ from web.toasts import tell
 
 
 @require_safe
-def old_address(_request: HttpRequest) -> HttpResponse:
+@signed_in
+def old_address(_request: PageRequest) -> HttpResponse:
     return redirect("keys", permanent=True)
 
 

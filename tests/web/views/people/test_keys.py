@@ -131,8 +131,8 @@ def test_the_list_costs_the_same_for_many_keys(
         visitor.get("/account/keys")
 
 
-def test_the_old_address_leads_to_the_page(client):
-    response = client.get("/settings/tokens")
+def test_the_old_address_leads_to_the_page(member, client_of):
+    response = client_of(member).get("/settings/tokens")
 
     assert (response.status_code, response["Location"]) == (301, "/account/keys")
 
