@@ -70,6 +70,27 @@ def managed_member(actor: Actor, workspace: str, member_id: int) -> Member:
     return member
 
 
+def may_reset_account(actor: Actor, user: User) -> bool:
+    """Return whether the actor may give the user a new password.
+
+    That opens all workspaces of the user, so the actor must manage each of them.
+    """
+    if user.is_service or (user.is_superuser and user.id != actor.user_id):
+        return False
+    members = Member.objects.filter(user=user).select_related("workspace")
+    return all(
+        member.role in grantable_roles(actor, member.workspace) for member in members
+    )
+
+
+def resettable_member(actor: Actor, workspace: str, member_id: int) -> Member:
+    """Return a member whose password and second factors the actor may reset."""
+    member = managed_member(actor, workspace, member_id)
+    if not may_reset_account(actor, member.user):
+        raise NotAllowed("reset this account")
+    return member
+
+
 def grantable_roles(actor: Actor, workspace: Workspace) -> tuple[Role, ...]:
     """Return the roles that the actor may give, the least first: none above their own."""
     role = _managing_role(actor, workspace)

@@ -54,6 +54,7 @@ from web.views.people import (
     follows,
     invitations,
     joining,
+    member_sign_in,
     members,
     notifications,
     project_members,
@@ -86,6 +87,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
             "reactivate": members.reactivate,
             "offboard": members.offboard,
             "remove": members.remove,
+            "reset-link": member_sign_in.reset_link,
+            "second-factor": member_sign_in.remove_second_factor,
         }.items()
     ),
     *(

@@ -88,6 +88,8 @@ CLOSED = {
     "sign-out",
     "account_login",
     "account_inactive",
+    "member-reset-link",
+    "member-second-factor",
     "openid_connect_login",
     "openid_connect_callback",
     "account_reset_password",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -27,6 +28,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from tracker.actions.people.audit import Action, note
+from tracker.actions.people.joining import is_invited
 from tracker.actions.people.single_sign_on import (
     create_from_claims,
     role_of_groups,
@@ -58,6 +60,7 @@ REASONS = {
     ),
     "service": gettext_lazy("Service accounts cannot sign in."),
 }
+JOINING = re.compile(r"/join/([^/?#]+)")
 GROUP_CLAIMS = ("groups", "roles")
 
 
@@ -117,7 +120,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             if role is not None:
                 take_role(login.user, role, address=client_address(request))
         else:
-            _require_new(request, email)
+            _require_new(request, login)
 
     def save_user(self, request: HttpRequest, login: Any, form: object = None) -> Any:
         del form
@@ -158,15 +161,23 @@ def callback_url() -> str:
     return settings.PUBLIC_URL + path
 
 
-def _require_new(request: HttpRequest, email: str) -> None:
-    """Refuse unless a new account may have this address."""
+def _require_new(request: HttpRequest, login: Any) -> None:
+    """Refuse unless the provider's user may get an account."""
+    email, is_verified = _address(login)
     if not email:
         _refuse(request, "no-email", email)
     if account_with_email(email):
         _refuse(request, "taken", email)
-    if not (settings.OIDC_DOMAINS or settings.OIDC_GROUPS):
-        # Anybody may have an account at a public provider.
+    # Anybody may have an account at a public provider.
+    is_closed = not (settings.OIDC_DOMAINS or settings.OIDC_GROUPS)
+    if is_closed and not is_invited(_invitation(login), email if is_verified else ""):
         _refuse(request, "closed", email)
+
+
+def _invitation(login: Any) -> str:
+    """Return the secret of the invitation that the sign-in comes from."""
+    page = JOINING.fullmatch(login.state.get("next") or "")
+    return page[1] if page else ""
 
 
 def _both(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import int_to_base36
 
 from tracker.actions.people.audit import Action, note
+from tracker.actions.people.mail import queue_mail
 from tracker.errors import InvalidInput
 from tracker.models import User
 from tracker.reset_tokens import ResetTokens
@@ -59,6 +62,7 @@ def create_account(
 def change_profile(user_id: int, *, name: str, email: str, address: str = "") -> None:
     """Change the user's own name and email address; an empty address removes it."""
     user = User.objects.get(id=user_id)
+    before = user.email
     changed = {
         field: value
         for field, value in (
@@ -73,8 +77,10 @@ def change_profile(user_id: int, *, name: str, email: str, address: str = "") ->
         setattr(user, field, value)
     with transaction.atomic():
         _save(user)
-        _keep_address(user, is_verified=False)
         note(Action.ACCOUNT_CHANGED, user, by=user, address=address, changed=changed)
+        if "email" in changed:
+            _keep_address(user, is_verified=False)
+            _report_change(before, user, address)
 
 
 def make_reset_link(
@@ -90,6 +96,17 @@ def make_reset_link(
     arguments = {"uidb36": int_to_base36(user.id), "key": token}
     path = reverse("account_reset_password_from_key", kwargs=arguments)
     return settings.PUBLIC_URL + path
+
+
+def remove_second_factors(
+    user: User, *, by: User | int | None = None, address: str = ""
+) -> None:
+    """Remove authenticator app, passkeys and recovery codes, for a user who lost them."""
+    with transaction.atomic():
+        Authenticator.objects.filter(user=user).delete()
+        note(
+            Action.SECOND_FACTOR_CHANGED, user, by=by, address=address, change="removed"
+        )
 
 
 def valid_email(text: str) -> str:
@@ -122,6 +139,18 @@ def valid_password(password: str, user: User) -> str:
         reasons = " ".join(error.messages).rstrip(".")
         raise InvalidInput("password", f"is not accepted: {reasons}") from error
     return password
+
+
+def _report_change(previous: str, user: User, address: str) -> None:
+    """Send a mail to the address that the account had."""
+    if previous:
+        context = {
+            "name": user.display_name,
+            "change": "email-changed",
+            "timestamp": timezone.now(),
+            "ip": address,
+        }
+        queue_mail(previous, "account_changed", context)
 
 
 def _free_username(wanted: str) -> str:

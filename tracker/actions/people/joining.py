@@ -63,6 +63,14 @@ def refusal_of(
     return None if user is None else _refusal_of_user(invitation, user)
 
 
+def is_invited(secret: str, email: str) -> bool:
+    """Return whether a new account with this verified address can join by the link."""
+    invitation = find_invitation(secret) if secret else None
+    if invitation is None or refusal_of(invitation) is not None:
+        return False
+    return invitation.email.lower() in ("", email)
+
+
 def join(secret: str, user: User, *, address: str = "") -> Invitation:
     """Make the user a member; raise CannotJoin if the invitation cannot be used."""
     with transaction.atomic():

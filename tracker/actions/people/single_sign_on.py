@@ -42,7 +42,9 @@ def create_from_claims(
         user = create_account(
             email, _usable_name(name), email_is_verified=is_verified, address=address
         )
-        take_role(user, role or USUAL_ROLE, address=address)
+        if settings.OIDC_DOMAINS or settings.OIDC_GROUPS:
+            take_role(user, role or USUAL_ROLE, address=address)
+        # Otherwise an invitation makes the membership.
     return user
 
 

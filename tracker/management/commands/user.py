@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from tracker.actions.people.accounts import create_account
+from tracker.actions.people.accounts import create_account, make_reset_link
 from tracker.actions.people.activation import deactivate_account, reactivate_account
 from tracker.actions.people.doer import COMMAND
 from tracker.actions.people.members import add_member
@@ -45,6 +45,7 @@ class Command(BaseCommand):
         for action, text in {
             "deactivate": "end the account's sessions, and refuse it and its keys",
             "reactivate": "undo that",
+            "password-link": "print a link that sets a new password, once, in a day",
         }.items():
             actions.add_parser(action, help=text).add_argument(
                 "who", help="email address or username"
@@ -53,7 +54,7 @@ class Command(BaseCommand):
     # Any: what argparse read.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
-            getattr(self, options["action"])(options)
+            getattr(self, options["action"].replace("-", "_"))(options)
 
     def list(self, _options: dict[str, Any]) -> None:
         for user in User.objects.order_by("username"):
@@ -66,7 +67,9 @@ class Command(BaseCommand):
         workspace = the_workspace(options["workspace"])
         password = _password(from_input=options["password_stdin"])
         with transaction.atomic():
-            user = create_account(options["email"], options["name"], password)
+            user = create_account(
+                options["email"], options["name"], password, email_is_verified=True
+            )
             add_member(workspace, user, Role(options["role"]), COMMAND)
         self.stdout.write(
             f"{user.username} is {options['role']} of {workspace.slug} now."
@@ -81,6 +84,9 @@ class Command(BaseCommand):
         user = the_user(options["who"])
         reactivate_account(user, COMMAND)
         self.stdout.write(f"{user.username} is active.")
+
+    def password_link(self, options: dict[str, Any]) -> None:
+        self.stdout.write(make_reset_link(the_user(options["who"])))
 
 
 def _password(*, from_input: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.db.models import Q
 
@@ -21,6 +22,10 @@ def known_login(login: str) -> str:
 def is_connected(user_id: int) -> bool:
     """Return whether an identity provider signs the user in."""
     return bool(SocialAccount.objects.filter(user_id=user_id).exists())
+
+
+def has_second_factor(user_id: int) -> bool:
+    return bool(Authenticator.objects.filter(user_id=user_id).exists())
 
 
 def account_with_email(email: str) -> User | None:

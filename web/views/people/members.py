@@ -20,9 +20,11 @@ from tracker.people_access import (
     heir_of,
     managed_member,
     may_manage,
+    may_reset_account,
     readable_members,
     require_grantable,
 )
+from tracker.queries.people.accounts import has_second_factor
 from tracker.queries.people.invitations import pending_invitations
 from tracker.queries.people.members import heirs_of, leaving, workspace_members
 from web.doer import doer_of
@@ -42,7 +44,7 @@ def members_page(request: PageRequest, workspace: str) -> HttpResponse:
 @require_safe
 @signed_in
 def member_page(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
-    return _member(request, workspace, member_id)
+    return show_member(request, workspace, member_id)
 
 
 @require_POST
@@ -54,7 +56,7 @@ def set_role(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
     try:
         actions.change_role(member, role, doer_of(request))
     except InvalidInput as error:
-        return _member(request, workspace, member_id, error=error)
+        return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is %(role)s now.")
     tell(request, text % {"name": member.user.display_name, "role": NAMES[role.value]})
     return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))
@@ -67,7 +69,7 @@ def deactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResp
     try:
         actions.deactivate(member, doer_of(request))
     except InvalidInput as error:
-        return _member(request, workspace, member_id, error=error)
+        return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s has no access until you reactivate them.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("members", args=[workspace]))
@@ -91,7 +93,7 @@ def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
         heir = heir_of(member, request.POST.get("heir", ""))
         actions.offboard(member, doer_of(request), heir)
     except InvalidInput as error:
-        return _member(request, workspace, member_id, error=error)
+        return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is signed out everywhere. Keys and links have ended.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("members", args=[workspace]))
@@ -105,7 +107,7 @@ def remove(request: PageRequest, workspace: str, member_id: int) -> HttpResponse
         heir = heir_of(member, request.POST.get("heir", ""))
         actions.remove(member, doer_of(request), heir)
     except InvalidInput as error:
-        return _member(request, workspace, member_id, error=error)
+        return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is no longer a member.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("members", args=[workspace]))
@@ -134,12 +136,13 @@ def members_context(
     }
 
 
-def _member(
+def show_member(
     request: PageRequest,
     workspace: str,
     member_id: int,
     *,
     error: InvalidInput | None = None,
+    reset_link: str = "",
 ) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     rows = workspace_members(member.workspace)
@@ -152,6 +155,9 @@ def _member(
         ],
         "leaving": leaving(member),
         "heirs": heirs_of(member),
+        "may_reset": may_reset_account(request.actor, member.user),
+        "has_second_factor": has_second_factor(member.user_id),
+        "reset_link": reset_link,
         "is_self": member.user_id == request.actor.user_id,
         "error": error,
     }

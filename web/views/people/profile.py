@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import cast
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.models import AbstractUser
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -23,6 +24,14 @@ from web.toasts import tell
 def profile(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _profile(request)
+    email = request.POST.get("email", "")
+    if email.strip().lower() != getattr(request.user, "email", ""):
+        response: HttpResponse = _save_after_confirming(request)
+        return response
+    return _save(request)
+
+
+def _save(request: PageRequest) -> HttpResponse:
     try:
         change_profile(
             request.actor.user_id,
@@ -34,6 +43,10 @@ def profile(request: PageRequest) -> HttpResponse:
         return _profile(request, error)
     tell(request, gettext("Profile saved."))
     return redirect("account")
+
+
+# A new address can reset the password, so a stolen session must not be enough.
+_save_after_confirming = reauthentication_required(_save, app="allauth.account")
 
 
 def _profile(request: PageRequest, error: InvalidInput | None = None) -> HttpResponse:

@@ -11,6 +11,8 @@ from django.test import Client
 from tests.builders import make_member
 from tests.services import IdentityProvider
 from tracker.actions.people.accounts import create_account
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.invitations import WantedInvitation, invite
 from tracker.models import AuditEntry, Member, Role, User, Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.processes]
@@ -128,6 +130,22 @@ def test_without_domains_and_groups_nobody_gets_a_new_account(settings):
         in " ".join(answer.content.decode().split()).encode()
     )
     assert not User.objects.exists()
+
+
+def test_an_invitation_lets_a_new_person_in_with_the_provider(settings):
+    settings.OIDC_DOMAINS = []
+    owner = make_member("olga")
+    wanted = WantedInvitation(Role.VIEWER, email="ada@corp.example")
+    secret = invite(owner.workspace, wanted, Doer(owner.user_id))
+    query = f"?next=/join/{secret}"
+
+    _, refused = sign_in("bob", query=query)
+    visitor, answer = sign_in("ada", query=query)
+
+    assert refused.status_code == 403
+    assert answer["Location"] == f"/join/{secret}"
+    visitor.post(answer["Location"])
+    assert role_of("ada") == Role.VIEWER
 
 
 @pytest.mark.parametrize("domains", [[], ["corp.example"]])
