@@ -26,6 +26,7 @@ from tracker.models import (
     Report,
     ReportComment,
     Run,
+    RunComment,
     SavedView,
     Workspace,
 )
@@ -363,6 +364,68 @@ def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
         raise NotFound("thread")
     if found.author_id != actor.user_id and not may_edit(actor, found.report.project):
         raise NotAllowed("resolve what others began")
+    return found
+
+
+def commentable_run(actor: Actor, run_id: UUID) -> Run:
+    """Return a run that the actor may comment on: any that they read as a member."""
+    run = readable_run(actor, run_id)
+    if not may_comment(actor):
+        raise NotAllowed("comment on runs")
+    return run
+
+
+def readable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
+    """Return a comment on a run, or a deleted one that has answers."""
+    run = commentable_run(actor, run_id)
+    answers = RunComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
+    shown = Q(deleted_at=None) | Q(Exists(answers))
+    found = RunComment.objects.filter(shown, run=run, id=comment_id).first()
+    if found is None:
+        raise NotFound("comment")
+    found.run = run
+    return found
+
+
+def own_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
+    found = readable_run_comment(actor, run_id, comment_id)
+    if found.deleted_at is not None:
+        raise NotFound("comment")
+    if found.author_id != actor.user_id:
+        raise NotAllowed("change the comments of other members")
+    return found
+
+
+def deletable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
+    """Return the actor's own comment; to an owner, any."""
+    found = readable_run_comment(actor, run_id, comment_id)
+    if found.deleted_at is not None:
+        raise NotFound("comment")
+    if found.author_id != actor.user_id and not may_own(actor, found.run.project):
+        raise NotAllowed("delete the comments of other members")
+    return found
+
+
+def deleted_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
+    """Return a comment that the actor deleted; to an owner, any that was deleted."""
+    run = commentable_run(actor, run_id)
+    deleted = RunComment.objects.filter(run=run, deleted_at__isnull=False)
+    found = deleted.exclude(text="").filter(id=comment_id).first()
+    if found is None:
+        raise NotFound("comment")
+    if found.deleted_by_id != actor.user_id and not may_own(actor, run.project):
+        raise NotAllowed("restore the comments of other members")
+    found.run = run
+    return found
+
+
+def settleable_run_thread(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
+    """Return a thread that the actor may resolve: their own, or of a run they edit."""
+    found = readable_run_comment(actor, run_id, comment_id)
+    if found.thread_id is not None:
+        raise NotFound("thread")
+    if found.author_id != actor.user_id and not may_edit(actor, found.run.project):
+        raise NotAllowed("resolve the threads of other members")
     return found
 
 

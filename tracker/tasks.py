@@ -36,6 +36,7 @@ from tracker.actions.people.notification_webhooks import post_to, users_to_post
 from tracker.actions.people.notifications import delete_old_notifications
 from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
+from tracker.actions.run_comments import purge_run_comments
 from tracker.actions.states import has_unjudged_stage, mark_silent
 from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
 from tracker.actions.work import (
@@ -180,6 +181,7 @@ def clear_away() -> None:
     forget_changes()
     purge_annotations()
     purge_comments()
+    purge_run_comments()
     delete_expired_access()
     delete_old_mails()
     delete_old_notifications()

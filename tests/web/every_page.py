@@ -29,6 +29,7 @@ from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.sample_run import make_sample_run
 from tests.web.views.test_run_source import write_captured
+from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
@@ -206,6 +207,7 @@ class Things:
             self.project, "webhook", "https://chat.example.com/hook", "warning"
         )
         make_token(self.member, self.name, Scope.MANAGE)
+        discuss(self.run, self.member, self.name)
         return {
             "workspace": self.member.workspace.slug,
             "project": self.project.slug,
@@ -432,6 +434,18 @@ def make_rule(project: Project, member: Member) -> MetricRule:
     create_rule(project, RuleRequest("val/loss", "not-finite"), **by)
     wanted = RuleRequest("train/*", "above", "0.1", "3", "steps", is_shared=True)
     return create_rule(project, wanted, **by)
+
+
+def discuss(run: Run, member: Member, name: str) -> None:
+    by = {"user_id": member.user_id}
+    finding = run.findings.first()
+    for about in (None, finding):
+        thread = run_comments.add_comment(
+            run, f"Is *that* so? {name}", about=about, **by
+        )
+        run_comments.add_answer(thread, "It is:\n\n    so", **by)
+    settled = run_comments.add_comment(run, "Settled.", **by)
+    run_comments.resolve_thread(settled, **by)
 
 
 def _raise_alert(run: Run) -> None:

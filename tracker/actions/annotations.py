@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.names import expect_room
+from tracker.actions.people.follows import begin_to_follow
+from tracker.actions.people.mentions import Written, notify_of_comment
 from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Annotation, Run
+from tracker.queries.people.follows import followers_of
 from tracker.queries.points_near import point_near
 from tracker.queries.trash import UNDO_HOURS
 from tracker.texts import storable_part
@@ -32,7 +36,7 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
         raise NotFound("series")
     with transaction.atomic():
         _expect_room(run)
-        return Annotation.objects.create(
+        annotation = Annotation.objects.create(
             run=run,
             path=path,
             step=point[0],
@@ -41,12 +45,19 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
             author_id=actor.user_id,
             written_at=timezone.now(),
         )
+        _notify(annotation, also=followers_of(run))
+        begin_to_follow(run, user_id=actor.user_id)
+    return annotation
 
 
 def change_annotation(annotation: Annotation, text: str) -> None:
+    """Change the text; who is mentioned for the first time is notified."""
     annotation.text = _checked(text)
     annotation.edited_at = timezone.now()
-    annotation.save(update_fields=["text", "edited_at"])
+    with transaction.atomic():
+        annotation.save(update_fields=["text", "edited_at"])
+        if annotation.author_id is not None:
+            _notify(annotation)
 
 
 def delete_annotation(
@@ -74,6 +85,22 @@ def purge_annotations(now: datetime | None = None) -> int:
     while ids := list(due.values_list("id", flat=True)[:PURGED_AT_ONCE]):
         purged += due.filter(id__in=ids).delete()[0]
     return purged
+
+
+def _notify(annotation: Annotation, *, also: Collection[int] = ()) -> None:
+    run = annotation.run
+    notify_of_comment(
+        Written(
+            text=annotation.text,
+            author_id=annotation.author_id or 0,
+            incident=f"annotation:{annotation.id}",
+            where=f"{run.name}: {annotation.path}",
+            address=f"/runs/{run.id}/charts",
+        ),
+        project=run.project,
+        run=run,
+        also=also,
+    )
 
 
 def _expect_room(run: Run) -> None:

@@ -55,6 +55,7 @@ TABLES = (
         "tracker_attribute",
         "coalesce(length(text), 0) + coalesce(length(CAST(items AS text)), 0)",
     ),
+    Table("tracker_runcomment"),
     Table(
         "tracker_finding",
         "length(CAST(body AS text)) + length(CAST(history AS text))",

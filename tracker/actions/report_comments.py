@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from tracker.actions.names import expect_room
+from tracker.actions.people.mentions import Written, notify_of_comment
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportComment
 from tracker.queries.trash import UNDO_HOURS
@@ -49,7 +50,7 @@ def add_comment(
         raise InvalidInput("the report", "has no version yet that could be read")
     with transaction.atomic():
         _expect_room(report)
-        return ReportComment.objects.create(
+        comment = ReportComment.objects.create(
             report=report,
             version=version,
             passage=about.key if about else "",
@@ -59,6 +60,8 @@ def add_comment(
             author_id=user_id,
             written_at=timezone.now(),
         )
+        _notify(comment)
+    return comment
 
 
 def add_answer(
@@ -75,7 +78,7 @@ def add_answer(
         first = ReportComment.objects.filter(id=first_id)
         if not first.update(resolved_at=None, resolved_by=None):
             raise NotFound("comment")
-        return ReportComment.objects.create(
+        comment = ReportComment.objects.create(
             report=thread.report,
             thread_id=first_id,
             version=version,
@@ -83,14 +86,41 @@ def add_answer(
             author_id=user_id,
             written_at=timezone.now(),
         )
+        _notify(comment)
+    return comment
 
 
 def change_comment(comment: ReportComment, text: str) -> None:
     text = checked_comment(text)
-    # Not by `save`: it may have been deleted meanwhile.
-    kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
-    if not kept.update(text=text, edited_at=timezone.now()):
-        raise NotFound("comment")
+    with transaction.atomic():
+        # Not by `save`: it may have been deleted meanwhile.
+        kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
+        if not kept.update(text=text, edited_at=timezone.now()):
+            raise NotFound("comment")
+        comment.text = text
+        _notify(comment, is_new=False)
+
+
+def _notify(comment: ReportComment, *, is_new: bool = True) -> None:
+    """Notify those mentioned; of a new comment, also the authors of report and thread."""
+    report, also = comment.report, set()
+    if is_new:
+        of_thread = ReportComment.objects.filter(
+            Q(id=comment.thread_id) | Q(thread__isnull=False, thread=comment.thread_id)
+        )
+        authors = of_thread.values_list("author_id", flat=True)
+        also = {each for each in (*authors, report.created_by_id) if each}
+    notify_of_comment(
+        Written(
+            text=comment.text,
+            author_id=comment.author_id or 0,
+            incident=f"report-comment:{comment.id}",
+            where=report.name,
+            address=f"/reports/{report.id}/#comment-{comment.id}",
+        ),
+        project=report.project,
+        also=also,
+    )
 
 
 def delete_comment(

@@ -30,6 +30,7 @@ from tracker.models.project import Project, ProjectMember
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
 from tracker.models.run import Reopening, Run, Spool, Stage, State
+from tracker.models.run_comment import RunComment
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.share import ShareLink
@@ -83,6 +84,7 @@ __all__ = [
     "RuleCondition",
     "RuleUnit",
     "Run",
+    "RunComment",
     "Rung",
     "SavedView",
     "SeriesChunk",

@@ -27,6 +27,7 @@ from tracker.queries.namespaces import PARAMS
 from tracker.queries.rule_settings import settings_of
 from tracker.queries.rules_version import rules_version
 from tracker.queries.run import RunOverview
+from tracker.queries.run_comments import counts_of_findings
 from web.about_run import about_run, paths_about
 from web.polling import poll_answer
 from web.session import PageRequest, signed_in
@@ -62,6 +63,7 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
         and all(section.is_quiet for section in shown),
         "open_stages": open_sections(shown),
         "anchors": named,
+        "finding_comments": counts_of_findings(run.id),
         "index": [f for section in shown for f in section.sure if f.id in named],
         "is_outdated": any(
             each.is_final and each.rules_version != version for each in diagnoses

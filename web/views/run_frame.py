@@ -16,6 +16,7 @@ from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
 from tracker.queries.people.follows import follows_run
 from tracker.queries.run import RunOverview, may_go_on, may_resume, run_overview
+from tracker.queries.run_comments import comment_count
 from tracker.queries.versions import version_of_summaries
 from web.polling import poll_unless
 from web.session import PageRequest
@@ -43,6 +44,7 @@ TABS = {
     "logs": "run-logs",
     "files": "run-files",
     "source": "run-source",
+    "comments": "run-comments",
 }
 
 
@@ -92,6 +94,7 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         # The part of the header with it is not asked for again and again.
         "follows": SimpleLazyObject(lambda: follows_run(request.actor.user_id, run)),
         "run_tab": tab,
+        "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
         "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
         "tab_view": TABS.get(tab, "run"),
         "join_snippet": SNIPPET.format(
