@@ -256,6 +256,8 @@ CACHES = {
 # no mail is sent.
 SMTP_URL = text("SEAMARK_SMTP_URL")
 MAIL_FROM = text("SEAMARK_MAIL_FROM")
+# How long the audit log is kept; 0: forever.
+AUDIT_DAYS = integer("SEAMARK_AUDIT_DAYS", 365)
 # Hosts of one's own network that webhooks may be posted to, by name.
 WEBHOOK_HOSTS = listed("SEAMARK_WEBHOOK_HOSTS")
 

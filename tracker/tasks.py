@@ -30,6 +30,7 @@ from tracker.actions.metric_incidents import (
     end_incidents_of_ended_runs,
     runs_to_check,
 )
+from tracker.actions.people.audit import delete_old_entries
 from tracker.actions.people.mail import delete_old_mails, send_mails
 from tracker.actions.people.notification_mails import mail_notifications
 from tracker.actions.people.notification_webhooks import post_to, users_to_post
@@ -184,6 +185,7 @@ def clear_away() -> None:
     purge_run_comments()
     delete_expired_access()
     delete_old_mails()
+    delete_old_entries()
     delete_old_notifications()
     request_purges()
     give_space_back(SPACE_SECONDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from web.views import projects
-from web.views.people import keys, service_accounts
+from web.views.people import audit, keys, service_accounts
 
 workspace_urls: list[URLPattern] = [
     path("settings/tokens", keys.old_address, name="keys-old-address"),
@@ -18,6 +18,8 @@ workspace_urls: list[URLPattern] = [
         keys.revoke_in_workspace,
         name="workspace-key-revoke",
     ),
+    path("w/<slug:workspace>/audit", audit.audit, name="audit"),
+    path("w/<slug:workspace>/audit.csv", audit.audit_csv, name="audit-csv"),
     path(
         "w/<slug:workspace>/service-accounts/new",
         service_accounts.new,

@@ -118,6 +118,8 @@ CLOSED = {
     "keys-old-address",
     "first-key",
     "key-revoke",
+    "audit",
+    "audit-csv",
     "workspace-keys",
     "workspace-key-revoke",
     "service-account",

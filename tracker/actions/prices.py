@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 
+from django.db import transaction
+
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.project_notes import note_change
 from tracker.errors import InvalidInput
 from tracker.models import Project
 
@@ -11,7 +15,9 @@ HIGHEST_PRICE = 1e9
 CURRENCY_LENGTH = 8
 
 
-def set_price(project: Project, price: float | None, currency: str) -> None:
+def set_price(
+    project: Project, price: float | None, currency: str, doer: Doer | None = None
+) -> None:
     """Note the price of a GPU-hour and its currency; None: it is not known."""
     if price is not None and not (math.isfinite(price) and 0 <= price <= HIGHEST_PRICE):
         raise InvalidInput(
@@ -24,7 +30,9 @@ def set_price(project: Project, price: float | None, currency: str) -> None:
         )
     project.gpu_hour_price = price
     project.currency = "" if price is None else currency
-    project.save(update_fields=["gpu_hour_price", "currency"])
+    with transaction.atomic():
+        project.save(update_fields=["gpu_hour_price", "currency"])
+        note_change(project, doer, gpu_hour_price=price, currency=project.currency)
 
 
 def _is_currency(text: str) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.project_notes import note_change
 from tracker.diagnosis.limits import (
     BY_NAME,
     InvalidLimit,
@@ -17,7 +19,12 @@ from tracker.models import Project
 
 
 def set_rule(
-    project: Project, rule: str, *, is_off: bool, limits: Mapping[str, float]
+    project: Project,
+    rule: str,
+    doer: Doer | None = None,
+    *,
+    is_off: bool,
+    limits: Mapping[str, float],
 ) -> None:
     """Have a rule asked under these limits in a project; those unnamed are its own."""
     known = BY_NAME.get(rule)
@@ -27,15 +34,17 @@ def set_rule(
         changed = changed_limits(known, limits)
     except InvalidLimit as refusal:
         raise InvalidInput(refusal.limit, str(refusal)) from refusal
-    _store(project, rule, RuleSettings(is_off, changed))
+    _store(project, rule, RuleSettings(is_off, changed), doer)
 
 
-def reset_rule(project: Project, rule: str) -> None:
+def reset_rule(project: Project, rule: str, doer: Doer | None = None) -> None:
     """Have a rule asked as it is by itself; also one that is gone."""
-    _store(project, rule, RuleSettings())
+    _store(project, rule, RuleSettings(), doer)
 
 
-def _store(project: Project, rule: str, settings: RuleSettings) -> None:
+def _store(
+    project: Project, rule: str, settings: RuleSettings, doer: Doer | None
+) -> None:
     with transaction.atomic():
         # Two people may change two rules at once.
         row = Project.objects.select_for_update(no_key=True).get(id=project.id)
@@ -46,4 +55,5 @@ def _store(project: Project, rule: str, settings: RuleSettings) -> None:
             stored[rule] = {"off": settings.is_off, "limits": dict(settings.limits)}
         row.rule_settings = stored
         row.save(update_fields=["rule_settings"])
+        note_change(project, doer, rule=rule, settings=stored.get(rule, "default"))
     project.rule_settings = stored

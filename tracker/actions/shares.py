@@ -11,10 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from tracker.actions.access import SECRET_BYTES, SHOWN_LENGTH, digest
+from tracker.actions.people.audit import Action, note
 from tracker.actor import NOBODY, Actor, Grant, Part, actor_of_link
 from tracker.boards.frozen import Frozen, frozen_from, plain
 from tracker.errors import InvalidInput, NotFound
@@ -78,7 +80,10 @@ class OpenedLink:
         return None if self.link.frozen is None else self.link.made_at
 
 
-def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
+@transaction.atomic
+def make_link(
+    project: Project, actor: Actor, wanted: WantedLink, *, address: str = ""
+) -> str:
     """Return a new link's secret, which nobody can show again."""
     kind = KINDS.get(wanted.kind)
     if kind is None:
@@ -92,6 +97,16 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
         raise InvalidInput(f"a {kind.noun}", "cannot be frozen")
     chosen = kind.choose(project, wanted.of)
     secret = SHARE_MARK + secrets.token_urlsafe(SECRET_BYTES)
+    note(
+        Action.SHARED,
+        f"{kind.noun} {chosen.thing}",
+        workspace=project.workspace_id,
+        by=actor.user_id,
+        address=address,
+        project=project.slug,
+        parts=sorted(wanted.parts),
+        expires_at=wanted.expires_at and wanted.expires_at.isoformat(),
+    )
     ShareLink.objects.create(
         project=project,
         kind=kind.name,
@@ -108,15 +123,28 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
     return secret
 
 
-def revoke_link(project: Project, actor: Actor, share_id: int) -> ShareLink:
+@transaction.atomic
+def revoke_link(
+    project: Project, actor: Actor, share_id: int, *, address: str = ""
+) -> ShareLink:
     """End a link for good; the second time changes nothing."""
     links = ShareLink.objects.filter(project=project, id=share_id)
     if not links.exists():
         raise NotFound("link")
-    links.filter(ended_at=None).update(
+    is_ended = links.filter(ended_at=None).update(
         ended_at=timezone.now(), ended_by_id=actor.user_id
     )
-    return links.get()
+    link = links.get()
+    if is_ended:
+        note(
+            Action.SHARE_REVOKED,
+            f"{link.kind} {link.thing}",
+            workspace=project.workspace_id,
+            by=actor.user_id,
+            address=address,
+            project=project.slug,
+        )
+    return link
 
 
 def end_links(kind: str, things: Collection[object], now: datetime) -> None:

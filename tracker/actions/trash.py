@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +17,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from tracker.actions.many_runs import RUNS_AT_ONCE
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
+from tracker.actions.people.project_notes import note_change
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput, NotFound, Pinned
@@ -99,7 +103,7 @@ def unpin(run: Run) -> None:
     run.refresh_from_db()
 
 
-def set_retention(project: Project, days: int | None) -> None:
+def set_retention(project: Project, days: int | None, doer: Doer | None = None) -> None:
     """Have runs silent for so many days moved to the trash; None keeps them all."""
     shortest, longest = SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS
     if days is not None and not shortest <= days <= longest:
@@ -107,20 +111,31 @@ def set_retention(project: Project, days: int | None) -> None:
             "retention_days", f"must be {shortest} to {longest}, or empty for ever"
         )
     project.retention_days = days
-    project.save(update_fields=["retention_days"])
+    with transaction.atomic():
+        project.save(update_fields=["retention_days"])
+        note_change(project, doer, retention_days=days)
 
 
-def delete_for_good(run: Run, *, now: datetime | None = None) -> None:
+def delete_for_good(
+    run: Run, doer: Doer | None = None, *, now: datetime | None = None
+) -> None:
     """Delete a run that lies in the trash; nothing brings it back."""
     with transaction.atomic():
         if not _mark(run.id, now or timezone.now()):
             raise NotFound("run")
+        if doer is not None:
+            _note_deletion(doer, run.project, run.name, id=str(run.id))
 
 
-def empty_trash(project: Project, *, now: datetime | None = None) -> int:
+def empty_trash(
+    project: Project, doer: Doer | None = None, *, now: datetime | None = None
+) -> int:
     """Delete what lies in a project's trash; return how many runs that were."""
     runs = Run.objects.in_trash().filter(project=project)
-    return _mark_all(list(runs.values_list("id", flat=True)), now or timezone.now())
+    count = _mark_all(list(runs.values_list("id", flat=True)), now or timezone.now())
+    if doer is not None and count:
+        _note_deletion(doer, project, "all runs in the trash", count=count)
+    return count
 
 
 def move_silent_to_trash(now: datetime | None = None) -> int:
@@ -148,6 +163,17 @@ def request_purges() -> None:
     marked = Run.objects.exclude(purging_at=None).values_list("id", flat=True)
     for run_id in marked[:RUNS_AT_ONCE]:
         request_work(run_id, WorkKind.PURGE)
+
+
+# Any: JSON.
+def _note_deletion(doer: Doer, project: Project, target: str, **details: Any) -> None:
+    doer.note(
+        Action.RUN_DELETED,
+        target,
+        project.workspace,
+        project=project.slug,
+        **details,
+    )
 
 
 def _mark_all(run_ids: list[UUID], now: datetime) -> int:

@@ -10,6 +10,7 @@ from tracker.api.errors import use_our_errors
 from tracker.api.strict_json import StrictParser
 from tracker.api.v1 import (
     attributes,
+    audit,
     blobs,
     diagnoses,
     files,
@@ -35,7 +36,7 @@ v1 = DescribedAPI(
     version="1",
     description=(
         "Reads what agents logged and what was diagnosed."
-        " Send a token as `Authorization: Bearer <token>`."
+        " Send an API key as `Authorization: Bearer <key>`."
         " NaN and infinities, which JSON cannot hold, are the texts"
         ' "NaN", "Infinity" and "-Infinity".'
         ' Every error is {"error": {"code", "message"}}.'
@@ -63,6 +64,7 @@ for router in (
     members.router,
     invitations.router,
     project_members.router,
+    audit.router,
 ):
     v1.add_router("", router)
 

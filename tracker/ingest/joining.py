@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db.models import Max
 from django.utils import timezone
 
+from tracker.actions.people.audit import Action, note
 from tracker.actor import Actor, Scope
 from tracker.errors import RunFinished
 from tracker.ingest.messages import Open
@@ -68,3 +69,12 @@ def note_joining(run: Run, spool_id: UUID, joining: Joining, actor: Actor) -> No
             ],
             ignore_conflicts=True,
         )
+        if joining.closed_attributes is None and not joining.is_new_stage:
+            note(
+                Action.RUN_REOPENED,
+                run.name,
+                workspace=run.project.workspace_id,
+                by=actor.user_id,
+                project=run.project.slug,
+                key=actor.token_id,
+            )

@@ -20,6 +20,7 @@ from tracker.actions.trash import (
 from tracker.errors import InvalidInput
 from tracker.queries.shares import live_count
 from tracker.queries.trash import TRASH_DAYS, expired_count
+from web.doer import doer_of
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
@@ -46,11 +47,14 @@ def project_settings(
     try:
         if PRICE in request.POST:
             set_price(
-                found, _price(request.POST[PRICE]), request.POST.get("currency", "")
+                found,
+                _price(request.POST[PRICE]),
+                request.POST.get("currency", ""),
+                doer_of(request),
             )
         else:
             typed = request.POST.get(FIELD, "").strip()
-            set_retention(found, _days(typed))
+            set_retention(found, _days(typed), doer_of(request))
     except InvalidInput as refusal:
         return _page(request, found, typed, error=refusal)
     tell(request, f"{gettext('Saved.')} {_outlived(found)}".rstrip())

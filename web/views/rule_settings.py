@@ -15,6 +15,7 @@ from tracker.access import may_own, owned_project, readable_project
 from tracker.actions.rule_settings import reset_rule, set_rule
 from tracker.errors import InvalidInput
 from tracker.queries.rule_settings import rule_groups
+from web.doer import doer_of
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
@@ -32,10 +33,16 @@ def rule_settings(request: PageRequest, workspace: str, project: str) -> HttpRes
     rule = request.POST.get("rule", "")
     try:
         if "reset" in request.POST:
-            reset_rule(found, rule)
+            reset_rule(found, rule, doer_of(request))
         else:
             limits = _limits(request.POST.dict())
-            set_rule(found, rule, is_off="on" not in request.POST, limits=limits)
+            set_rule(
+                found,
+                rule,
+                doer_of(request),
+                is_off="on" not in request.POST,
+                limits=limits,
+            )
     except InvalidInput as refusal:
         return _page(request, found, rule=rule, error=refusal)
     tell(request, gettext("Saved."))

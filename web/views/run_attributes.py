@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.actions.people.audit import Action
 from tracker.disclosure import seen_by
 from tracker.queries.attributes import (
     AttributeRow,
@@ -26,6 +27,7 @@ from tracker.queries.run import may_go_on, may_resume
 from web.attribute_csv import csv_rows
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
 from web.csv_answer import csv_answer
+from web.doer import doer_of
 from web.polling import poll_unless
 from web.session import PageRequest, signed_in
 from web.templatetags.format import bytes_size
@@ -116,6 +118,12 @@ def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     found = (attribute_values([run.id], page)[run.id] for page in pages)
     rows = (row for each in found for _, row in sorted(each.items()))
+    doer_of(request).note(
+        Action.EXPORTED,
+        f"attributes of {run.name}",
+        run.project.workspace,
+        project=run.project.slug,
+    )
     return csv_answer(csv_rows(rows), f"{run.name}-attributes.csv")
 
 

@@ -8,10 +8,12 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
+from tracker.actions.people.audit import Action
 from tracker.queries.column_keys import of_attribute, paths_of
 from tracker.queries.run_groups import RunGroup, RunGroups
 from tracker.queries.runs import RunRow, run_rows, runs_in_order
 from web.csv_answer import Cell, Row, csv_answer
+from web.doer import doer_of
 from web.run_blocks import grouped, shown_columns, value_places
 from web.run_cells import cell_value
 from web.session import PageRequest, signed_in
@@ -47,6 +49,7 @@ AGGREGATES = {
 def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponseBase:
     found = readable_project(request.actor, workspace, project)
     state = read_table(request.GET)
+    doer_of(request).note(Action.EXPORTED, "runs", found.workspace, project=found.slug)
     if state.groups:
         return csv_answer(_groups(found.id, state), f"{found.slug}-groups.csv")
     return csv_answer(_rows(found.id, state), f"{found.slug}-runs.csv")

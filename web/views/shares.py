@@ -29,6 +29,7 @@ from tracker.queries.shares import (
 )
 from tracker.shares import KINDS
 from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from web.client_address import client_address
 from web.frozen_pages import frozen_dashboard, frozen_report
 from web.session import PageRequest, signed_in
 from web.share_form import EXPIRIES, ON_A_DATE, PARTS, ShareForm, read_form
@@ -64,7 +65,12 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     form = read_form(request.POST)
     try:
         frozen = _frozen(request, form) if form.is_frozen else None
-        secret = make_link(found, request.actor, form.wanted(timezone.now(), frozen))
+        secret = make_link(
+            found,
+            request.actor,
+            form.wanted(timezone.now(), frozen),
+            address=client_address(request),
+        )
     except InvalidInput as error:
         return _dialog(request, found, form, error=str(error), status=400)
     # Shown in the answer itself and nowhere else: it must not lie in a session.
@@ -86,7 +92,7 @@ def revoke(
     request: PageRequest, workspace: str, project: str, share_id: int
 ) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="share")
-    link = revoke_link(found, request.actor, share_id)
+    link = revoke_link(found, request.actor, share_id, address=client_address(request))
     kind = KINDS.get(link.kind)
     if request.htmx and kind is not None:
         form = ShareForm(kind=link.kind, of=link.query or link.thing)

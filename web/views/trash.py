@@ -30,6 +30,7 @@ from tracker.actions.trash import (
 )
 from tracker.queries.deletions import deleted_page
 from tracker.queries.trash import TRASH_DAYS, trash_page
+from web.doer import doer_of
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
@@ -84,7 +85,7 @@ def _pages(
 def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Delete all that lies in the trash for good."""
     found = owned_project(request.actor, workspace, project)
-    empty_trash(found)
+    empty_trash(found, doer_of(request))
     empty_made(found, request.actor)
     tell(request, gettext("The trash is being emptied."))
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
@@ -124,7 +125,7 @@ def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
 def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = doomed_run(request.actor, run_id)
     project = run.project
-    delete_for_good(run)
+    delete_for_good(run, doer_of(request))
     tell(
         request,
         gettext("%(run)s is being deleted for good.") % {"run": quoted(run.name)},

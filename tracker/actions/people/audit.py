@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
 
 from tracker.models import AuditEntry, User, Workspace
 
@@ -50,6 +54,13 @@ class Action(StrEnum):
     WORKSPACE_CREATED = "workspace.created"
     WORKSPACE_CHANGED = "workspace.changed"
     WORKSPACE_DELETED = "workspace.deleted"
+
+
+def delete_old_entries(now: datetime | None = None) -> None:
+    """Delete what is older than the log is kept; 0 days keep it forever."""
+    if settings.AUDIT_DAYS:
+        before = (now or timezone.now()) - timedelta(days=settings.AUDIT_DAYS)
+        AuditEntry.objects.filter(at__lt=before).delete()
 
 
 def note(

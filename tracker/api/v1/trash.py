@@ -29,6 +29,7 @@ from tracker.actions.trash import (
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Limit, Offset
+from tracker.api.v1.members import doer_of
 from tracker.api.v1.runs import router as runs_router
 from tracker.queries.trash import TrashedRun, trash_page
 
@@ -109,7 +110,7 @@ def write_retention(
 ) -> HttpResponse:
     """Say for how long the project keeps runs; only its owners may."""
     found = owned_project(request.auth, workspace, project)
-    set_retention(found, wanted.retention_days)
+    set_retention(found, wanted.retention_days, doer_of(request))
     return json_response(
         {
             "workspace": found.workspace.slug,
@@ -156,7 +157,7 @@ def delete_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
     From then on nobody can see it; its space comes back in the background.
     """
-    delete_for_good(doomed_run(request.auth, run_id))
+    delete_for_good(doomed_run(request.auth, run_id), doer_of(request))
     return _place(run_id, is_deleted=True)
 
 

@@ -1,0 +1,44 @@
+"""What the audit log's actions are called on its page."""
+
+from __future__ import annotations
+
+from tracker.actions.people.audit import Action
+from web.texts import gettext_lazy
+
+ACTIONS: dict[str, str] = {
+    Action.SIGNED_IN: gettext_lazy("Signed in"),
+    Action.SIGN_IN_FAILED: gettext_lazy("Sign-in failed"),
+    Action.SIGNED_OUT: gettext_lazy("Signed out"),
+    Action.SESSIONS_ENDED: gettext_lazy("Sessions ended"),
+    Action.RESET_LINK_MADE: gettext_lazy("Password link created"),
+    Action.PASSWORD_CHANGED: gettext_lazy("Password changed"),
+    Action.SECOND_FACTOR_CHANGED: gettext_lazy("Second factor changed"),
+    Action.ACCOUNT_CREATED: gettext_lazy("Account created"),
+    Action.ACCOUNT_CHANGED: gettext_lazy("Account changed"),
+    Action.INVITED: gettext_lazy("Invitation created"),
+    Action.INVITATION_REVOKED: gettext_lazy("Invitation revoked"),
+    Action.INVITATION_ACCEPTED: gettext_lazy("Invitation accepted"),
+    Action.ROLE_CHANGED: gettext_lazy("Role changed"),
+    Action.MEMBER_ADDED: gettext_lazy("Member added"),
+    Action.MEMBER_DEACTIVATED: gettext_lazy("Member deactivated"),
+    Action.MEMBER_REACTIVATED: gettext_lazy("Member reactivated"),
+    Action.MEMBER_REMOVED: gettext_lazy("Member removed"),
+    Action.KEY_CREATED: gettext_lazy("API key created"),
+    Action.KEY_REVOKED: gettext_lazy("API key revoked"),
+    Action.SERVICE_ACCOUNT_CREATED: gettext_lazy("Service account created"),
+    Action.SERVICE_ACCOUNT_DELETED: gettext_lazy("Service account deleted"),
+    Action.SHARED: gettext_lazy("Share link created"),
+    Action.SHARE_REVOKED: gettext_lazy("Share link revoked"),
+    Action.EXPORTED: gettext_lazy("Data exported"),
+    Action.RUN_DELETED: gettext_lazy("Run deleted"),
+    Action.RUN_REOPENED: gettext_lazy("Run reopened"),
+    Action.RUNS_MOVED: gettext_lazy("Runs moved"),
+    Action.PROJECT_CREATED: gettext_lazy("Project created"),
+    Action.PROJECT_CHANGED: gettext_lazy("Project settings changed"),
+    Action.PROJECT_ARCHIVED: gettext_lazy("Project archived"),
+    Action.PROJECT_RESTORED: gettext_lazy("Project restored"),
+    Action.PROJECT_DELETED: gettext_lazy("Project deleted"),
+    Action.WORKSPACE_CREATED: gettext_lazy("Workspace created"),
+    Action.WORKSPACE_CHANGED: gettext_lazy("Workspace settings changed"),
+    Action.WORKSPACE_DELETED: gettext_lazy("Workspace deleted"),
+}
