@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import re
 
-# A sign-in link's address; an API key, a share link or an invitation anywhere.
-SECRET = re.compile(r"(/sign-in/|sm[ikl]_)[\w-]+")
+# The address of a link that signs in or resets a password; an API key, a share link or an invitation anywhere.
+SECRET = re.compile(r"(/sign-in/|/password/reset/\w+/|sm[ikl]_)[\w-]+")
 # What ends a line somewhere, moves a terminal's cursor or turns the text after it.
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 

@@ -17,6 +17,10 @@ TOKEN = "smk_qRKBW-x_" + "a" * 40
         (f"Not Found: /nowhere/{TOKEN}", "Not Found: /nowhere/smk_…"),
         (f"/me?token={TOKEN}&x=1", "/me?token=smk_…&x=1"),
         ("/sign-in?next=/join/smi_ab-c_d", "/sign-in?next=/join/smi_…"),
+        (
+            "Forbidden: /account/password/reset/1a/dir4bp-9bad86a7",
+            "Forbidden: /account/password/reset/1a/…",
+        ),
         ("GET /sign-in and /sign-in/", "GET /sign-in and /sign-in/"),
     ],
 )

@@ -14,6 +14,7 @@ from tracker.actions.people.audit import Action, note
 from tracker.actions.people.mail import queue_mail
 from tracker.client_address import client_address
 from tracker.queries.people.accounts import is_service_account, known_login
+from tracker.queries.people.sessions import device_of
 from web.sign_in.activity import NOT_SIGNED_IN, note_sign_in
 from web.texts import gettext_lazy
 from web.toasts import tell
@@ -113,11 +114,12 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: Any) -> None:
         template, change = MAILS[template_prefix]
-        known = ("password_reset_url", "timestamp", "ip", "user_agent")
+        known = ("password_reset_url", "timestamp", "ip")
         shown = {name: context[name] for name in known if name in context}
         if user := context.get("user") or self.request.user:
             shown["name"] = getattr(user, "display_name", "")
-        queue_mail(email, template, {**shown, "change": change})
+        device = device_of(context.get("user_agent", ""))
+        queue_mail(email, template, {**shown, "change": change, "device": device})
 
     def add_message(  # noqa: PLR0917 - allauth's
         self,

@@ -68,7 +68,7 @@ def test_the_keyboard_walks_through_the_account_menu(visit, ada):
 
     button.focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("link", name="API keys")).to_be_focused()
+    expect(page.get_by_role("link", name="Profile")).to_be_focused()
     page.keyboard.press("End")
     expect(page.get_by_role("button", name="Sign out")).to_be_focused()
     page.keyboard.press("Escape")
