@@ -32,6 +32,8 @@ PAGES = {
     """,
     # A deactivated member does not return by an invitation.
     "+3++++++++": "GET:join join",
+    # Absent without a provider.
+    "4444444444": "GET:openid_connect_login GET:openid_connect_callback",
     # It leads to the sign-in page.
     "ssssssssss": "sign-out",
     # Of the account itself, and lists that hold only readable things.
@@ -59,7 +61,7 @@ PAGES = {
     "s4433+++++": "GET:members",
     "s443333+++": """
         invite GET:member member-role member-deactivate member-reactivate
-        member-offboard member-remove invitation-renew invitation-revoke
+        member-reset-link member-second-factor member-offboard member-remove invitation-renew invitation-revoke
     """,
     # Read a project.
     "s444++++++": """
@@ -80,13 +82,13 @@ PAGES = {
         GET:widget-body GET:widget-figure GET:reports GET:report
         GET:report-versions GET:report-widget-body GET:report-widget-figure
         GET:report-comments report-comments comment-answer
-        GET:metric-rule-new metric-rule-new
+        GET:metric-rule-new metric-rule-new run-follow project-follow
     """,
     # Change a project.
     "s44433++++": """
         runs-tag runs-trash runs-restore GET:runs-changed annotation-add
         run-trash run-restore finding-dismiss finding-bring-back run-describe
-        run-metric run-pin run-unpin deleted-restore ladders ladder-note
+        run-rename run-metric run-pin run-unpin deleted-restore ladders ladder-note
         GET:ladder-edit ladder-edit ladder-delete dashboards dashboard-rename
         dashboard-duplicate dashboard-delete GET:dashboard-runs dashboard-runs
         GET:widget-new widget-new GET:widget-edit widget-edit widget-place

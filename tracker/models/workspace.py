@@ -92,6 +92,8 @@ class Invitation(models.Model):
     )
     # Empty: anybody with the link may use it.
     email = models.EmailField(default="", db_default="")
+    # True: the secret went to that address and nowhere else.
+    is_mailed = models.BooleanField(default=False, db_default=False)
     # Only the SHA-256 digest of the secret is stored.
     digest = models.CharField(max_length=64, unique=True)
     # None: any number.

@@ -97,6 +97,14 @@ def test_a_deactivated_account_is_signed_out_and_the_last_owner_is_not(member):
         run("user", "deactivate", "ada")
 
 
+def test_a_password_link_sets_a_password(member):
+    make_member("bob", Role.MEMBER, workspace=member.workspace)
+
+    link = run("user", "password-link", "bob").strip()
+
+    assert Client().get("/" + link.split("/", 3)[3]).status_code in (200, 302)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -37,6 +37,8 @@ class WantedInvitation:
     days: int = 7
     # None: any number.
     max_uses: int | None = 1
+    # False: the caller passes the link on, even if there is an address.
+    send_mail: bool = True
 
 
 def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
@@ -58,6 +60,7 @@ def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
             email=email,
             digest=digest(secret),
             max_uses=1 if email else wanted.max_uses,
+            is_mailed=is_mailed(email) and wanted.send_mail,
             created_by_id=doer.user_id,
             expires_at=timezone.now() + timedelta(days=wanted.days),
         )
@@ -75,8 +78,15 @@ def renew_invitation(invitation: Invitation, doer: Doer) -> str:
         invitation.created_at = timezone.now()
         invitation.expires_at = invitation.created_at + lifetime
         invitation.created_by_id = doer.user_id
+        invitation.is_mailed = is_mailed(invitation.email)
         invitation.save(
-            update_fields=["digest", "created_at", "expires_at", "created_by"]
+            update_fields=[
+                "digest",
+                "created_at",
+                "expires_at",
+                "created_by",
+                "is_mailed",
+            ]
         )
         _note(Action.INVITED, invitation, doer, renewed=True)
         _mail(invitation, secret, doer)
@@ -89,6 +99,14 @@ def revoke_invitation(invitation: Invitation, doer: Doer) -> None:
         open_ones = Invitation.objects.filter(id=invitation.id, revoked_at=None)
         if open_ones.update(revoked_at=timezone.now()):
             _note(Action.INVITATION_REVOKED, invitation, doer)
+
+
+def is_mailed(email: str) -> bool:
+    """Return whether an invitation to this address is mailed; then no page shows it.
+
+    So whoever uses the link has read that mail, which verifies the address.
+    """
+    return bool(email) and can_mail()
 
 
 def invitation_url(secret: str, base: str = "") -> str:
@@ -133,7 +151,7 @@ def _note(
 
 
 def _mail(invitation: Invitation, secret: str, doer: Doer) -> None:
-    if not invitation.email or not can_mail():
+    if not invitation.is_mailed:
         return
     queue_mail(
         invitation.email,

@@ -101,7 +101,11 @@ def join_as_new(
         if invitation is None or refusal is not None:
             raise CannotJoin(refusal or Refusal.REVOKED)
         user = create_account(
-            invitation.email or email, name, password, address=address
+            invitation.email or email,
+            name,
+            password,
+            email_is_verified=invitation.is_mailed,
+            address=address,
         )
         join(secret, user, address=address)
     return user

@@ -14,6 +14,7 @@ from tracker.actions.people.invitations import (
     WantedInvitation,
     invitation_url,
     invite,
+    is_mailed,
     renew_invitation,
     revoke_invitation,
 )
@@ -60,10 +61,15 @@ class InvitationIn(Schema):
         description="Of a link; null is any number.",
         json_schema_extra={"minimum": 1, "maximum": MAX_USES},
     )
+    send_mail: bool = Field(
+        True, description="false: answer the link instead of mailing it."
+    )
 
 
 class InvitedOut(Schema):
-    url: str = Field(description="Shown only now.")
+    url: str | None = Field(
+        description="The link, shown only now; null if it was mailed."
+    )
 
 
 class RevokedOut(Schema):
@@ -95,10 +101,15 @@ def write_invitation(
     if wanted.project is not None:
         project = readable_project(request.auth, workspace, wanted.project)
     invitation = WantedInvitation(
-        role, project, wanted.email, wanted.expires_days, wanted.max_uses
+        role,
+        project,
+        wanted.email,
+        wanted.expires_days,
+        wanted.max_uses,
+        wanted.send_mail,
     )
     secret = invite(found, invitation, doer_of(request))
-    return json_response({"url": invitation_url(secret)})
+    return _made(secret, was_mailed=wanted.send_mail and is_mailed(wanted.email))
 
 
 @router.post(
@@ -109,9 +120,8 @@ def write_invitation(
 def renew(request: ApiRequest, workspace: str, invitation_id: int) -> HttpResponse:
     """Make a new link, and mail it again; the old one stops working."""
     invitation = managed_invitation(request.auth, workspace, invitation_id)
-    return json_response(
-        {"url": invitation_url(renew_invitation(invitation, doer_of(request)))}
-    )
+    secret = renew_invitation(invitation, doer_of(request))
+    return _made(secret, was_mailed=is_mailed(invitation.email))
 
 
 @router.delete(
@@ -124,6 +134,10 @@ def revoke(request: ApiRequest, workspace: str, invitation_id: int) -> HttpRespo
     invitation = managed_invitation(request.auth, workspace, invitation_id)
     revoke_invitation(invitation, doer_of(request))
     return json_response({"id": invitation_id, "is_revoked": True})
+
+
+def _made(secret: str, *, was_mailed: bool) -> HttpResponse:
+    return json_response({"url": None if was_mailed else invitation_url(secret)})
 
 
 def _invitation(row: InvitationRow) -> Json:

@@ -16,10 +16,10 @@ from tracker.actions.people.invitations import (
     WantedInvitation,
     invitation_url,
     invite,
+    is_mailed,
     renew_invitation,
     revoke_invitation,
 )
-from tracker.actions.people.mail import can_mail
 from tracker.actions.people.roles import role_named
 from tracker.errors import InvalidInput
 from tracker.people_access import (
@@ -79,12 +79,11 @@ def _wanted(request: PageRequest, workspace: Any, form: InviteForm) -> WantedInv
 def _shown(
     request: PageRequest, workspace: Any, secret: str, email: str
 ) -> HttpResponse:
-    """Show the link in the answer itself and nowhere else."""
+    """Show the link in the answer itself and nowhere else, unless it was mailed."""
     context = {
         **members_context(request, workspace),
-        "made": invitation_url(secret),
+        "made": "" if is_mailed(email) else invitation_url(secret),
         "made_for": email,
-        "was_mailed": bool(email) and can_mail(),
     }
     status = HTTPStatus.CREATED
     return render(request, "people/members.html", context, status=status)

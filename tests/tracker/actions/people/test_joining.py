@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.utils import timezone
 
 from tests.builders import make_member, make_project
@@ -56,6 +57,8 @@ def test_a_new_person_joins_with_the_address_that_was_invited(member, doer):
 
     assert user.email == "bob@example.com"
     assert user.check_password(NEW["password"])
+    # Without a mail, the address is only what the inviter typed.
+    assert not EmailAddress.objects.filter(verified=True).exists()
     assert Member.objects.get(user=user).role == Role.MEMBER
     assert pending_invitations(member.workspace) == []
     actions = AuditEntry.objects.values_list("action", flat=True)
@@ -192,6 +195,8 @@ def test_an_invitation_is_mailed_as_text_and_page(member, doer, settings):
 
     mail = Mail.objects.get()
     link = f"https://seamark.example/join/{secret}"
+    join_as_new(secret, email="", **NEW)
+    assert EmailAddress.objects.get(email="bob@example.com").verified
     assert mail.to == "bob@example.com"
     assert mail.subject == "ada invites you to R&D <b>"
     assert link in mail.text

@@ -231,3 +231,12 @@ def test_only_members_of_the_workspace_are_added_to_a_project(ada, project, stra
         )
         assert refused.status_code == 400
     assert not ProjectMember.objects.exists()
+
+
+def test_a_mailed_invitation_is_not_shown(ada, settings):
+    settings.SMTP_URL = "smtp://localhost"
+
+    sent = ada.post(f"{MEMBERS}/invite", form(email="bob@example.com"))
+
+    assert b"Invitation sent to bob@example.com" in sent.content
+    assert b"smi_" not in sent.content
