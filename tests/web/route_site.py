@@ -26,6 +26,7 @@ from tests.web.route_table import ROLES
 from tracker.actions.access import make_token
 from tracker.actions.annotations import annotate, delete_annotation
 from tracker.actions.report_comments import add_comment, delete_comment
+from tracker.actions.run_comments import add_comment as add_run_comment
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Actor, Scope
 from tracker.api.urls import v1
@@ -69,8 +70,8 @@ PAGE_QUERIES = {
     "share": "?kind=run&of={run_id}",
 }
 FORMS = {
-    "first-token": {"workspace": "{workspace}"},
-    "tokens": {"workspace": "{workspace}"},
+    "first-key": {"workspace": "{workspace}"},
+    "keys": {"workspace": "{workspace}"},
     "rule-settings": {"rule": RULE, "reset": "1"},
     "shares": {"kind": "run", "of": "{run_id}"},
     "member-role": {"role": "viewer"},
@@ -218,6 +219,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     report = Report.objects.get(id=str(known["report_id"]))
     comment = add_comment(report, "gone", user_id=by, version=1)
     delete_comment(comment, user_id=by)
+    run_comment = add_run_comment(run, "said", user_id=by)
     in_trash = {"run_id": trashed.id}
     block = {"key": readable_blocks(report.text)[0].key}
     return {
@@ -231,6 +233,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
             "report-widget-body": block,
             "report-widget-figure": block,
             "annotation-restore": {"annotation_id": gone.id},
+            "run-comment-change": {"comment_id": run_comment.id, "change": "edit"},
             "comment-restore": {"comment_id": comment.id},
         },
     }

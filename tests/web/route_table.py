@@ -38,7 +38,7 @@ PAGES = {
     "ssssssssss": "sign-out",
     # Of the account itself, and lists that hold only readable things.
     "s+++++++++": """
-        GET:projects GET:places GET:tokens tokens GET:rule
+        GET:projects GET:places GET:keys-old-address GET:keys GET:rule
         GET:inbox GET:inbox-bell inbox-read notification-mark
         GET:notifications notifications notification-test-webhook
         notification-test-mail
@@ -54,14 +54,17 @@ PAGES = {
         GET:mfa_generate_recovery_codes mfa_generate_recovery_codes
     """,
     # One's own things alone.
-    "s44444444+": "revoke-token GET:notification view-change view-delete",
-    "s44433333+": "comment-edit",
-    "s44+++++++": "first-token",
+    "s44444444+": "key-revoke GET:notification view-change view-delete",
+    "s44433333+": "comment-edit run-comment-change",
+    "s44+++++++": "keys first-key",
     # Of the workspace.
     "s4433+++++": "GET:members",
     "s443333+++": """
         invite GET:member member-role member-deactivate member-reactivate
         member-reset-link member-second-factor member-offboard member-remove invitation-renew invitation-revoke
+        GET:workspace-keys workspace-key-revoke GET:service-account-new
+        service-account-new GET:service-account service-account
+        service-account-delete
     """,
     # Read a project.
     "s444++++++": """
@@ -83,6 +86,7 @@ PAGES = {
         GET:report-versions GET:report-widget-body GET:report-widget-figure
         GET:report-comments report-comments comment-answer
         GET:metric-rule-new metric-rule-new run-follow project-follow
+        GET:run-comments run-comments GET:project-readers
     """,
     # Change a project.
     "s44433++++": """

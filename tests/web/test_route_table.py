@@ -106,7 +106,7 @@ def rows(site: Site) -> Iterator[Row]:
             return site.page(role, place, method, name, route)
 
         is_of_workspace = "workspace>" in route and "project>" not in route
-        is_of_workspace |= name == "first-token"
+        is_of_workspace |= name in ("keys", "first-key")
         yield Row(f"{method} {name}", is_of_workspace, answers, ask)
     for (method, path), answers in api_rows().items():
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0046_cache'),
+        ("tracker", "0047_run_comments"),
     ]
 
     operations = [
