@@ -134,6 +134,19 @@ def test_guessing_is_stopped_for_the_account_from_any_address(ada):
     assert not is_signed_in(visitor)
 
 
+@pytest.mark.processes
+def test_guesses_are_counted_in_redis_where_there_is_one(ada, settings, valkey):
+    backend = "django.core.cache.backends.redis.RedisCache"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": valkey.url}}
+    for number in range(5):
+        visitor = Client(REMOTE_ADDR=f"192.0.2.{number}")
+        sign_in(visitor, password=f"guess number {number}")
+
+    page = sign_in(Client(REMOTE_ADDR="192.0.2.99"))
+
+    assert b"Too many attempts" in page.content
+
+
 def test_guessing_is_stopped_for_the_address_on_any_account(ada):
     for number in range(10):
         sign_in(Client(), f"person{number}@example.org", "a guess")
