@@ -76,7 +76,7 @@ os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 hypothesis.settings.register_profile(
     "patient",
     deadline=None,
-    max_examples=int(os.environ.get("TEST_EXAMPLES", "100")),
+    max_examples=int(os.environ.get("TEST_EXAMPLES", "50")),
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("patient")

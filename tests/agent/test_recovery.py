@@ -232,7 +232,7 @@ def test_the_recovery_may_be_killed_too(process: Process, call: str, moved: bool
     assert not process.ring.path.exists()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_each_row_is_delivered_once_whatever_happens(tmp_path_factory, data):
     process = Process(tmp_path_factory.mktemp("spools"))

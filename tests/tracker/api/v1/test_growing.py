@@ -21,7 +21,7 @@ ADDRESS = "/api/v1/projects/ada-workspace/vision/series"
 names = count()
 
 one_fixture_for_all_examples = hypothesis.settings(
-    max_examples=25,
+    max_examples=10,
     suppress_health_check=[
         hypothesis.HealthCheck.function_scoped_fixture,
         hypothesis.HealthCheck.too_slow,
