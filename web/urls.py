@@ -257,10 +257,20 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="finding-bring-back",
     ),
     path("runs/<uuid:run_id>/comments", run_comments.comments, name="run-comments"),
-    path(
-        "runs/<uuid:run_id>/comments/<int:comment_id>/<str:change>",
-        run_comments.change,
-        name="run-comment-change",
+    *(
+        path(
+            f"runs/<uuid:run_id>/comments/<int:run_comment_id>/{what}",
+            view,
+            name=f"run-comment-{what}",
+        )
+        for what, view in {
+            "answer": run_comments.answer,
+            "edit": run_comments.edit,
+            "delete": run_comments.delete,
+            "restore": run_comments.restore,
+            "resolve": run_comments.resolve,
+            "reopen": run_comments.reopen,
+        }.items()
     ),
     path(
         "w/<slug:workspace>/<slug:project>/readers.json",

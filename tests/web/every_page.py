@@ -67,6 +67,7 @@ from tracker.models import (
     ProjectMember,
     Role,
     Run,
+    RunComment,
     ShareLink,
     Stage,
     State,
@@ -207,7 +208,6 @@ class Things:
             self.project, "webhook", "https://chat.example.com/hook", "warning"
         )
         make_token(self.member, self.name, Scope.MANAGE)
-        discuss(self.run, self.member, self.name)
         return {
             "workspace": self.member.workspace.slug,
             "project": self.project.slug,
@@ -226,6 +226,7 @@ class Things:
             "channel_id": channel.id,
             "rule_id": make_rule(self.project, self.member).id,
             "change": "pause",
+            "run_comment_id": discuss(self.run, self.member, self.name).id,
             "notification_id": make_notification(self.run, self.member).id,
             "session_id": 1,
             "pk": 1,
@@ -436,7 +437,8 @@ def make_rule(project: Project, member: Member) -> MetricRule:
     return create_rule(project, wanted, **by)
 
 
-def discuss(run: Run, member: Member, name: str) -> None:
+def discuss(run: Run, member: Member, name: str) -> RunComment:
+    """Comment on a run and a finding; return a thread that is settled."""
     by = {"user_id": member.user_id}
     finding = run.findings.first()
     for about in (None, finding):
@@ -446,6 +448,7 @@ def discuss(run: Run, member: Member, name: str) -> None:
         run_comments.add_answer(thread, "It is:\n\n    so", **by)
     settled = run_comments.add_comment(run, "Settled.", **by)
     run_comments.resolve_thread(settled, **by)
+    return settled
 
 
 def _raise_alert(run: Run) -> None:

@@ -23,10 +23,10 @@ from tests.builders import (
 )
 from tests.web.every_page import FILE, PICTURE, RULE, Things, add_file
 from tests.web.route_table import ROLES
+from tracker.actions import run_comments
 from tracker.actions.access import make_token
 from tracker.actions.annotations import annotate, delete_annotation
 from tracker.actions.report_comments import add_comment, delete_comment
-from tracker.actions.run_comments import add_comment as add_run_comment
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Actor, Scope
 from tracker.api.urls import v1
@@ -219,7 +219,8 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     report = Report.objects.get(id=str(known["report_id"]))
     comment = add_comment(report, "gone", user_id=by, version=1)
     delete_comment(comment, user_id=by)
-    run_comment = add_run_comment(run, "said", user_id=by)
+    remark = run_comments.add_comment(run, "gone", user_id=by)
+    run_comments.delete_comment(remark, user_id=by)
     in_trash = {"run_id": trashed.id}
     block = {"key": readable_blocks(report.text)[0].key}
     return {
@@ -233,7 +234,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
             "report-widget-body": block,
             "report-widget-figure": block,
             "annotation-restore": {"annotation_id": gone.id},
-            "run-comment-change": {"comment_id": run_comment.id, "change": "edit"},
             "comment-restore": {"comment_id": comment.id},
+            "run-comment-restore": {"run_comment_id": remark.id},
         },
     }

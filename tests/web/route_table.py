@@ -55,7 +55,7 @@ PAGES = {
     """,
     # One's own things alone.
     "s44444444+": "key-revoke GET:notification view-change view-delete",
-    "s44433333+": "comment-edit run-comment-change",
+    "s44433333+": "comment-edit run-comment-edit",
     "s44+++++++": "keys first-key",
     # Of the workspace.
     "s4433+++++": "GET:members",
@@ -85,11 +85,13 @@ PAGES = {
         GET:widget-body GET:widget-figure GET:reports GET:report
         GET:report-versions GET:report-widget-body GET:report-widget-figure
         GET:report-comments report-comments comment-answer
-        GET:metric-rule-new metric-rule-new run-follow project-follow
-        GET:run-comments run-comments GET:project-readers
+        GET:metric-rule-new metric-rule-new
+        GET:run-comments run-comments run-comment-answer GET:project-readers
+        run-follow project-follow
     """,
     # Change a project.
     "s44433++++": """
+        run-comment-resolve run-comment-reopen
         runs-tag runs-trash runs-restore GET:runs-changed annotation-add
         run-trash run-restore finding-dismiss finding-bring-back run-describe
         run-rename run-metric run-pin run-unpin deleted-restore ladders ladder-note
@@ -107,6 +109,7 @@ PAGES = {
         channel-try channel-again channel-remove trash-empty deleted-delete
         project-settings rule-settings project-members project-access
         project-member-role project-member-remove comment-delete comment-restore
+        run-comment-delete run-comment-restore
         GET:metric-rule metric-rule metric-rule-change
     """,
     # Absent for its readers, too: the sample has none of these.

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.http import (
     HttpResponse,
-    HttpResponseBase,
     HttpResponseRedirect,
     JsonResponse,
 )
@@ -37,7 +36,6 @@ from tracker.access import (
     settleable_run_thread,
 )
 from tracker.actions import run_comments
-from tracker.errors import NotFound
 from tracker.queries.people.readers import names_of_readers
 from tracker.queries.run_comments import finding_of, texts_at_charts, threads_of
 from web.polling import poll_answer
@@ -67,8 +65,8 @@ def comments(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 @require_POST
 @signed_in
-def answer(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    comment = readable_run_comment(request.actor, run_id, comment_id)
+def answer(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    comment = readable_run_comment(request.actor, run_id, run_comment_id)
     text = request.POST.get("text", "")
     made = run_comments.add_answer(comment, text, user_id=request.actor.user_id)
     return _changed(request, comment.run, f"comment-{made.id}")
@@ -76,18 +74,18 @@ def answer(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
 
 @require_POST
 @signed_in
-def edit(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    comment = own_run_comment(request.actor, run_id, comment_id)
+def edit(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    comment = own_run_comment(request.actor, run_id, run_comment_id)
     run_comments.change_comment(comment, request.POST.get("text", ""))
-    return _changed(request, comment.run, f"comment-{comment_id}")
+    return _changed(request, comment.run, f"comment-{run_comment_id}")
 
 
 @require_POST
 @signed_in
-def delete(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    comment = deletable_run_comment(request.actor, run_id, comment_id)
+def delete(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    comment = deletable_run_comment(request.actor, run_id, run_comment_id)
     run_comments.delete_comment(comment, user_id=request.actor.user_id)
-    undo = reverse("run-comment-change", args=[run_id, comment_id, "restore"])
+    undo = reverse("run-comment-restore", args=[run_id, run_comment_id])
     said = gettext("Comment deleted.")
     if not request.htmx:
         tell(request, said, undo=undo)
@@ -98,45 +96,26 @@ def delete(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
 
 @require_POST
 @signed_in
-def restore(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    comment = deleted_run_comment(request.actor, run_id, comment_id)
+def restore(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    comment = deleted_run_comment(request.actor, run_id, run_comment_id)
     run_comments.restore_comment(comment)
-    return _changed(request, comment.run, f"comment-{comment_id}")
+    return _changed(request, comment.run, f"comment-{run_comment_id}")
 
 
 @require_POST
 @signed_in
-def resolve(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    thread = settleable_run_thread(request.actor, run_id, comment_id)
+def resolve(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    thread = settleable_run_thread(request.actor, run_id, run_comment_id)
     run_comments.resolve_thread(thread, user_id=request.actor.user_id)
-    return _changed(request, thread.run, f"comment-{comment_id}")
+    return _changed(request, thread.run, f"comment-{run_comment_id}")
 
 
 @require_POST
 @signed_in
-def reopen(request: PageRequest, run_id: UUID, comment_id: int) -> HttpResponse:
-    thread = settleable_run_thread(request.actor, run_id, comment_id)
+def reopen(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
+    thread = settleable_run_thread(request.actor, run_id, run_comment_id)
     run_comments.reopen_thread(thread)
-    return _changed(request, thread.run, f"comment-{comment_id}")
-
-
-CHANGES = {
-    "answer": answer,
-    "edit": edit,
-    "delete": delete,
-    "restore": restore,
-    "resolve": resolve,
-    "reopen": reopen,
-}
-
-
-@require_POST
-def change(
-    request: PageRequest, run_id: UUID, comment_id: int, change: str
-) -> HttpResponseBase:
-    if change not in CHANGES:
-        raise NotFound("page")
-    return CHANGES[change](request, run_id, comment_id)
+    return _changed(request, thread.run, f"comment-{run_comment_id}")
 
 
 @require_safe
