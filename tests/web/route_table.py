@@ -64,7 +64,7 @@ PAGES = {
         member-reset-link member-second-factor member-offboard member-remove invitation-renew invitation-revoke
         GET:workspace-keys workspace-key-revoke GET:service-account-new
         service-account-new GET:service-account service-account
-        service-account-delete
+        service-account-delete GET:audit GET:audit-csv
     """,
     # Read a project.
     "s444++++++": """
@@ -140,6 +140,7 @@ API = {
         f"PATCH {WORKSPACE}/members/{{member_id}}",
         f"POST {WORKSPACE}/members/{{member_id}}/offboard",
         f"POST {WORKSPACE}/members/{{member_id}}/remove",
+        f"GET {WORKSPACE}/audit",
         f"GET {WORKSPACE}/invitations",
         f"POST {WORKSPACE}/invitations",
         f"POST {WORKSPACE}/invitations/{{invitation_id}}/renew",
