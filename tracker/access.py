@@ -15,7 +15,7 @@ from tracker.actor import Actor, Scope
 from tracker.boards.board import Board, stored
 from tracker.boards.frozen import Frozen
 from tracker.disclosure import is_seen
-from tracker.errors import NotAllowed, NotFound
+from tracker.errors import Archived, NotAllowed, NotFound
 from tracker.models import (
     Annotation,
     Dashboard,
@@ -45,7 +45,7 @@ FROM tracker_run AS run
 JOIN tracker_project AS project ON project.id = run.project_id
 JOIN tracker_workspace AS workspace ON workspace.id = project.workspace_id
 JOIN tracker_member AS member ON member.workspace_id = workspace.id
-WHERE run.id IN ({{runs}}) AND run.trashed_at IS NULL AND run.purging_at IS NULL
+WHERE run.id IN ({{runs}}) AND project.deleted_at IS NULL AND run.trashed_at IS NULL AND run.purging_at IS NULL
   AND workspace.slug = %s AND member.user_id = %s
   AND workspace.id = COALESCE(%s, workspace.id) AND {ROLE_IN_PROJECT} <> ''
 """
@@ -83,7 +83,7 @@ def editable_run(actor: Actor, run_id: UUID) -> Run:
     """Return a run that the actor may pin or move to the trash."""
     run = readable_run(actor, run_id)
     if not may_edit(actor, run.project):
-        raise NotAllowed("change runs")
+        raise _refusal(run.project, "change runs")
     return run
 
 
@@ -94,7 +94,7 @@ def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation
     if found is None:
         raise NotFound("annotation")
     if found.author_id != actor.user_id and not may_own(actor, run.project):
-        raise NotAllowed("change what others wrote")
+        raise _refusal(run.project, "change what others wrote")
     return found
 
 
@@ -106,7 +106,7 @@ def deleted_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annota
     if found is None:
         raise NotFound("annotation")
     if found.deleted_by_id != actor.user_id and not may_own(actor, run.project):
-        raise NotAllowed("bring back what others deleted")
+        raise _refusal(run.project, "bring back what others deleted")
     found.run = run
     return found
 
@@ -115,7 +115,7 @@ def trashed_run(actor: Actor, run_id: UUID) -> Run:
     """Return a run of the trash that the actor may bring back."""
     run = _one(Run.objects.readable_by(actor).in_trash(), run_id, "run in the trash")
     if not may_edit(actor, run.project):
-        raise NotAllowed("change runs")
+        raise _refusal(run.project, "change runs")
     return run
 
 
@@ -123,7 +123,7 @@ def doomed_run(actor: Actor, run_id: UUID) -> Run:
     """Return a run of the trash that the actor may delete for good."""
     run = trashed_run(actor, run_id)
     if not may_own(actor, run.project):
-        raise NotAllowed("delete runs for good")
+        raise _refusal(run.project, "delete runs for good")
     return run
 
 
@@ -184,7 +184,7 @@ def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> 
     """Return a project that the actor may change; `to` says what they want to do."""
     found = readable_project(actor, workspace, project)
     if not may_edit(actor, found):
-        raise NotAllowed(to)
+        raise _refusal(found, to)
     return found
 
 
@@ -192,14 +192,14 @@ def owned_project(actor: Actor, workspace: str, project: str) -> Project:
     """Return a project of which the actor may decide what is kept."""
     found = readable_project(actor, workspace, project)
     if not may_own(actor, found):
-        raise NotAllowed("decide what a project keeps")
+        raise _refusal(found, "decide what a project keeps")
     return found
 
 
 def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     found = readable_ladder(actor, ladder_id)
     if not may_edit(actor, found.project):
-        raise NotAllowed("change ladders")
+        raise _refusal(found.project, "change ladders")
     return found
 
 
@@ -211,7 +211,7 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     """Return a view that is the actor's own, or one of the team they may change."""
     view = readable_view(actor, view_id)
     if not _is_private(actor, view) and not may_edit(actor, view.project):
-        raise NotAllowed("change shared views")
+        raise _refusal(view.project, "change shared views")
     return view
 
 
@@ -224,7 +224,7 @@ def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
         raise NotFound("kind of thing in the trash")
     found: Made = _one(deleted_rows(kind, actor), thing_id, f"{kind} in the trash")
     if not _is_private(actor, found) and not may_edit(actor, found.project):
-        raise NotAllowed(f"change {kind}s")
+        raise _refusal(found.project, f"change {kind}s")
     return found
 
 
@@ -232,7 +232,7 @@ def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
     """Return what lies in the trash beside runs, if the actor may delete it for good."""
     found = deleted_thing(actor, kind, thing_id)
     if not _is_private(actor, found) and not may_own(actor, found.project):
-        raise NotAllowed(f"delete {kind}s for good")
+        raise _refusal(found.project, f"delete {kind}s for good")
     return found
 
 
@@ -265,7 +265,7 @@ def readable_rule(actor: Actor, project: Project, rule_id: int) -> MetricRule:
 def editable_rule(actor: Actor, project: Project, rule_id: int) -> MetricRule:
     found = readable_rule(actor, project, rule_id)
     if found.owner_id != actor.user_id and not may_own(actor, project):
-        raise NotAllowed("change the rules of other members")
+        raise _refusal(project, "change the rules of other members")
     return found
 
 
@@ -282,7 +282,7 @@ def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
 def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
     dashboard = readable_dashboard(actor, dashboard_id)
     if not may_edit(actor, dashboard.project):
-        raise NotAllowed("change dashboards")
+        raise _refusal(dashboard.project, "change dashboards")
     return dashboard
 
 
@@ -300,7 +300,7 @@ def readable_report(actor: Actor, report_id: UUID) -> Report:
 def editable_report(actor: Actor, report_id: UUID) -> Report:
     report = readable_report(actor, report_id)
     if not may_edit(actor, report.project):
-        raise NotAllowed("change reports")
+        raise _refusal(report.project, "change reports")
     return report
 
 
@@ -339,7 +339,7 @@ def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
     if found.deleted_at is not None:
         raise NotFound("comment")
     if found.author_id != actor.user_id and not may_own(actor, found.report.project):
-        raise NotAllowed("delete what others wrote")
+        raise _refusal(found.report.project, "delete what others wrote")
     return found
 
 
@@ -352,7 +352,7 @@ def deleted_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportCom
     if found is None:
         raise NotFound("comment")
     if found.deleted_by_id != actor.user_id and not may_own(actor, report.project):
-        raise NotAllowed("bring back what others deleted")
+        raise _refusal(report.project, "bring back what others deleted")
     found.report = report
     return found
 
@@ -363,7 +363,7 @@ def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
     if found.thread_id is not None:
         raise NotFound("thread")
     if found.author_id != actor.user_id and not may_edit(actor, found.report.project):
-        raise NotAllowed("resolve what others began")
+        raise _refusal(found.report.project, "resolve what others began")
     return found
 
 
@@ -402,7 +402,7 @@ def deletable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunCom
     if found.deleted_at is not None:
         raise NotFound("comment")
     if found.author_id != actor.user_id and not may_own(actor, found.run.project):
-        raise NotAllowed("delete the comments of other members")
+        raise _refusal(found.run.project, "delete the comments of other members")
     return found
 
 
@@ -414,7 +414,7 @@ def deleted_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComme
     if found is None:
         raise NotFound("comment")
     if found.deleted_by_id != actor.user_id and not may_own(actor, run.project):
-        raise NotAllowed("restore the comments of other members")
+        raise _refusal(run.project, "restore the comments of other members")
     found.run = run
     return found
 
@@ -425,7 +425,7 @@ def settleable_run_thread(actor: Actor, run_id: UUID, comment_id: int) -> RunCom
     if found.thread_id is not None:
         raise NotFound("thread")
     if found.author_id != actor.user_id and not may_edit(actor, found.run.project):
-        raise NotAllowed("resolve the threads of other members")
+        raise _refusal(found.run.project, "resolve the threads of other members")
     return found
 
 
@@ -443,16 +443,34 @@ def may_edit(actor: Actor, project: Project) -> bool:
     """Say whether the actor may change what people arrange, such as ladders."""
     return (
         actor.scope is Scope.MANAGE
+        and project.archived_at is None
         and Project.objects.writable_by(actor).filter(id=project.id).exists()
     )
 
 
 def may_own(actor: Actor, project: Project) -> bool:
     """Say whether the actor may decide what cannot be taken back."""
+    return project.archived_at is None and may_manage_project(actor, project)
+
+
+def may_manage_project(actor: Actor, project: Project) -> bool:
+    """Return whether the actor may archive, restore or delete the project."""
     return (
         actor.scope is Scope.MANAGE
         and Project.objects.managed_by(actor).filter(id=project.id).exists()
     )
+
+
+def managed_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project that the actor may archive, restore or delete."""
+    found = readable_project(actor, workspace, project)
+    if not may_manage_project(actor, found):
+        raise NotAllowed("manage projects")
+    return found
+
+
+def _refusal(project: Project, to: str) -> NotAllowed:
+    return NotAllowed(to) if project.archived_at is None else Archived()
 
 
 def own_membership(actor: Actor, workspace: str) -> Member:

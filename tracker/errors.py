@@ -37,6 +37,13 @@ class NotAllowed(TrackerError):
         super().__init__(f"This needs a role or token that may {what}.")
 
 
+class Archived(NotAllowed):
+    def __init__(self) -> None:
+        TrackerError.__init__(
+            self, "The project is archived. Restore it in its settings to change it."
+        )
+
+
 class InvalidInput(TrackerError):
     code = "invalid_input"
 

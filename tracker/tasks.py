@@ -35,6 +35,7 @@ from tracker.actions.people.mail import delete_old_mails, send_mails
 from tracker.actions.people.notification_mails import mail_notifications
 from tracker.actions.people.notification_webhooks import post_to, users_to_post
 from tracker.actions.people.notifications import delete_old_notifications
+from tracker.actions.projects import purge_deleted_projects
 from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
 from tracker.actions.run_comments import purge_run_comments
@@ -187,6 +188,7 @@ def clear_away() -> None:
     delete_old_mails()
     delete_old_entries()
     delete_old_notifications()
+    purge_deleted_projects()
     request_purges()
     give_space_back(SPACE_SECONDS)
 

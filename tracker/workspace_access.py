@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.core.validators import slug_re
 
-from tracker.actor import Actor
-from tracker.errors import NotFound
-from tracker.models import Member, Project, Token, Workspace
-from tracker.people_access import managed_workspace
+from tracker.actor import Actor, Scope
+from tracker.errors import NotAllowed, NotFound
+from tracker.models import Member, Project, Role, Token, Workspace
+from tracker.models.workspace import MANAGING, WRITING
+from tracker.people_access import managed_workspace, own_member
 
 
 def own_key(actor: Actor, key_id: int) -> Token:
@@ -34,7 +35,7 @@ def service_account(actor: Actor, workspace: str, account_id: int) -> Member:
 
 def projects_among(workspace: Workspace, slugs: list[str]) -> list[Project]:
     """Return projects of a workspace by their addresses."""
-    projects = Project.objects.filter(workspace=workspace)
+    projects = Project.objects.filter(workspace=workspace, deleted_at=None)
     wanted = {slug for slug in slugs if slug_re.fullmatch(slug)}
     found = list(projects.filter(slug__in=wanted).order_by("slug"))
     if len(found) < len(set(slugs)):
@@ -45,4 +46,35 @@ def projects_among(workspace: Workspace, slugs: list[str]) -> list[Project]:
 def _key(found: Token | None) -> Token:
     if found is None:
         raise NotFound("API key")
+    return found
+
+
+def project_making_workspace(actor: Actor, workspace: str) -> Workspace:
+    """Return a workspace in which the actor may create projects."""
+    found = own_member(actor, workspace).workspace
+    if not may_make_projects(actor, found):
+        raise NotAllowed("create projects")
+    return found
+
+
+def may_make_projects(actor: Actor, workspace: Workspace) -> bool:
+    is_whole = actor.scope is Scope.MANAGE and actor.project_ids is None
+    makers = Workspace.objects.of_user(actor.user_id, *WRITING)
+    return is_whole and makers.filter(id=workspace.id).exists()
+
+
+def require_workspace_maker(actor: Actor) -> None:
+    """Refuse everyone but owners and admins of a workspace."""
+    is_whole = actor.scope is Scope.MANAGE and actor.workspace_id is None
+    makers = Workspace.objects.of_user(actor.user_id, *MANAGING)
+    if actor.grant is not None or not is_whole or not makers.exists():
+        raise NotAllowed("create workspaces")
+
+
+def owned_workspace(actor: Actor, workspace: str) -> Workspace:
+    """Return a workspace that the actor may delete."""
+    found = managed_workspace(actor, workspace, to="delete the workspace")
+    owned = Workspace.objects.of_user(actor.user_id, Role.OWNER)
+    if not owned.filter(id=found.id).exists():
+        raise NotAllowed("delete the workspace")
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from web.views import projects
-from web.views.people import audit, keys, service_accounts
+from web.views import project_life, projects
+from web.views.people import audit, keys, service_accounts, workspaces
 
 workspace_urls: list[URLPattern] = [
     path("settings/tokens", keys.old_address, name="keys-old-address"),
@@ -17,6 +17,24 @@ workspace_urls: list[URLPattern] = [
         "w/<slug:workspace>/keys/<int:key_id>/revoke",
         keys.revoke_in_workspace,
         name="workspace-key-revoke",
+    ),
+    path("workspaces/new", workspaces.new, name="workspace-new"),
+    path("w/<slug:workspace>/", workspaces.workspace, name="workspace"),
+    path("w/<slug:workspace>/settings", workspaces.settings, name="workspace-settings"),
+    path("w/<slug:workspace>/delete", workspaces.delete, name="workspace-delete"),
+    path("w/<slug:workspace>/projects/new", project_life.new, name="project-new"),
+    *(
+        path(
+            f"w/<slug:workspace>/<slug:project>/settings/{what}",
+            view,
+            name=f"project-{what}",
+        )
+        for what, view in {
+            "change": project_life.change,
+            "archive": project_life.archive,
+            "restore": project_life.restore,
+            "delete": project_life.delete,
+        }.items()
     ),
     path("w/<slug:workspace>/audit", audit.audit, name="audit"),
     path("w/<slug:workspace>/audit.csv", audit.audit_csv, name="audit-csv"),

@@ -19,6 +19,16 @@ def set_price(
     project: Project, price: float | None, currency: str, doer: Doer | None = None
 ) -> None:
     """Note the price of a GPU-hour and its currency; None: it is not known."""
+    price, currency = checked_price(price, currency)
+    project.gpu_hour_price = price
+    project.currency = currency
+    with transaction.atomic():
+        project.save(update_fields=["gpu_hour_price", "currency"])
+        note_change(project, doer, gpu_hour_price=price, currency=project.currency)
+
+
+def checked_price(price: float | None, currency: str) -> tuple[float | None, str]:
+    """Return both as they are stored, or refuse them."""
     if price is not None and not (math.isfinite(price) and 0 <= price <= HIGHEST_PRICE):
         raise InvalidInput(
             "gpu_hour_price", f"must be a number from 0 to {HIGHEST_PRICE:g}, or empty"
@@ -28,11 +38,7 @@ def set_price(
         raise InvalidInput(
             "currency", f"must be 1 to {CURRENCY_LENGTH} characters, such as EUR"
         )
-    project.gpu_hour_price = price
-    project.currency = "" if price is None else currency
-    with transaction.atomic():
-        project.save(update_fields=["gpu_hour_price", "currency"])
-        note_change(project, doer, gpu_hour_price=price, currency=project.currency)
+    return price, "" if price is None else currency
 
 
 def _is_currency(text: str) -> bool:

@@ -105,15 +105,19 @@ def unpin(run: Run) -> None:
 
 def set_retention(project: Project, days: int | None, doer: Doer | None = None) -> None:
     """Have runs silent for so many days moved to the trash; None keeps them all."""
+    project.retention_days = checked_retention(days)
+    with transaction.atomic():
+        project.save(update_fields=["retention_days"])
+        note_change(project, doer, retention_days=days)
+
+
+def checked_retention(days: int | None) -> int | None:
     shortest, longest = SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS
     if days is not None and not shortest <= days <= longest:
         raise InvalidInput(
             "retention_days", f"must be {shortest} to {longest}, or empty for ever"
         )
-    project.retention_days = days
-    with transaction.atomic():
-        project.save(update_fields=["retention_days"])
-        note_change(project, doer, retention_days=days)
+    return days
 
 
 def delete_for_good(

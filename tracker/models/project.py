@@ -77,7 +77,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
             member__user_id=user_id, member__is_active=True
         ).exclude(member__role__in=MANAGING)
         usual = others.filter(role__in=roles).exclude(role=Role.GUEST)
-        return self.filter(
+        return self.filter(deleted_at=None).filter(
             models.Q(workspace__in=managers.values("workspace"))
             | models.Q(id__in=given.filter(role__in=roles).values("project"))
             | models.Q(is_open=True, workspace__in=usual.values("workspace"))
@@ -99,6 +99,8 @@ class Project(models.Model):
     is_open = models.BooleanField(default=True, db_default=True)
     # Kept, readable, and out of the way: nothing can be logged or changed.
     archived_at = models.DateTimeField(null=True)
+    # Once set, nobody sees it, and its rows are deleted in the background.
+    deleted_at = models.DateTimeField(null=True)
     # Runs silent for longer go to the trash; None keeps them for ever.
     retention_days = models.PositiveIntegerField(null=True)
 

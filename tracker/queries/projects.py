@@ -21,6 +21,8 @@ class ProjectSummary:
     running_count: int
     failed_count: int
     last_activity_at: datetime | None
+    description: str
+    is_archived: bool
 
 
 def has_projects(actor: Actor) -> bool:
@@ -47,6 +49,8 @@ def project_summaries(actor: Actor) -> list[ProjectSummary]:
             "running_count",
             "failed_count",
             "last_activity_at",
+            "description",
+            is_archived=Q(archived_at__isnull=False),
             workspace_name=F("workspace__name"),
             workspace_slug=F("workspace__slug"),
         )

@@ -10,7 +10,13 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
-from tracker.access import may_edit, may_own, owned_project, readable_project
+from tracker.access import (
+    may_edit,
+    may_manage_project,
+    may_own,
+    owned_project,
+    readable_project,
+)
 from tracker.actions.prices import set_price
 from tracker.actions.trash import (
     LONGEST_RETENTION_DAYS,
@@ -18,6 +24,7 @@ from tracker.actions.trash import (
     set_retention,
 )
 from tracker.errors import InvalidInput
+from tracker.queries.people.audit import people_of
 from tracker.queries.shares import live_count
 from tracker.queries.trash import TRASH_DAYS, expired_count
 from web.doer import doer_of
@@ -39,7 +46,7 @@ def project_settings(
     if request.method != "POST":
         found = readable_project(request.actor, workspace, project)
         days = found.retention_days
-        return _page(request, found, "" if days is None else str(days))
+        return settings_page(request, found, "" if days is None else str(days))
 
     found = owned_project(request.actor, workspace, project)
     days = found.retention_days
@@ -48,7 +55,7 @@ def project_settings(
         if PRICE in request.POST:
             set_price(
                 found,
-                _price(request.POST[PRICE]),
+                typed_price(request.POST[PRICE]),
                 request.POST.get("currency", ""),
                 doer_of(request),
             )
@@ -56,7 +63,7 @@ def project_settings(
             typed = request.POST.get(FIELD, "").strip()
             set_retention(found, _days(typed), doer_of(request))
     except InvalidInput as refusal:
-        return _page(request, found, typed, error=refusal)
+        return settings_page(request, found, typed, error=refusal)
     tell(request, f"{gettext('Saved.')} {_outlived(found)}".rstrip())
     return HttpResponseRedirect(reverse("project-settings", args=[workspace, project]))
 
@@ -81,7 +88,7 @@ def _days(typed: str) -> int | None:
     return whole_number(typed, FIELD, "must be a whole number of days, or empty")
 
 
-def _price(typed: str) -> float | None:
+def typed_price(typed: str) -> float | None:
     typed = typed.strip().replace(",", ".")
     if not typed:
         return None
@@ -92,16 +99,24 @@ def _price(typed: str) -> float | None:
 
 
 # Any: a row of the projects table, which pages do not import.
-def _page(
-    request: PageRequest, project: Any, typed: str, *, error: InvalidInput | None = None
+def settings_page(
+    request: PageRequest,
+    project: Any,
+    typed: str | None = None,
+    *,
+    error: InvalidInput | None = None,
 ) -> HttpResponse:
-    price = project.gpu_hour_price
+    price, days = project.gpu_hour_price, project.retention_days
+    if typed is None:
+        typed = "" if days is None else str(days)
     context = {
         "project": project,
         "tab": "settings",
         "may_edit": may_edit(request.actor, project),
         "share_count": live_count(project),
         "may_own": may_own(request.actor, project),
+        "manages": may_manage_project(request.actor, project),
+        "people": people_of(project.workspace),
         "typed": typed,
         "price": request.POST.get(PRICE, "" if price is None else all_digits(price)),
         "currency": request.POST.get("currency", project.currency),

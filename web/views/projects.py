@@ -17,6 +17,7 @@ from tracker.actions.people.keys import KeyRequest, create_key
 from tracker.actor import Scope
 from tracker.queries.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.ledgers import ledgers_of_projects
+from tracker.queries.members import memberships
 from tracker.queries.projects import has_projects, project_summaries
 from tracker.queries.runs_without_gpus import all_runs_without_gpus
 from web.doer import doer_of
@@ -28,6 +29,7 @@ from web.views.gpu_hours import in_the_last
 WEEK_DAYS = 7
 # From here on a list is searched rather than read.
 SEARCHED_FROM = 12
+MAKERS = ("owner", "admin", "member")
 FIRST_KEY = "first run"
 
 
@@ -56,7 +58,7 @@ def projects_page(request: PageRequest) -> HttpResponse:
             request, render_to_string("projects/_live.html", live, request)
         )
     columns = _columns(request, now)
-    if not columns["projects"]:
+    if not columns["projects"] and not columns.get("archived"):
         return _start(request)
     return render(request, "projects/projects.html", {**columns, **live})
 
@@ -69,7 +71,11 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
     since = now - timedelta(days=WEEK_DAYS)
     ledgers = ledgers_of_projects(request.actor, since=since)
     return {
-        "projects": projects,
+        "projects": [each for each in projects if not each.is_archived],
+        "archived": [each for each in projects if each.is_archived],
+        "makes_in": [
+            each for each in memberships(request.actor) if each.role in MAKERS
+        ],
         "shows_workspaces": len({project.workspace_slug for project in projects}) > 1,
         "is_searched": len(projects) >= SEARCHED_FROM,
         "recent": recent_runs(request.actor),

@@ -3,7 +3,8 @@ import re
 import pytest
 
 from tests.builders import make_member, make_project
-from tracker.ingest.opening import find_or_make_project, from_microseconds
+from tracker.actions.found_projects import find_or_make_project
+from tracker.ingest.opening import from_microseconds
 from tracker.models import Project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

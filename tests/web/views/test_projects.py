@@ -112,8 +112,8 @@ def test_costs_the_same_for_many_projects_and_runs(
         client.get("/")
 
 
-# Who asks (2), their workspaces, projects, what runs (6), what ended (4), GPU hours (2), alerts.
-STATEMENTS = 17
+# Who asks (2), their workspaces (2), projects, what runs (6), what ended (4), GPU hours (2), alerts.
+STATEMENTS = 18
 
 
 @pytest.fixture

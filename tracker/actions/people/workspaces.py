@@ -1,0 +1,84 @@
+"""Creates workspaces, changes their settings, deletes empty ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from tracker.actions.found_projects import possible_slugs
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
+from tracker.actions.prices import checked_price
+from tracker.actions.trash import checked_retention
+from tracker.errors import InvalidInput
+from tracker.models import Member, Project, Role, Workspace
+from tracker.texts import storable_part
+
+NAME_LENGTH, DESCRIPTION_LENGTH = 200, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRequest:
+    """The last four are what new projects take."""
+
+    name: str
+    description: str = ""
+    retention_days: int | None = None
+    gpu_hour_price: float | None = None
+    currency: str = ""
+    projects_are_open: bool = True
+
+
+def create_workspace(wanted: WorkspaceRequest, owner_id: int, doer: Doer) -> Workspace:
+    fields = _checked(wanted)
+    with transaction.atomic():
+        taken = set(Workspace.objects.values_list("slug", flat=True))
+        slugs = [*possible_slugs(fields["name"])]
+        slug = next((each for each in slugs if each not in taken), None)
+        if slug is None:
+            raise InvalidInput("name", "is taken by another workspace")
+        workspace = Workspace.objects.create(slug=slug, **fields)
+        Member.objects.create(workspace=workspace, user_id=owner_id, role=Role.OWNER)
+        doer.note(Action.WORKSPACE_CREATED, workspace, workspace)
+    return workspace
+
+
+def change_workspace(
+    workspace: Workspace, wanted: WorkspaceRequest, doer: Doer
+) -> None:
+    """Change the name and the defaults of new projects. The address stays."""
+    fields = _checked(wanted)
+    with transaction.atomic():
+        Workspace.objects.filter(id=workspace.id).update(**fields)
+        doer.note(Action.WORKSPACE_CHANGED, workspace, workspace, **fields)
+
+
+def delete_workspace(workspace: Workspace, doer: Doer) -> None:
+    """Delete a workspace without projects, and its memberships and keys."""
+    with transaction.atomic():
+        Workspace.objects.select_for_update().get(id=workspace.id)
+        if Project.objects.filter(workspace=workspace).exists():
+            raise InvalidInput(
+                "the workspace",
+                "has projects, or some that are still being deleted; delete them first",
+            )
+        doer.note(Action.WORKSPACE_DELETED, workspace, workspace)
+        workspace.delete()
+
+
+# Any: the values of the row's fields.
+def _checked(wanted: WorkspaceRequest) -> dict[str, Any]:
+    name = " ".join(storable_part(wanted.name).split())
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise InvalidInput("name", f"must have 1 to {NAME_LENGTH} characters")
+    price, currency = checked_price(wanted.gpu_hour_price, wanted.currency)
+    return {
+        "name": name,
+        "description": storable_part(wanted.description).strip()[:DESCRIPTION_LENGTH],
+        "retention_days": checked_retention(wanted.retention_days),
+        "gpu_hour_price": price,
+        "currency": currency,
+        "projects_are_open": wanted.projects_are_open,
+    }
