@@ -129,3 +129,26 @@ def test_a_forwarded_host_changes_nothing(client):
 
 def test_passwords_are_hashed_with_argon2():
     assert settings.PASSWORD_HASHERS[0].endswith(".Argon2PasswordHasher")
+
+
+def test_groups_have_roles_and_names_with_colons(monkeypatch):
+    monkeypatch.setenv("SEAMARK_OIDC_GROUPS", "urn:ml:leads:admin, *:viewer")
+
+    pairs = settings.roles_by_group("SEAMARK_OIDC_GROUPS")
+
+    assert pairs == [("urn:ml:leads", "admin"), ("*", "viewer")]
+
+
+@pytest.mark.parametrize("value", ["ml-team", "ml-team:king", ":admin"])
+def test_a_group_without_a_possible_role_is_refused(monkeypatch, value):
+    monkeypatch.setenv("SEAMARK_OIDC_GROUPS", value)
+
+    with pytest.raises(ImproperlyConfigured, match="SEAMARK_OIDC_GROUPS"):
+        settings.roles_by_group("SEAMARK_OIDC_GROUPS")
+
+
+def test_an_address_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv("SEAMARK_PROXY_ADDRESSES", "10.0.0.0/8, proxy.local")
+
+    with pytest.raises(ImproperlyConfigured, match="SEAMARK_PROXY_ADDRESSES"):
+        settings.networks("SEAMARK_PROXY_ADDRESSES")

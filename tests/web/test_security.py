@@ -312,14 +312,16 @@ def addresses(member):
 
 
 def stored():
-    """Everything in the database but sessions, which reading may renew, and how often a
-    share link was opened, which its project is told."""
+    """Return everything stored but traces of reading: sessions, how often a share link
+    was opened, exports in the audit log, and which notifications are read."""
     models = apps.get_app_config("tracker").get_models()
     found = {model: list(QuerySet(model).order_by("pk").values()) for model in models}
     for rows in found.values():
         for row in rows:
-            for told in ("last_opened_at", "open_count"):
+            for told in ("last_opened_at", "open_count", "read_at"):
                 row.pop(told, None)
+    entries = found[apps.get_model("tracker", "AuditEntry")]
+    entries[:] = [entry for entry in entries if entry["action"] != "data.exported"]
     return found
 
 
