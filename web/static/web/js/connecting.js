@@ -28,6 +28,7 @@ const BEHAVIOURS = {
   "media-steps": () => import("./behaviours/media_steps.js"),
   "opens": () => import("./behaviours/opens.js"),
   "palette": () => import("./behaviours/palette.js"),
+  "mentions": () => import("./behaviours/mentions.js"),
   "open-points": () => import("./behaviours/open_points.js"),
   "parallel-axes": () => import("./behaviours/parallel_axes.js"),
   "passkey": () => import("./behaviours/passkey.js"),
