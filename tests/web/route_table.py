@@ -56,7 +56,6 @@ PAGES = {
     # One's own things alone.
     "s44444444+": "key-revoke GET:notification view-change view-delete",
     "s44433333+": "comment-edit run-comment-edit",
-    "s44+++++++": "keys first-key",
     # Of the workspace.
     "s4433+++++": "GET:members",
     "s443333+++": """
@@ -65,7 +64,12 @@ PAGES = {
         GET:workspace-keys workspace-key-revoke GET:service-account-new
         service-account-new GET:service-account service-account
         service-account-delete GET:audit GET:audit-csv
+        GET:workspace-settings workspace-settings
     """,
+    "s44+++++++": "keys first-key GET:workspace",
+    "s333333+++": "GET:workspace-new workspace-new",
+    "s44333++++": "GET:project-new project-new",
+    "s4433333++": "workspace-delete",
     # Read a project.
     "s444++++++": """
         GET:runs GET:runs-page GET:run-names GET:runs-groups GET:runs-columns
@@ -111,6 +115,7 @@ PAGES = {
         project-member-role project-member-remove comment-delete comment-restore
         run-comment-delete run-comment-restore
         GET:metric-rule metric-rule metric-rule-change
+        project-change project-archive project-restore project-delete
     """,
     # Absent for its readers, too: the sample has none of these.
     "s444444444": """
