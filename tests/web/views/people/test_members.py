@@ -240,3 +240,18 @@ def test_a_mailed_invitation_is_not_shown(ada, settings):
 
     assert b"Invitation sent to bob@example.com" in sent.content
     assert b"smi_" not in sent.content
+
+
+def test_a_person_with_an_account_signs_in_on_the_way_and_joins(ada, stranger):
+    stranger.user.email = "mallory@example.com"
+    stranger.user.set_password(PASSWORD)
+    stranger.user.save()
+    browser = Client()
+    page = browser.get(link_in(ada.post(f"{MEMBERS}/invite", form()))).content.decode()
+    way = re.search(r'href="(/sign-in\?next=/join/[^"]+)"', page)[1]
+    typed = {"login": "mallory@example.com", "password": PASSWORD}
+
+    back = browser.post(way, typed)["Location"]
+    browser.post(back)
+
+    assert browser.get(MEMBERS).status_code == 200
