@@ -195,6 +195,7 @@ def address_now(page: Page) -> str:
 
 
 def open_account_menu(page: Page) -> None:
+    page.wait_for_function(CONNECTED)
     page.get_by_role("button", name="Account:").click()
 
 
