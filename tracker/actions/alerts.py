@@ -19,6 +19,8 @@ from django.utils import timezone
 from tracker.actions.people.notifications import News, notify
 from tracker.alerts import mail, webhook
 from tracker.alerts.message import Message
+from tracker.alerts.services import SERVICES
+from tracker.alerts.services.plain import PLAIN
 from tracker.alerts.webhook import NotDelivered
 from tracker.diagnosis.chain import SEVERITIES
 from tracker.diagnosis.finding import Severity
@@ -266,8 +268,15 @@ def _note_failure(channel: Channel, delivery: Delivery, why: str) -> None:
 
 def deliver(channel: Channel, message: Message) -> None:
     """Send one message; raise NotDelivered unless it was taken."""
-    if channel.kind == ChannelKind.WEBHOOK:
-        webhook.post(channel.address, channel.secret, message, settings.WEBHOOK_HOSTS)
+    if channel.kind != ChannelKind.EMAIL:
+        service = SERVICES.get(channel.kind, PLAIN)
+        webhook.post(
+            channel.address,
+            channel.secret,
+            message,
+            settings.WEBHOOK_HOSTS,
+            body=service.body(message),
+        )
         return
     if not settings.SMTP_URL:
         raise NotDelivered("No mail server is set (SEAMARK_SMTP_URL).")

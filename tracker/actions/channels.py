@@ -27,12 +27,12 @@ def add_channel(project: Project, kind: str, address: str, severity: str) -> Cha
     """Return the channel, which may have been there before."""
     if severity not in {str(known) for known in Severity}:
         raise InvalidInput("severity", "must be one of those offered")
-    if kind == ChannelKind.WEBHOOK:
-        check_url(address, settings.WEBHOOK_HOSTS)
-    elif kind == ChannelKind.EMAIL:
+    if kind not in ChannelKind.values:
+        raise InvalidInput("kind", "must be one of those offered")
+    if kind == ChannelKind.EMAIL:
         _check_mail(address)
     else:
-        raise InvalidInput("kind", "must be one of those offered")
+        check_url(address, settings.WEBHOOK_HOSTS)
 
     with transaction.atomic():
         # One that is there already takes no room.

@@ -14,6 +14,11 @@ from tracker.models.run import Run
 class ChannelKind(models.TextChoices):
     EMAIL = "email"
     WEBHOOK = "webhook"
+    # Webhooks of chat services, by their names in tracker/alerts/services.
+    SLACK = "slack"
+    MATTERMOST = "mattermost"
+    TEAMS = "teams"
+    DISCORD = "discord"
 
 
 class Channel(models.Model):

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from tracker.access import may_own, owned_project, readable_project
 from tracker.actions import channels
+from tracker.alerts.services import SERVICES
 from tracker.alerts.webhook import NotDelivered
 from tracker.errors import InvalidInput
 from tracker.queries.alerts import channels_of, newest_alerts
@@ -22,7 +23,11 @@ from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.toasts import tell
 
-KINDS = {"webhook": gettext_lazy("Webhook"), "email": gettext_lazy("E-mail")}
+KINDS = {
+    **{name: service.label for name, service in SERVICES.items() if name != "json"},
+    "webhook": gettext_lazy("Webhook (JSON)"),
+    "email": gettext_lazy("Email"),
+}
 SEVERITIES = {
     "warning": gettext_lazy("warnings and what is critical"),
     "critical": gettext_lazy("only what is critical"),

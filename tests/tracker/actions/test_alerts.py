@@ -13,6 +13,7 @@ from tracker.actions import alerts
 from tracker.actions.alerts import channels_to_send, raise_alerts, send_to
 from tracker.actions.channels import add_channel, remove_channel, send_again
 from tracker.actions.diagnoses import diagnose_run
+from tracker.alerts.services import SERVICES
 from tracker.diagnosis.finding import Severity
 from tracker.errors import InvalidInput
 from tracker.models import Alert, Channel, Delivery, Stage, State
@@ -225,3 +226,16 @@ def test_a_failure_and_its_cause_are_one_alert():
 
     (alert,) = Alert.objects.all()
     assert (alert.subject, alert.title) == ("state failed", "GPU memory ran out")
+
+
+@pytest.mark.parametrize("kind", ["slack", "mattermost", "teams", "discord"])
+def test_a_chat_service_gets_its_own_format(kind):
+    run = live_run()
+    with web_server() as receiver:
+        channel = add_channel(run.project, kind, receiver.url, "warning")
+        diagnose_run(run.id)
+        send_to(channel.id)
+
+    ((_, body),) = receiver.got
+    message = SERVICES[kind].body(alerts.message_of(Alert.objects.get(), channel))
+    assert body == message

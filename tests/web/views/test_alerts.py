@@ -27,7 +27,7 @@ def address_of(project, name="alerts", *more):
 def test_an_empty_page_says_when_alerts_come(owner, project):
     page = owner.get(address_of(project)).content.decode()
 
-    assert "Nothing to tell yet" in page
+    assert "No alerts yet" in page
 
 
 def test_alerts_lead_to_their_runs(client_of):
