@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 # Behaviours' modules have been loaded and told; the API's page has none.
 CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
   "connected" in document.documentElement.dataset"""
+# Logged on a busy machine: a font or chart is drawn later than Chromium expects; htmx
+# replaces a request that is not answered yet by the next one.
+ORDINARY = ("was preloaded using link preload", "signal is aborted without reason")
 QUIET_SECONDS, LONGEST_WAIT_SECONDS = 0.25, 30.0
 # Its own five seconds are few on two cores that do other work.
 expect.set_options(timeout=20_000)
@@ -134,10 +137,11 @@ class Watch:
         self.faults = [fault for fault in self.faults if part not in fault]
 
     def _error(self, error: WebError) -> None:
-        self.faults.append(str(error.error))
+        self.faults.append(error.error.stack or str(error.error))
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        is_ordinary = any(part in message.text for part in ORDINARY)
+        if message.type in ("error", "warning") and not is_ordinary:
             self.faults.append(f"{message.type}: {message.text}")
 
     def wait_until_quiet(self, page: Page) -> None:
