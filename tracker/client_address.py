@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
+
 from django.conf import settings
 from django.http import HttpRequest
+
+# Of a client without one, where a column needs an address: a Unix socket has none.
+NO_ADDRESS = "0.0.0.0"
+WITH_PORT = re.compile(r"\[(?P<six>[^\]]+)\](:\d+)?|(?P<four>[\d.]+):\d+")
 
 
 def client_address(request: HttpRequest) -> str:
     """Return the client's address; behind a proxy, the one that the proxy added."""
-    connected: str = request.META.get("REMOTE_ADDR", "")
+    connected = _address(request.META.get("REMOTE_ADDR", ""))
     if not settings.BEHIND_PROXY:
         return connected
     # Clients choose all entries but the last, which our own proxy appends.
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    return forwarded.rpartition(",")[2].strip() or connected
+    return _address(forwarded.rpartition(",")[2].strip()) or connected
+
+
+def _address(text: str) -> str:
+    """Return an IP address without its port and zone; empty for all else."""
+    if found := WITH_PORT.fullmatch(text):
+        text = found["six"] or found["four"]
+    try:
+        return str(ipaddress.ip_address(text.partition("%")[0]))
+    except ValueError:
+        return ""

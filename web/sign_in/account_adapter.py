@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from tracker.actions.people.audit import Action, note
 from tracker.actions.people.mail import queue_mail
-from tracker.client_address import client_address
+from tracker.client_address import NO_ADDRESS, client_address
 from tracker.queries.people.accounts import is_service_account, known_login
 from tracker.queries.people.sessions import device_of
 from web.sign_in.activity import NOT_SIGNED_IN, note_sign_in
@@ -66,7 +66,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        return client_address(request)
+        return client_address(request) or NO_ADDRESS
 
     def pre_login(
         self, request: HttpRequest, user: Any, **kwargs: Any

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.people.audit import Action, note
+from tracker.client_address import NO_ADDRESS
 from tracker.errors import NotFound
 from tracker.models import User
 
@@ -25,7 +26,7 @@ def record_session(
     """Store that a session is in use, and from where."""
     seen = {
         "user_id": user_id,
-        "ip": address,
+        "ip": address or NO_ADDRESS,
         "user_agent": user_agent[:USER_AGENT_LENGTH],
         "last_seen_at": timezone.now(),
     }

@@ -49,6 +49,10 @@ def test_the_list_names_device_address_and_this_browser(browsers):
     ]
 
 
+def test_a_client_without_an_address_signs_in_too(browsers):
+    assert is_signed_in(signed_in(REMOTE_ADDR=""))
+
+
 def test_one_session_can_be_ended(browsers):
     here, elsewhere = browsers
     other = here.get("/account/sessions").context["sessions"][1]
