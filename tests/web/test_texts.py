@@ -14,12 +14,13 @@ WEB = Path(__file__).resolve().parents[2] / "web"
 TEMPLATES, SCRIPTS = WEB / "templates", WEB / "static" / "web" / "js"
 # Of these, the texts are gone: what is said in them is marked.
 MARKED = re.compile(
-    r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}",
+    r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}"
+    r"|_\(\"[^\"]*\"\)|_\('[^']*'\)",
     re.DOTALL,
 )
 UNSEEN = re.compile(r"{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}", re.DOTALL)
 TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
-LITERAL = re.compile(r"""(?<!_\()("[^"]*"|'[^']*')""")
+LITERAL = re.compile(r"""("[^"]*"|'[^']*')""")
 # What these tags are given are names, addresses and classes, never texts.
 NAMES_ONLY = re.compile(
     r"{%\s*(?:url|load|static|icon|extends|block|now|if|elif|with)\b"
