@@ -15,7 +15,9 @@ TEMPLATES, SCRIPTS = WEB / "templates", WEB / "static" / "web" / "js"
 # Of these, the texts are gone: what is said in them is marked.
 MARKED = re.compile(
     r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}"
-    r"|_\(\"[^\"]*\"\)|_\('[^']*'\)",
+    r"|_\(\"[^\"]*\"\)|_\('[^']*'\)"
+    # Names of kinds of fields, which browsers read.
+    r"|autocomplete=\"[^\"]*\"",
     re.DOTALL,
 )
 UNSEEN = re.compile(r"{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}", re.DOTALL)
