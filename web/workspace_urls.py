@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from web.views import project_life, projects
+from web.views import project_life, projects, run_moves
 from web.views.people import audit, keys, service_accounts, workspaces
 
 workspace_urls: list[URLPattern] = [
@@ -18,6 +18,7 @@ workspace_urls: list[URLPattern] = [
         keys.revoke_in_workspace,
         name="workspace-key-revoke",
     ),
+    path("runs/<uuid:run_id>/move", run_moves.move, name="run-move"),
     path("workspaces/new", workspaces.new, name="workspace-new"),
     path("w/<slug:workspace>/", workspaces.workspace, name="workspace"),
     path("w/<slug:workspace>/settings", workspaces.settings, name="workspace-settings"),

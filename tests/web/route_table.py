@@ -67,7 +67,7 @@ PAGES = {
         GET:workspace-settings workspace-settings
     """,
     "s44+++++++": "keys first-key GET:workspace",
-    "s333333+++": "GET:workspace-new workspace-new",
+    "s3+3333+++": "GET:workspace-new workspace-new",
     "s44333++++": "GET:project-new project-new",
     "s4433333++": "workspace-delete",
     # Read a project.
@@ -96,7 +96,7 @@ PAGES = {
     # Change a project.
     "s44433++++": """
         run-comment-resolve run-comment-reopen
-        runs-tag runs-trash runs-restore GET:runs-changed annotation-add
+        GET:run-move runs-tag runs-trash runs-restore GET:runs-changed annotation-add
         run-trash run-restore finding-dismiss finding-bring-back run-describe
         run-rename run-metric run-pin run-unpin deleted-restore ladders ladder-note
         GET:ladder-edit ladder-edit ladder-delete dashboards dashboard-rename

@@ -118,6 +118,7 @@ CLOSED = {
     "keys-old-address",
     "first-key",
     "key-revoke",
+    "run-move",
     "workspace",
     "workspace-new",
     "workspace-settings",

@@ -1,0 +1,89 @@
+"""Runs are moved to another project of their workspace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import make_member, make_project, make_run, write_values
+from tracker.actions.moves import TABLES, move_run
+from tracker.actions.people.doer import Doer
+from tracker.errors import InvalidInput
+from tracker.models import Project, Role, Run, State
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def doer(member):
+    return Doer(member.user_id)
+
+
+@pytest.fixture
+def run(project):
+    run = make_run(project, "baseline", State.FINISHED)
+    write_values(run, {"params/lr": 0.1})
+    return run
+
+
+def test_a_moved_run_takes_its_rows_along(member, run, doer):
+    target = make_project(member, "speech")
+
+    move_run(run, target, doer)
+
+    assert Run.objects.get(id=run.id).project == target
+    for table in TABLES:
+        rows = table._default_manager.filter(run=run.id)
+        assert set(rows.values_list("project", flat=True)) <= {target.id}
+
+
+def test_every_table_that_repeats_the_project_of_a_run_is_moved():
+    from django.apps import apps
+
+    repeating = {
+        model
+        for model in apps.get_app_config("tracker").get_models()
+        if {"run", "project"} <= {field.name for field in model._meta.get_fields()}
+        and model is not Project
+    }
+
+    assert repeating == set(TABLES)
+
+
+def test_a_taken_name_is_refused_or_gets_a_number(member, run, doer):
+    target = make_project(member, "speech")
+    make_run(target, "baseline", State.FINISHED)
+
+    with pytest.raises(InvalidInput, match="taken"):
+        move_run(run, target, doer)
+    move_run(run, target, doer, renames=True)
+
+    assert Run.objects.get(id=run.id).name == "baseline (2)"
+
+
+def test_a_running_run_and_another_workspace_are_refused(
+    member, project, stranger, run, doer
+):
+    live = make_run(project, "live")
+
+    for moved, target in (
+        (live, make_project(member, "speech")),
+        (run, make_project(stranger, "elsewhere")),
+        (run, project),
+    ):
+        with pytest.raises(InvalidInput):
+            move_run(moved, target, doer)
+
+
+def test_the_page_moves_to_projects_that_the_user_may_change(member, run, client_of):
+    target, closed = make_project(member, "speech"), make_project(member, "closed")
+    Project.objects.filter(id=closed.id).update(is_open=False)
+    bob = client_of(make_member("bob", Role.MEMBER, workspace=member.workspace))
+    address = f"/runs/{run.id}/move"
+
+    page = bob.get(address).content.decode()
+    refused = bob.post(address, {"project": "closed"})
+    bob.post(address, {"project": "speech"})
+
+    assert 'value="closed"' not in page
+    assert refused.status_code == 404
+    assert Run.objects.get(id=run.id).project == target

@@ -1,0 +1,75 @@
+"""Moves runs to another project of the workspace. A run keeps its id and address."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from tracker.actions.names import free_name
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
+from tracker.actions.shares import end_links
+from tracker.errors import InvalidInput
+from tracker.models import (
+    Alert,
+    Attribute,
+    Follow,
+    Gathered,
+    MetricRule,
+    Notification,
+    Project,
+    Run,
+    State,
+)
+
+MAX_NAME = 255
+# Rows that repeat the project of their run.
+TABLES: tuple[type[Model], ...] = (
+    Attribute,
+    Gathered,
+    Alert,
+    Follow,
+    MetricRule,
+    Notification,
+)
+
+
+def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) -> None:
+    """Move a run that ended, and end its share links.
+
+    If the target has a run of that name: with `renames` the moved one gets a number,
+    otherwise it stays where it is.
+    """
+    if target.workspace_id != run.project.workspace_id or target.id == run.project_id:
+        raise InvalidInput("project", "must be another project of the workspace")
+    with transaction.atomic():
+        # Batches lock the run's row too, so none writes rows of the old project.
+        found = Run.objects.select_for_update(no_key=True).get(id=run.id)
+        if found.state == State.RUNNING:
+            raise InvalidInput("the run", "is running; move it once it has ended")
+        found.name = _name_in(target, found.name, renames=renames)
+        found.project = target
+        found.save(update_fields=["name", "project"])
+        for table in TABLES:
+            rows = table._default_manager  # noqa: SLF001 - Django documents it
+            rows.filter(run=run.id).update(project=target)
+        end_links("run", [run.id], timezone.now())
+        doer.note(
+            Action.RUNS_MOVED,
+            run.name,
+            target.workspace,
+            moved_from=run.project.slug,
+            moved_to=target.slug,
+            name=found.name,
+        )
+
+
+def _name_in(target: Project, name: str, *, renames: bool) -> str:
+    taken = Run.objects.filter(project=target)
+    if not taken.filter(name=name).exists():
+        return name
+    if not renames:
+        raise InvalidInput("name", f"is taken by a run of {target.name}")
+    alike = taken.filter(name__startswith=name[:200]).values_list("name", flat=True)
+    return free_name(name, set(alike), MAX_NAME, lambda number: f" ({number + 1})")
