@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.core.validators import slug_re
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -82,8 +83,9 @@ def _bound_projects(
         return None
     if not 1 <= len(slugs) <= MAX_PROJECTS:
         raise InvalidInput("projects", f"must be 1 to {MAX_PROJECTS} projects")
+    possible = [slug for slug in slugs if slug_re.fullmatch(slug)]
     readable = Project.objects.of_member_as(member.user_id, *READING)
-    projects = readable.filter(workspace=member.workspace_id, slug__in=slugs)
+    projects = readable.filter(workspace=member.workspace_id, slug__in=possible)
     found = list(projects.order_by("slug"))
     if len(found) < len(set(slugs)):
         raise InvalidInput("projects", "must be projects that the key's owner sees")
