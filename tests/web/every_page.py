@@ -497,7 +497,7 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
 def make_invitation(member: Member, project: Project) -> dict[str, object]:
     """Return a colleague and what is pending: an address, and a link to a project."""
     workspace, doer = member.workspace, Doer(member.user_id)
-    named = f"{project.slug}@example.com"
+    named = f"{workspace.slug}.{project.slug}@example.com"
     colleague, _ = User.objects.get_or_create(
         username=named, defaults={"name": "Grace Hopper", "email": named}
     )

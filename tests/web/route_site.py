@@ -187,7 +187,11 @@ def sent(
     is_sent_away = response.get("Location", "").startswith("/sign-in")
     if status == HTTPStatus.UNAUTHORIZED or is_sent_away:
         return SIGN_IN
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    # Unavailable is an answer: of /readyz, on a busy machine.
+    if (
+        status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        and status != HTTPStatus.SERVICE_UNAVAILABLE
+    ):
         return str(status)
     return {403: FORBIDDEN, 404: ABSENT, 405: "m"}.get(status, IN)
 

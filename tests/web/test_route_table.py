@@ -15,6 +15,8 @@ from tests.tracker.test_route_policy import address
 from tests.web.route_site import ELSEWHERE, IN, Site, api_routes, page_routes
 from tests.web.route_table import ROLES, api_rows, page_rows
 
+# Forms that name a workspace.
+NAMED_IN_FORM = ("keys", "first-key")
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
@@ -80,7 +82,9 @@ def test_closed_projects_and_other_workspaces_stay_closed(site, place, role, cou
     # The workspace of a closed project is their own.
     is_own = place == "closed project"
     expected = {
-        row.name: row.answer(role if is_own and row.is_of_workspace else counts_as)
+        row.name: row.answer(
+            role if row.is_anywhere or (is_own and row.is_of_workspace) else counts_as
+        )
         for row in rows(site)
     }
     assert different(found, expected) == {}
@@ -88,6 +92,8 @@ def test_closed_projects_and_other_workspaces_stay_closed(site, place, role, cou
 
 class Row(NamedTuple):
     name: str
+    # Whether the address names no place, or a workspace and none of its projects.
+    is_anywhere: bool
     is_of_workspace: bool
     answers: str
     # Send the request as a role, to a place.
@@ -106,15 +112,17 @@ def rows(site: Site) -> Iterator[Row]:
             return site.page(role, place, method, name, route)
 
         is_of_workspace = "workspace>" in route and "project>" not in route
-        is_of_workspace |= name in ("keys", "first-key")
-        yield Row(f"{method} {name}", is_of_workspace, answers, ask)
+        is_of_workspace |= name in NAMED_IN_FORM
+        is_anywhere = "<" not in route and name not in NAMED_IN_FORM
+        yield Row(f"{method} {name}", is_anywhere, is_of_workspace, answers, ask)
     for (method, path), answers in api_rows().items():
 
         def ask(role, place, method=method, path=path):
             return site.api(role, place, method, path)
 
         is_of_workspace = path.startswith("/api/v1/workspaces/")
-        yield Row(f"{method} {path}", is_of_workspace, answers, ask)
+        is_anywhere = "{" not in path
+        yield Row(f"{method} {path}", is_anywhere, is_of_workspace, answers, ask)
 
 
 def different(found: dict[str, str], expected: dict[str, str]) -> dict[str, str]:
