@@ -76,6 +76,7 @@ FORMS = {
     "shares": {"kind": "run", "of": "{run_id}"},
     "member-role": {"role": "viewer"},
     "invite": {"role": "member"},
+    "run-move": {"project": "other"},
     "project-member-role": {"role": "viewer"},
 }
 OF_PROJECT = "/api/v1/projects/{workspace}/{project}"
