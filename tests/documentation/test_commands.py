@@ -26,7 +26,7 @@ TYPED = [
 
 def test_the_page_is_written_from_the_commands():
     assert PAGE.read_text("utf-8") == reference(), (
-        "run: python -m agent.commands.reference > docs/commands.md"
+        "run: python -m seamark.commands.reference > docs/commands.md"
     )
 
 

@@ -140,9 +140,13 @@ class Watch:
         self.faults.append(error.error.stack or str(error.error))
 
     def _console(self, message: ConsoleMessage) -> None:
-        is_ordinary = any(part in message.text for part in ORDINARY)
+        address = str(message.location.get("url", ""))
+        # Browsers ask for it on pages that name no icon, such as plain text.
+        is_ordinary = address.endswith("/favicon.ico") or any(
+            part in message.text for part in ORDINARY
+        )
         if message.type in ("error", "warning") and not is_ordinary:
-            self.faults.append(f"{message.type}: {message.text}")
+            self.faults.append(f"{message.type}: {message.text} at {address}")
 
     def wait_until_quiet(self, page: Page) -> None:
         """Wait until the page answers clicks and has asked for nothing for a moment.
