@@ -186,7 +186,7 @@ def test_the_real_server_knows_who_signs_in(seamark, project, live_server):
     done = seamark("login", "--url", live_server.url, "--token-stdin", said=token)
 
     assert done.returncode == 0, done.stderr
-    assert "(owner); the token may write and read" in done.stdout
+    assert "(owner); the API key may write and read" in done.stdout
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_real_server(seamark, project):

@@ -11,10 +11,17 @@ from django.utils import timezone
 from tests.builders import make_member, make_project, make_run, write_values
 from tracker.boards.board import RunSet
 from tracker.errors import InvalidInput
-from tracker.models import Run, SavedView
+from tracker.models import Project, Run, SavedView
 from tracker.queries.run_sets import check_run_set, runs_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def found_in(project, run_set):
+    """Return the runs as a member of every project finds them."""
+    return runs_in(
+        project, run_set, Project.objects.filter(workspace=project.workspace_id)
+    )
 
 
 @pytest.fixture
@@ -35,7 +42,7 @@ def runs(project):
 
 
 def names(project, **wanted) -> list[str]:
-    return [run.name for run in runs_in(project, RunSet(**wanted)).runs]
+    return [run.name for run in found_in(project, RunSet(**wanted)).runs]
 
 
 def test_without_a_query_the_newest_are_meant(project, runs):
@@ -61,7 +68,7 @@ def test_a_view_says_which_and_in_which_order(project, runs):
 
     assert names(project, view=view.id) == ["run-2", "run-1"]
     assert names(project, view=view.id, first=1) == ["run-2"]
-    assert runs_in(project, RunSet(view=view.id)).view == "nightly"
+    assert found_in(project, RunSet(view=view.id)).view == "nightly"
 
     view.state = "q=run-0"
     view.save()
@@ -78,14 +85,14 @@ def test_a_view_that_is_gone_finds_no_runs_and_says_so(project, runs):
     )
 
     for view_id in gone:
-        shown = runs_in(project, RunSet(view=view_id))
+        shown = found_in(project, RunSet(view=view_id))
         assert (shown.runs, shown.is_view_gone) == ((), True)
 
 
 def test_a_view_that_cannot_be_read_says_why(project, runs):
     view = view_of(project, "query=a+%3E")
 
-    assert "query is not understood" in runs_in(project, RunSet(view=view.id)).problem
+    assert "query is not understood" in found_in(project, RunSet(view=view.id)).problem
 
 
 def test_named_runs_keep_their_order(project, runs):
@@ -97,7 +104,7 @@ def test_named_runs_keep_their_order(project, runs):
 def test_runs_that_are_gone_are_counted_not_shown(project, runs):
     Run.objects.filter(id=runs[1].id).update(trashed_at=timezone.now())
 
-    found = runs_in(project, RunSet(runs=(runs[0].id, runs[1].id, uuid4())))
+    found = found_in(project, RunSet(runs=(runs[0].id, runs[1].id, uuid4())))
 
     assert [run.name for run in found.runs] == ["run-0"]
     assert found.missing_count == 2
@@ -121,7 +128,7 @@ def test_runs_of_other_projects_are_never_shown(project, runs):
     ],
 )
 def test_what_cannot_be_understood_is_said_not_raised(project, runs, wanted):
-    found = runs_in(project, RunSet(**wanted))
+    found = found_in(project, RunSet(**wanted))
 
     assert found.runs == ()
     assert found.problem
@@ -131,29 +138,29 @@ def test_what_cannot_be_understood_is_said_not_raised(project, runs, wanted):
 
 def test_a_query_is_live_while_any_run_of_the_project_is(project, runs):
     Run.objects.update(ended_at="2026-01-02T12:00:00Z")
-    assert not runs_in(project, RunSet(query="accuracy > 0.6")).is_live
+    assert not found_in(project, RunSet(query="accuracy > 0.6")).is_live
 
     make_run(project, "growing")
 
-    assert runs_in(project, RunSet(query="accuracy > 0.6")).is_live
-    assert not runs_in(project, RunSet(runs=(runs[0].id,))).is_live
+    assert found_in(project, RunSet(query="accuracy > 0.6")).is_live
+    assert not found_in(project, RunSet(runs=(runs[0].id,))).is_live
 
 
 def test_what_is_asked_for_may_be_joined_and_what_is_named_may_not(project, runs):
     Run.objects.update(ended_at="2026-01-02T12:00:00Z")
 
-    asked = runs_in(project, RunSet(query="accuracy > 0.6"))
+    asked = found_in(project, RunSet(query="accuracy > 0.6"))
     named = RunSet(runs=(runs[0].id,))
 
     assert asked.may_be_joined
     assert not asked.is_live
-    assert runs_in(project, RunSet(query="exists nothing")).may_be_joined
-    assert not runs_in(project, named).may_be_joined
+    assert found_in(project, RunSet(query="exists nothing")).may_be_joined
+    assert not found_in(project, named).may_be_joined
     Run.objects.update(state="preempted", ended_at=timezone.now() - timedelta(hours=1))
-    assert runs_in(project, named).may_be_joined
-    assert not runs_in(project, named).is_live
+    assert found_in(project, named).may_be_joined
+    assert not found_in(project, named).is_live
 
 
 def test_an_empty_project_has_no_runs(project):
-    assert runs_in(project, RunSet()).runs == ()
-    assert runs_in(project, RunSet(query="exists accuracy")).runs == ()
+    assert found_in(project, RunSet()).runs == ()
+    assert found_in(project, RunSet(query="exists accuracy")).runs == ()

@@ -181,15 +181,16 @@ def test_too_many_projects_are_refused(visitor, make, runs):
     assert "may be 10 at most" in response.content.decode()
 
 
-def test_runs_are_named_by_their_project_and_their_name(project, beside, runs):
+def test_runs_are_named_by_their_project_and_their_name(project, beside, runs, member):
+    actor = browser_of(member)
     odd = make_run(project, "speech / base")
 
     # A run of one's own goes before another's.
-    assert run_id_of(project, "speech / base") == odd.id
+    assert run_id_of(actor, project, "speech / base") == odd.id
     Run.objects.filter(id=odd.id).delete()
-    assert run_id_of(project, "speech / base") == runs[1].id
-    assert run_id_of(project, "base") == runs[0].id
-    assert run_id_of(project, str(runs[1].id)) == runs[1].id
+    assert run_id_of(actor, project, "speech / base") == runs[1].id
+    assert run_id_of(actor, project, "base") == runs[0].id
+    assert run_id_of(actor, project, str(runs[1].id)) == runs[1].id
 
 
 def test_names_are_offered_as_they_are_typed(visitor, project, stranger, runs):

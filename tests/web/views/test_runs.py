@@ -122,7 +122,7 @@ def test_those_who_may_log_are_offered_a_token_for_this_workspace(
     for client, is_offered in ((signed_in, True), (viewer, False)):
         html = client.get(address).content.decode()
         assert "export SEAMARK_URL=https://tracker.example.org" in html
-        assert ("Make a token and fill it in" in html) is is_offered
+        assert ("Create a key and fill it in" in html) is is_offered
 
 
 @pytest.mark.parametrize(
