@@ -248,7 +248,7 @@ def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp
 
         wait_until(lambda: shows(b"Address"))
         os.write(leader, f"{site.url}\n".encode())
-        wait_until(lambda: shows(b"Token"))
+        wait_until(lambda: shows(b"API key"))
         os.write(leader, f"{TOKEN}\n".encode())
         wait_until(lambda: shows(b"knows you as ada"))
         assert process.wait(60) == 0
