@@ -20,6 +20,7 @@ from tracker.models import (
     Notification,
     Project,
     Run,
+    Rung,
     State,
 )
 
@@ -36,7 +37,7 @@ TABLES: tuple[type[Model], ...] = (
 
 
 def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) -> None:
-    """Move a run that ended, and end its share links.
+    """Move a run that ended, end its share links, and take it off its ladders.
 
     If the target has a run of that name: with `renames` the moved one gets a number,
     otherwise it stays where it is.
@@ -54,6 +55,8 @@ def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) ->
         for table in TABLES:
             rows = table._default_manager  # noqa: SLF001 - Django documents it
             rows.filter(run=run.id).update(project=target)
+        # Readers of the old project may not see the new one.
+        Rung.objects.filter(run=run.id).delete()
         end_links("run", [run.id], timezone.now())
         doer.note(
             Action.RUNS_MOVED,

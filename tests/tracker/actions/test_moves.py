@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models import F
 
 from tests.builders import make_member, make_project, make_run, write_values
 from tracker.actions.moves import TABLES, move_run
 from tracker.actions.people.doer import Doer
 from tracker.errors import InvalidInput
-from tracker.models import Project, Role, Run, State
+from tracker.models import Ladder, Project, Role, Run, Rung, State
+from tracker.queries.ladders import ladder_rungs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -34,6 +36,17 @@ def test_a_moved_run_takes_its_rows_along(member, run, doer):
     for table in TABLES:
         rows = table._default_manager.filter(run=run.id)
         assert set(rows.values_list("project", flat=True)) <= {target.id}
+
+
+def test_a_moved_run_leaves_the_ladders_of_its_project(member, project, run, doer):
+    ladder = Ladder.objects.create(project=project, name="faster")
+    for position, each in enumerate((run, make_run(project, "second"))):
+        Rung.objects.create(ladder=ladder, run=each, position=position)
+
+    move_run(run, make_project(member, "speech"), doer)
+
+    assert [rung.run.name for rung in ladder_rungs(ladder)] == ["second"]
+    assert not Rung.objects.exclude(run__project=F("ladder__project")).exists()
 
 
 def test_every_table_that_repeats_the_project_of_a_run_is_moved():
