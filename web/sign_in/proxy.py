@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Callable
 
 from django.conf import settings
-from django.contrib.auth import login
+from django.contrib.auth import login, logout
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
@@ -18,6 +18,8 @@ from django.utils.crypto import constant_time_compare
 from tracker.queries.people.accounts import account_with_email
 from web.sign_in.activity import note_sign_in
 
+# In sessions that the proxy's header began, unlike those of one-time links.
+BY_PROXY = "signed_in_by_proxy"
 SECRET_HEADER = "X-Seamark-Proxy-Secret"
 
 
@@ -53,9 +55,13 @@ def _sign_in(request: HttpRequest, email: str) -> None:
         return
     user = account_with_email(email)
     if user is None or not user.is_active or user.is_service:
+        if request.session.get(BY_PROXY):
+            # The proxy has another user now, who must not act as the one before.
+            logout(request)
         # The sign-in page names the address that has no account.
         request.META["seamark.proxy_email"] = email
         return
     # Ends a session of another user, and gives this one a new key.
     login(request, user)
+    request.session[BY_PROXY] = True
     note_sign_in(request, "proxy")

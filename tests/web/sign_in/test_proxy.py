@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import MiddlewareNotUsed
 from django.test import Client
 
+from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account
 from tracker.models import AuditEntry
 from web.sign_in.proxy import ProxySignIn
@@ -74,6 +75,24 @@ def test_another_user_of_the_proxy_gets_a_session_of_their_own():
 
     assert "bob@example.org" in page
     assert visitor.session.session_key != before
+
+
+def test_the_session_of_the_user_before_is_not_for_an_unknown_one():
+    visitor = Client()
+    shown(visitor, {**NAMED, **SECRET})
+
+    page = shown(visitor, {"x-forwarded-email": "eve@example.org", **SECRET})
+
+    assert page == ""
+    assert "_auth_user_id" not in visitor.session
+
+
+def test_a_one_time_link_signs_in_whatever_the_proxy_says(member):
+    visitor = Client()
+    visitor.post(f"/sign-in/{make_sign_in_link(member.user)}")
+    headers = {"x-forwarded-email": "eve@example.org", **SECRET}
+
+    assert member.user.username in shown(visitor, headers)
 
 
 def test_an_unknown_user_is_told_to_get_an_invitation():
