@@ -6,7 +6,7 @@ import logging
 
 logger = logging.getLogger("seamark")
 _TEXT = "%s"
-# Without handlers logging prints the message alone, and nobody would know whose it is.
+# Without handlers, logging prints only the message, so the name is part of it.
 _NAMED_TEXT = "seamark: %s"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracker.actions.people.doer import Doer
-from web.client_address import client_address
+from tracker.client_address import client_address
 from web.session import PageRequest
 
 

@@ -54,7 +54,7 @@ DAMAGED = "a part of the file is damaged and left out"
 
 @dataclass
 class Values:
-    """What the file states once: the last record counts."""
+    """The config, summary, machine, tags and notes; later records replace earlier ones."""
 
     config: Row = field(default_factory=dict)
     summary: Row = field(default_factory=dict)

@@ -20,6 +20,7 @@ from django.views.decorators.http import (
 from tracker.access import editable_project, readable_dashboard, readable_report
 from tracker.actions.shares import make_link, revoke_link
 from tracker.boards.frozen import Frozen
+from tracker.client_address import client_address
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.shares import (
     MOST_LISTED,
@@ -29,7 +30,6 @@ from tracker.queries.shares import (
 )
 from tracker.shares import KINDS
 from tracker.shares.kind import Chosen, Kind, Shared, as_id
-from web.client_address import client_address
 from web.frozen_pages import frozen_dashboard, frozen_report
 from web.session import PageRequest, signed_in
 from web.share_form import EXPIRIES, ON_A_DATE, PARTS, ShareForm, read_form

@@ -22,8 +22,8 @@ from tracker.actions.people.joining import (
     join_as_new,
     refusal_of,
 )
+from tracker.client_address import client_address
 from tracker.errors import InvalidInput, NotFound
-from web.client_address import client_address
 from web.sign_in.activity import note_sign_in
 from web.texts import gettext_lazy
 from web.toasts import tell

@@ -8,8 +8,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.actions.people.accounts import make_reset_link, remove_second_factors
+from tracker.client_address import client_address
 from tracker.people_access import resettable_member
-from web.client_address import client_address
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 from web.views.people.members import show_member
