@@ -2,15 +2,17 @@
 
 That is wall time, wait for data, what the GPU did, and what of copies, communication
 and waiting was not hidden behind kernels; the rules then judge it. Each trace is stored
-in the run as a file, too.
+in the run as a file, and a timeline of three of its steps as a figure.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from seamark.commands.imported import (
     Imported,
@@ -26,7 +28,8 @@ from seamark.importers.noted import Noted
 from seamark.importers.text import open_log
 from seamark.importers.trace import Trace, collect
 from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
-from seamark.importers.trace_steps import Account, account
+from seamark.importers.trace_steps import Account, account, find_steps
+from seamark.importers.trace_timeline import shown_interval, timeline
 
 HELP = "import traces of torch.profiler"
 EXAMPLES = (
@@ -65,6 +68,7 @@ class _TracedFile:
     facts: Mapping[str, object]
     noted: Noted
     shift: float  # makes the trace's times microseconds since 1970
+    timeline: Mapping[str, Any] | None
 
     @property
     def first_end(self) -> float:
@@ -88,14 +92,19 @@ class _Rank:
             self.importer.log(values, float(step), round(end + read.shift))
         self.importer.state(read.facts)
 
-    def upload(self, read: _TracedFile) -> None:
-        """Store the file itself, under its name unless another has that."""
+    def upload(self, read: _TracedFile, *, is_whole: bool) -> None:
+        """Store the timeline and the trace, under its name unless another has that."""
         name = read.path.name
         if name in self._names:
             digest = read.mark.rpartition("/")[2]
             name = f"{digest[:_DIGITS_IN_NAME]}-{name}"
         self._names.add(name)
-        self.importer.upload(f"traces/{name}", read.path)
+        if read.timeline:
+            figure = json.dumps(read.timeline).encode()
+            file_name = f"{name}.timeline.plotly.json"
+            self.importer.upload(f"traces/{name}/timeline", figure, name=file_name)
+        if is_whole:
+            self.importer.upload(f"traces/{name}", read.path, name=name)
 
     def _steps(self, read: _TracedFile) -> Iterator[_Row]:
         """Yield steps by the profiler's numbers, unless a trace before had them."""
@@ -140,8 +149,7 @@ def perform(chosen: argparse.Namespace) -> int:
         rank = ranks[read.rank]
         with rank.importer.importing(read.mark, read.path):
             rank.log(read)
-            if not chosen.no_upload:
-                rank.upload(read)
+            rank.upload(read, is_whole=not chosen.no_upload)
     for rank in ranks.values():
         rank.importer.finish()
     return report(chosen, settings, imported)
@@ -153,11 +161,16 @@ def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
     found = account(trace)
     if not found.steps:
         noted.add("it has no steps: call the profiler's step() after each", 1)
+    elif len(found.steps) == 1:
+        noted.add("it is judged as one step: call the profiler's step() after each", 1)
     if not found.steps and not found.windows:
         return None
     shift = _shift(trace, found, path, noted)
     rank, facts = rank_of(trace.stated), facts_of(trace)
-    return _TracedFile(path, mark, rank, found, facts, noted, shift)
+    steps = [(step.start, step.end) for step in find_steps(trace)]
+    shown = shown_interval(steps, trace.lanes)
+    drawn = timeline(trace.lanes, shown, path.name) if shown else None
+    return _TracedFile(path, mark, rank, found, facts, noted, shift, drawn)
 
 
 def read_trace(path: Path, noted: Noted) -> Trace:

@@ -220,11 +220,11 @@ class Importer:
         if has_begun and self._run is not None:
             self._run[mark] = file.name
 
-    def upload(self, path: str, file: Path) -> None:
+    def upload(self, path: str, content: Path | bytes, *, name: str) -> None:
         """Store a file below the stage's namespace, and wait until it is copied."""
         if self._run is not None:
             place = f"{self.settings.namespace}/{path}"
-            self._run[place].upload(file, name=file.name, wait=True)
+            self._run[place].upload(content, name=name, wait=True)
 
     def finish(self) -> None:
         """Say that the run ended when its last reading was taken, and deliver it."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from seamark.importers.intervals import Interval
 from seamark.importers.noted import Noted
+from seamark.importers.trace_timeline import Lanes
 
 # Any: JSON of strangers.
 Event = Mapping[str, Any]
@@ -111,6 +112,8 @@ class Trace:
     memory: dict[int, array[float]] = field(default_factory=dict)
     # Members of the trace beside its events.
     stated: dict[str, Any] = field(default_factory=dict)
+    # The spans that a timeline shows.
+    lanes: Lanes = field(default_factory=Lanes)
     events: int = 0
 
 
@@ -188,11 +191,15 @@ class _Collector:
         spans = _of(by_device, device or 0, Spans)
         if spans is not None:
             spans.add(start, end)
+            part = "communication" if is_collective else "compute"
+            self._trace.lanes.add(f"GPU {device or 0} {part}", start, end, name)
 
     def _add_copy(self, event: Event, name: str, start: float, end: float) -> None:
+        found = _arguments(event)
+        device = _whole(found.get("device")) or 0
+        self._trace.lanes.add(f"GPU {device} copies", start, end, name)
         if _COPY_TO_DEVICE.search(name) is None:
             return
-        found = _arguments(event)
         lowered = name.casefold()
         is_pinned = None
         if "pageable" in lowered:
@@ -205,6 +212,7 @@ class _Collector:
         self._trace.copies.append(Copy(start, end, int(size or 0), is_pinned, key))
 
     def _add_call(self, event: Event, name: str, start: float, end: float) -> None:
+        self._trace.lanes.add("CUDA calls", start, end, name)
         if "Launch" in name:
             self._trace.launches.add(start, end)
         elif "Synchronize" in name:
@@ -226,15 +234,18 @@ class _Collector:
         if step:
             number = int(step[1])
             self._trace.steps.append(TracedStep(number, start, end, thread))
+            self._trace.lanes.add("Steps", start, end, f"step {number}")
             return
         loader = _LOADER.match(name)
         if loader:
             self._trace.loaders.add(loader[1])
             self._trace.waits.append(HostSpan(start, end, thread, ""))
+            self._trace.lanes.add("Script", start, end, "wait for data")
             return
         phase = self._phase(kind, name)
         if phase:
             self._trace.phases.append(HostSpan(start, end, thread, phase))
+            self._trace.lanes.add("Script", start, end, name)
 
     def _phase(self, kind: str, name: str) -> str:
         """Return which phase a span is, or nothing."""

@@ -1,7 +1,8 @@
 """What a trace says of each step and each GPU, in the terms of docs/monitoring.md (pure).
 
 A step lies between two calls of the profiler's step(); without those, between two
-batches that a PyTorch DataLoader handed over. Seconds, not microseconds.
+batches that a PyTorch DataLoader handed over, or between two steps of an optimizer.
+Otherwise the whole trace is one step. Seconds, not microseconds.
 """
 
 from __future__ import annotations
@@ -69,12 +70,34 @@ def find_steps(trace: Trace) -> list[TracedStep]:
     if trace.steps:
         found = sorted(_of_main_thread(trace.steps), key=lambda step: step.start)
         return _without_overlap(found)
-    waits = sorted(_of_main_thread(trace.waits), key=lambda wait: wait.end)
+    for ends in (trace.waits, _optimizer_steps(trace)):
+        found = _between_ends(ends)
+        if found:
+            return found
+    return _whole(trace)
+
+
+def _between_ends(spans: Sequence[HostSpan]) -> list[TracedStep]:
+    """Return the steps between the ends of spans of which each step has one."""
+    ordered = sorted(_of_main_thread(spans), key=lambda span: span.end)
     return [
-        TracedStep(number, before.end, wait.end, wait.thread)
-        for number, (before, wait) in enumerate(pairwise(waits))
-        if wait.end > before.end
+        TracedStep(number, before.end, span.end, span.thread)
+        for number, (before, span) in enumerate(pairwise(ordered))
+        if span.end > before.end
     ]
+
+
+def _optimizer_steps(trace: Trace) -> list[HostSpan]:
+    return [phase for phase in trace.phases if phase.name == "optimizer"]
+
+
+def _whole(trace: Trace) -> list[TracedStep]:
+    """Return the whole trace as one step, if a GPU computed in it."""
+    kernels = union([*_all(trace.kernels), *_all(trace.collectives)])
+    if not kernels:
+        return []
+    start = min([kernels[0][0], *(start for start, _ in trace.launches)])
+    return [TracedStep(0, start, kernels[-1][1], "")]
 
 
 class _Work:

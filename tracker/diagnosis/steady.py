@@ -8,9 +8,9 @@ Short runs get shorter blocks, a tenth of their steps and at least 5 steps, and
 keep 50 steps to be judged where they have that many after the first 10. A run of
 60 steps so loses 10, one of 100 between 10 and 30.
 
-Steps of a profiler's trace are few, timed exactly, and come after a warm-up that the
-profiler's schedule left out. All are kept but the first, which pays for the start of
-the profiler; five are enough to be judged, and nothing is confirmed by them alone.
+A profiler's trace has few steps, timed exactly, after a warm-up that the profiler's
+schedule left out. The first of four or more is dropped, because it includes the start
+of the profiler. One step is enough for a finding, but never confirms it.
 
 Without steps: from the first reading in which the stage works to the last; of that, if
 the stage does one thing after the other, the longest part in which it does the same, and
@@ -47,8 +47,8 @@ FEWEST_SECONDS = 60.0
 
 # Of a trace.
 TRACED = "traced_with"
-FEWEST_TRACED_STEPS = 5
-FIRST_OF_A_TRACE = 1
+FEWEST_TRACED_STEPS = 1
+STEPS_WITHOUT_THE_FIRST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _after_warm_up(measurements: Measurements) -> SteadyPart:
 
 def _of_trace(measurements: Measurements) -> SteadyPart:
     steps = measurements.steps
-    dropped = min(FIRST_OF_A_TRACE, len(steps) - 1)
+    dropped = 1 if len(steps) >= STEPS_WITHOUT_THE_FIRST else 0
     # So few steps do not show whether they settled.
     return SteadyPart(
         _window_after(steps, dropped),

@@ -47,6 +47,8 @@ LABELS = {
 }
 # What a run's own time has beside the ledgers of its stages.
 BETWEEN, BETWEEN_LABEL = "between", "between stages"
+# Timestamps have this resolution; smaller parts are errors of rounding.
+LEAST_SECONDS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ def view_of(
         parts.append(LedgerPart(use, labels[use], seconds, share, before, money))
         before += share
     return LedgerView(
-        parts=tuple(part for part in parts if part.seconds > 0),
+        parts=tuple(part for part in parts if part.seconds >= LEAST_SECONDS),
         seconds=sum(held.values()),
         gpus=ledger.gpus,
         money=None if price is None else price * ledger.total / HOUR,

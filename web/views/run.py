@@ -32,6 +32,7 @@ from web.about_run import about_run, paths_about
 from web.polling import poll_answer
 from web.session import PageRequest, signed_in
 from web.stage_sections import anchors, main_stage, open_sections, sections
+from web.trace_timelines import trace_timelines
 from web.views.run_frame import run_frame
 
 
@@ -62,6 +63,7 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
         "is_calm": not frame["overview"].is_live
         and all(section.is_quiet for section in shown),
         "open_stages": open_sections(shown),
+        "timelines": trace_timelines(run, shown),
         "anchors": named,
         "finding_comments": counts_of_findings(run.id),
         "index": [f for section in shown for f in section.sure if f.id in named],

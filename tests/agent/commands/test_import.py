@@ -431,7 +431,8 @@ def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):
     assert "monitoring/trace/step/data_wait_seconds" in paths_of(found)
     assert "monitoring/trace/gpu/0/utilization_percent" in paths_of(found)
     assert values_of(found)["monitoring/trace/facts/loader_workers"] == 0
-    (file,) = of_kind(found, "file")
+    timeline, file = of_kind(found, "file")
+    assert timeline["path"] == "monitoring/trace/traces/w.pt.trace.json.gz/timeline"
     assert file["path"] == "monitoring/trace/traces/w.pt.trace.json.gz"
     assert file["size"] == path.stat().st_size
 
@@ -441,7 +442,8 @@ def test_the_trace_itself_can_stay_where_it_is(tmp_path, messages):
 
     assert main(["import", "trace", str(path), "--run", "r", "--no-upload"]) == 0
 
-    assert of_kind(messages(), "file") == []
+    (file,) = of_kind(messages(), "file")
+    assert file["path"].endswith("/timeline")
 
 
 def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
@@ -486,7 +488,11 @@ def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, 
         steps, times = zip(*points_of(found, f"monitoring/trace/{path}"), strict=True)
         assert steps == tuple(range(len(steps)))
         assert [*times] == sorted(times)
-    first, second = (Path(each["path"]) for each in of_kind(found, "file"))
+    first, second = (
+        Path(each["path"])
+        for each in of_kind(found, "file")
+        if not each["path"].endswith("/timeline")
+    )
     assert first == Path("monitoring/trace/traces/w.json")
     assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
     told = capsys.readouterr().err

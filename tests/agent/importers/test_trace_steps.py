@@ -174,12 +174,6 @@ def test_the_allocators_memory_is_told_where_it_was_profiled():
     assert all(len(window.measured) == 1 for window in others)
 
 
-def test_a_trace_without_steps_still_shows_its_gpus():
-    found = accounted(kernel(0, 10), kernel(30, 10))
-
-    assert (found.steps, len(found.windows[0])) == ([], 2)
-
-
 def test_nothing_of_nothing():
     found = accounted()
 
@@ -190,3 +184,26 @@ def test_a_trace_that_lasts_for_ever_has_an_end_of_windows():
     far = span("user_annotation", "ProfilerStep#1", 0, 9e8)
 
     assert len(accounted(far, kernel(0, 1)).windows[0]) == 100_000
+
+
+def test_steps_of_an_optimizer_divide_a_trace_without_step_and_loader():
+    steps = [
+        span("user_annotation", "Optimizer.step#SGD.step", start, 10)
+        for start in (90, 190, 290)
+    ]
+
+    found = accounted(*steps, kernel(100, 60), kernel(200, 60)).steps
+
+    assert [step.measured["seconds"] for step in found] == pytest.approx([0.1, 0.1])
+    assert found[0].measured["trace/gpu_busy_seconds"] == pytest.approx(0.06)
+
+
+def test_a_trace_without_any_steps_is_one_step():
+    found = accounted(
+        span("cuda_runtime", "cudaLaunchKernel", 0, 1), kernel(10, 20), kernel(50, 50)
+    )
+
+    (step,) = found.steps
+    assert len(found.windows[0]) == 5
+    assert step.measured["seconds"] == pytest.approx(0.1)
+    assert step.measured["trace/kernels"] == 2

@@ -52,6 +52,13 @@ def test_a_run_without_gpus_adds_up_seconds_of_its_stages(project):
     assert ledger.money is None
 
 
+def test_an_error_of_rounding_is_no_part(project):
+    ledger = ledger_of(diagnosed(project, "a", computing=100.0, unknown=5e-14))
+
+    assert ledger is not None
+    assert [part.use for part in ledger.parts] == ["computing"]
+
+
 def test_a_run_that_nobody_diagnosed_has_none(project):
     assert ledger_of(make_run(project)) is None
 

@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from django.db.models.signals import post_init
@@ -16,10 +16,12 @@ from tests.builders import (
     actor_of,
     close_message,
     make_run,
+    write,
     write_series,
     write_tags,
     write_values,
 )
+from tests.tracker.api.v1.test_files import file_message
 from tests.web.sample_run import make_sample_run, settle
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
@@ -561,3 +563,21 @@ def test_the_next_stage_of_a_pipeline_is_no_reopening(project, page, member):
     Process(project, run.name, actor=actor_of(member), stage="evaluate").open()
 
     assert '<details class="card stage__folded" id="reopenings"><summary>' in page(run)
+
+
+def test_a_finding_of_a_trace_shows_the_traces_timeline(project, page):
+    run = make_run(project)
+    names = ["seconds", "trace/kernels", "trace/gpu_idle_seconds"]
+    names.append("trace/longest_gap_seconds")
+    for name, value in zip(names, (0.1, 900.0, 0.07, 0.001), strict=True):
+        write_series(run, f"monitoring/train/step/{name}", [value] * 3)
+    write_values(run, {"monitoring/train/facts/traced_with": "torch.profiler"})
+    path = "monitoring/train/traces/w.json/timeline"
+    write(run, [file_message(path, b"{}", name="w.timeline.plotly.json")])
+    settle(run)
+
+    text = page(run)
+
+    assert "GPU is launch-bound" in text
+    assert f'data-behaviour="file-figure" data-figure-url="/runs/{run.id}' in text
+    assert f"files?path={quote(path, safe='')}" in text

@@ -1,0 +1,59 @@
+"""The timeline of a trace."""
+
+from __future__ import annotations
+
+from seamark.importers.noted import Noted
+from seamark.importers.trace import collect
+from seamark.importers.trace_steps import find_steps
+from seamark.importers.trace_timeline import (
+    MAX_BARS,
+    Lanes,
+    shown_interval,
+    timeline,
+)
+from tests.agent.importers.traces import span, steps_of
+
+
+def drawn(events):
+    trace = collect(events, Noted())
+    steps = [(step.start, step.end) for step in find_steps(trace)]
+    interval = shown_interval(steps, trace.lanes)
+    return {lane["name"]: lane for lane in timeline(trace.lanes, interval, "t")["data"]}
+
+
+def test_three_steps_in_the_middle_are_shown_by_lane():
+    lanes = drawn(steps_of(7))
+
+    assert list(lanes) == ["Steps", "Script", "GPU 0 compute"]
+    assert lanes["Steps"]["text"] == ["step 2", "step 3", "step 4"]
+    assert lanes["GPU 0 compute"]["base"] == [40, 140, 240]
+    assert lanes["GPU 0 compute"]["x"] == [50, 50, 50]
+
+
+def test_communication_and_every_copy_have_lanes_of_their_own():
+    lanes = drawn(
+        [
+            *steps_of(1),
+            span("kernel", "ncclDevKernel_AllReduce", 90, 5, device=0),
+            span("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 95, 5, device=0),
+        ]
+    )
+
+    assert lanes["GPU 0 communication"]["text"] == ["ncclDevKernel_AllReduce"]
+    assert lanes["GPU 0 copies"]["base"] == [95]
+
+
+def test_many_kernels_are_merged_and_cover_the_same_time():
+    lanes = Lanes()
+    for number in range(50_000):
+        lanes.add("GPU 0 compute", number * 10.0, number * 10.0 + 9, f"k{number % 3}")
+
+    figure = timeline(lanes, (0.0, 500_000.0), "t")
+
+    (lane,) = figure["data"]
+    # Gaps are visible at first; the whole would look busy without a pause.
+    assert figure["layout"]["xaxis"]["range"][1] < 50
+    assert len(lane["x"]) <= MAX_BARS
+    assert lane["base"][0] == 0
+    assert lane["base"][-1] + lane["x"][-1] > 499
+    assert "most of them k0" in lane["text"][0]

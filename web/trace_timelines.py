@@ -1,0 +1,35 @@
+"""Timelines of profiler traces that explain a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracker.models import Run
+from tracker.queries.diagnoses import FindingView
+from tracker.queries.files import file_paths
+from web.stage_sections import StageSection
+
+_TRACED_SIGNALS = ("traced_", "exposed_")
+_ENDING = "/timeline"
+
+
+def trace_timelines(run: Run, sections: Sequence[StageSection]) -> dict[int, str]:
+    """Return the file path of the first timeline, by id of each finding of a trace."""
+    found: dict[int, str] = {}
+    for section in sections:
+        traced = [finding.id for finding in section.sure if _cites_a_trace(finding)]
+        path = _first_timeline(run, section.stage.name) if traced else None
+        if path is not None:
+            found |= dict.fromkeys(traced, path)
+    return found
+
+
+def _first_timeline(run: Run, stage: str) -> str | None:
+    paths = file_paths(run, f"monitoring/{stage}/traces/")
+    return next((path for path in paths if path.endswith(_ENDING)), None)
+
+
+def _cites_a_trace(finding: FindingView) -> bool:
+    return any(
+        evidence.signal.startswith(_TRACED_SIGNALS) for evidence in finding.evidence
+    )
