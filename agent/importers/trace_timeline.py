@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,10 +59,14 @@ class Lanes:
     def names(self) -> list[str]:
         return list(self._numbers)
 
-    def most_between(self, start: float, end: float) -> int:
-        """Return the number of spans in the lane with the most of them."""
-        counts = (len(lane.between(start, end)) for lane in self.spans.values())
-        return max(counts, default=0)
+    def end_of_first(self, count: int, start: float, end: float) -> float:
+        """Return the time until which no lane has more spans; `end` if none has."""
+        starts = [
+            spans[count][0]
+            for lane in self.spans.values()
+            if len(spans := lane.between(start, end)) > count
+        ]
+        return min(starts, default=end)
 
     def _number(self, name: str) -> int:
         if name not in self._numbers and len(self._numbers) >= _MAX_NAMES:
@@ -73,17 +77,18 @@ class Lanes:
 def shown_interval(steps: Sequence[Interval], lanes: Lanes) -> Interval | None:
     """Return the interval of up to three steps in the middle; the first ones are slower.
 
-    One step alone is shown if three have more spans than a browser can draw.
+    If a browser cannot draw so many spans, it is one step, or the beginning of one.
     """
     if not steps:
         return None
     for count in (SHOWN_STEPS, 1):
         first = max(0, (len(steps) - count) // 2)
         shown = steps[first : first + count]
-        interval = shown[0][0], shown[-1][1]
-        if lanes.most_between(*interval) <= MAX_BARS:
+        start, end = shown[0][0], shown[-1][1]
+        drawable = lanes.end_of_first(MAX_BARS, start, end)
+        if drawable == end:
             break
-    return interval
+    return start, drawable
 
 
 # Any: JSON about to leave.
@@ -92,16 +97,14 @@ def timeline(lanes: Lanes, interval: Interval, name: str) -> dict[str, Any]:
     start, end = interval
     names = lanes.names()
     rows = {
-        lane: _merged(spans.between(start, end), names, end - start)
+        lane: bars
         for lane, spans in sorted(lanes.spans.items(), key=_order)
+        if (bars := spans.between(start, end))
     }
-    rows = {lane: bars for lane, bars in rows.items() if bars}
-    first_end = min(
-        [end, *(bars[FIRST_BARS][0] for bars in rows.values() if bars[FIRST_BARS:])]
-    )
+    first_end = lanes.end_of_first(FIRST_BARS, start, end)
     hint = "" if first_end == end else " (double-click to zoom out)"
     return {
-        "data": [_lane(lane, bars, start) for lane, bars in rows.items()],
+        "data": [_lane(lane, bars, names, start) for lane, bars in rows.items()],
         "layout": {
             "title": {"text": f"{name}{hint}", "font": {"size": 13}},
             "barmode": "overlay",
@@ -130,46 +133,13 @@ def timeline(lanes: Lanes, interval: Interval, name: str) -> dict[str, Any]:
     }
 
 
-_Bar = tuple[float, float, str]
-
-
-def _merged(
-    spans: Sequence[tuple[float, float, int]], names: Sequence[str], length: float
-) -> list[_Bar]:
-    """Join neighbors that are too close to be told apart on a screen."""
-    nearest = 0.0
-    bars = list(_joined(spans, names, nearest))
-    while len(bars) > MAX_BARS:
-        nearest = nearest * 2 or length / (8 * MAX_BARS)
-        bars = list(_joined(spans, names, nearest))
-    return bars
-
-
-def _joined(
-    spans: Sequence[tuple[float, float, int]], names: Sequence[str], nearest: float
-) -> Iterator[_Bar]:
-    since = until = 0.0
-    held: dict[str, int] = {}
-    for start, end, number in spans:
-        if held and (start - until > nearest or not nearest):
-            yield since, until, _label(held)
-            held = {}
-        if not held:
-            since, until = start, end
-        until = max(until, end)
-        held[names[number]] = held.get(names[number], 0) + 1
-    if held:
-        yield since, until, _label(held)
-
-
-def _label(held: dict[str, int]) -> str:
-    most = max(held, key=lambda name: held[name])
-    count = sum(held.values())
-    return most if count == 1 else f"{count} spans, most of them {most}"
-
-
 # Any: JSON about to leave.
-def _lane(lane: str, bars: Sequence[_Bar], origin: float) -> dict[str, Any]:
+def _lane(
+    lane: str,
+    bars: Sequence[tuple[float, float, int]],
+    names: Sequence[str],
+    origin: float,
+) -> dict[str, Any]:
     return {
         "type": "bar",
         "orientation": "h",
@@ -177,7 +147,7 @@ def _lane(lane: str, bars: Sequence[_Bar], origin: float) -> dict[str, Any]:
         "y": [lane] * len(bars),
         "base": [round((start - origin) / _MILLISECOND, 4) for start, _, _ in bars],
         "x": [round((end - start) / _MILLISECOND, 4) for start, end, _ in bars],
-        "text": [label for _, _, label in bars],
+        "text": [names[number] for _, _, number in bars],
         "textposition": "none",
         "hovertemplate": "%{text}<br>%{x:.3f} ms, from %{base:.3f} ms<extra></extra>",
         "marker": {"line": {"width": 0}},
