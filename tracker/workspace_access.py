@@ -8,7 +8,7 @@ from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound
 from tracker.models import Member, Project, Role, Token, Workspace
 from tracker.models.workspace import MANAGING, WRITING
-from tracker.people_access import managed_workspace, own_member
+from tracker.people_access import managed_workspace, may_manage, own_member
 
 
 def own_key(actor: Actor, key_id: int) -> Token:
@@ -21,6 +21,29 @@ def key_of_workspace(actor: Actor, workspace: str, key_id: int) -> Token:
     found = managed_workspace(actor, workspace, to="revoke API keys of other members")
     keys = Token.objects.filter(member__workspace=found, id=key_id)
     return _key(keys.select_related("member__user", "member__workspace").first())
+
+
+def key_in_reach(actor: Actor, workspace: str, key_id: int) -> Token:
+    """Return a key of the workspace that the actor may revoke."""
+    member = own_member(actor, workspace)
+    if may_manage(actor, member.workspace):
+        return key_of_workspace(actor, workspace, key_id)
+    _require_whole(actor)
+    keys = Token.objects.filter(member=member, id=key_id)
+    return _key(keys.select_related("member__user", "member__workspace").first())
+
+
+def key_owner(actor: Actor, workspace: str, account_id: int | None = None) -> Member:
+    """Return the member for whom the actor may make keys: themselves or an account."""
+    if account_id is not None:
+        return service_account(actor, workspace, account_id)
+    _require_whole(actor)
+    return own_member(actor, workspace)
+
+
+def _require_whole(actor: Actor) -> None:
+    if actor.scope is not Scope.MANAGE or actor.project_ids is not None:
+        raise NotAllowed("manage API keys")
 
 
 def service_account(actor: Actor, workspace: str, account_id: int) -> Member:
@@ -65,8 +88,10 @@ def may_make_projects(actor: Actor, workspace: Workspace) -> bool:
 
 def require_workspace_maker(actor: Actor) -> None:
     """Refuse everyone but owners and admins of a workspace."""
-    is_whole = actor.scope is Scope.MANAGE and actor.workspace_id is None
+    is_whole = actor.scope is Scope.MANAGE and actor.project_ids is None
     makers = Workspace.objects.of_user(actor.user_id, *MANAGING)
+    if actor.workspace_id is not None:
+        makers = makers.filter(id=actor.workspace_id)
     if actor.grant is not None or not is_whole or not makers.exists():
         raise NotAllowed("create workspaces")
 

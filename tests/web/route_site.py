@@ -79,10 +79,16 @@ FORMS = {
     "run-move": {"project": "other"},
     "project-member-role": {"role": "viewer"},
 }
+OF_WORKSPACE = "/api/v1/workspaces/{workspace}"
 OF_PROJECT = "/api/v1/projects/{workspace}/{project}"
 BODIES = {
     f"POST {OF_PROJECT}/ladders": {"name": "new", "rungs": [{"run": "run"}]},
     f"PATCH {OF_PROJECT}": {"retention_days": None},
+    "POST /api/v1/workspaces": {"name": "new"},
+    f"PATCH {OF_WORKSPACE}": {"description": "new"},
+    f"POST {OF_WORKSPACE}/keys": {"name": "new", "scope": "read"},
+    f"POST {OF_WORKSPACE}/service-accounts": {"name": "new"},
+    f"POST {OF_WORKSPACE}/projects": {"name": "new"},
     f"POST {OF_PROJECT}/members": {"who": "member", "role": "viewer"},
     f"PUT {OF_PROJECT}/access": {"is_open": True},
 }

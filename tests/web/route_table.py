@@ -150,8 +150,23 @@ API = {
         f"POST {WORKSPACE}/invitations",
         f"POST {WORKSPACE}/invitations/{{invitation_id}}/renew",
         f"DELETE {WORKSPACE}/invitations/{{invitation_id}}",
+        f"GET {WORKSPACE}/service-accounts",
+        f"POST {WORKSPACE}/service-accounts",
+        f"DELETE {WORKSPACE}/service-accounts/{{account_id}}",
+        f"PATCH {WORKSPACE}",
     ],
+    "ss4+++++++": [
+        f"GET {WORKSPACE}",
+        f"GET {WORKSPACE}/keys",
+        f"POST {WORKSPACE}/keys",
+    ],
+    # One's own key, or any to those who manage the workspace.
+    "ss44444+++": [f"DELETE {WORKSPACE}/keys/{{key_id}}"],
+    "ss433333++": [f"DELETE {WORKSPACE}"],
+    "ss+3333+++": ["POST /api/v1/workspaces"],
+    "ss4333++++": [f"POST {WORKSPACE}/projects"],
     "ss44++++++": [
+        f"GET {PROJECT}",
         f"GET {PROJECT}/runs",
         f"GET {PROJECT}/attribute-paths",
         f"GET {PROJECT}/series",
@@ -182,6 +197,9 @@ API = {
     "ss44333+++": [
         f"DELETE {RUN}",
         f"PATCH {PROJECT}",
+        f"DELETE {PROJECT}",
+        f"POST {PROJECT}/archive",
+        f"POST {PROJECT}/restore",
         f"GET {PROJECT}/members",
         f"POST {PROJECT}/members",
         f"DELETE {PROJECT}/members/{{member_id}}",

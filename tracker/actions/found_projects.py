@@ -28,7 +28,7 @@ def find_or_make_project(workspace: Workspace, name: str, user_id: int) -> Proje
             workspace=workspace,
             name=name,
             slug=slug,
-            owner_id=user_id,
+            owner_id=user_id or None,
             is_open=workspace.projects_are_open,
             retention_days=workspace.retention_days,
             gpu_hour_price=workspace.gpu_hour_price,
@@ -38,7 +38,7 @@ def find_or_make_project(workspace: Workspace, name: str, user_id: int) -> Proje
         made = Project.objects.filter(workspace=workspace, slug=slug, name=name).first()
         if made is not None:
             if made.owner_id == user_id and not made.is_open:
-                _let_in(made, user_id)
+                let_maker_in(made, user_id)
             return made
     raise NotFound("project")
 
@@ -48,7 +48,7 @@ def project_named(workspace: Workspace, name: str) -> Project | None:
     return projects.filter(name=name).first() or projects.filter(slug=name).first()
 
 
-def _let_in(project: Project, user_id: int) -> None:
+def let_maker_in(project: Project, user_id: int) -> None:
     """Give whoever made a closed project a role in it."""
     member = Member.objects.get(workspace_id=project.workspace_id, user_id=user_id)
     ProjectMember.objects.bulk_create(

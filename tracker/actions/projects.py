@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.db import transaction
 from django.utils import timezone
 
-from tracker.actions.found_projects import find_or_make_project
+from tracker.actions.found_projects import find_or_make_project, let_maker_in
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.people.audit import Action
 from tracker.actions.people.doer import Doer
@@ -38,6 +38,8 @@ def create_project(
         project = find_or_make_project(workspace, name, doer.user_id or 0)
         project.description, project.is_open = description, is_open
         project.save(update_fields=["description", "is_open"])
+        if not is_open and doer.user_id is not None:
+            let_maker_in(project, doer.user_id)
         doer.note(Action.PROJECT_CREATED, name, workspace, is_open=is_open)
     return project
 

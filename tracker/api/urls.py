@@ -17,6 +17,7 @@ from tracker.api.v1 import (
     gone,
     ingest,
     invitations,
+    keys,
     ladders,
     ledgers,
     limits,
@@ -29,6 +30,7 @@ from tracker.api.v1 import (
     runs,
     series,
     trash,
+    workspaces,
 )
 
 v1 = DescribedAPI(
@@ -63,8 +65,10 @@ for router in (
     gone.router,
     members.router,
     invitations.router,
+    keys.router,
     project_members.router,
     audit.router,
+    workspaces.router,
 ):
     v1.add_router("", router)
 

@@ -107,7 +107,7 @@ def first_key(request: PageRequest) -> HttpResponse:
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     expires_at = timezone.now() + timedelta(days=KEY_DAYS)
     wanted = KeyRequest(FIRST_KEY, Scope.LOG, expires_at)
-    secret = create_key(member, wanted, doer_of(request))
+    secret = create_key(member, wanted, doer_of(request)).secret
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tracker.actions.access import make_token
+from tracker.actions.access import digest, make_token
 from tracker.actions.people.audit import Action
 from tracker.actions.people.doer import Doer
 from tracker.actor import Scope
@@ -31,8 +31,14 @@ class KeyRequest:
     projects: tuple[str, ...] | None = None
 
 
-def create_key(member: Member, request: KeyRequest, doer: Doer) -> str:
-    """Return the secret of a new key of the member; only its digest is stored."""
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    id: int
+    secret: str
+
+
+def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
+    """Return a new key of the member with its secret, of which the digest is stored."""
     projects = _bound_projects(member, request.projects)
     if request.scope is not Scope.READ and not _may_log(member, projects):
         role = Role(member.role).value
@@ -54,7 +60,8 @@ def create_key(member: Member, request: KeyRequest, doer: Doer) -> str:
             projects=None if projects is None else [each.slug for each in projects],
             expires_at=request.expires_at and request.expires_at.isoformat(),
         )
-    return secret
+        key_id = Token.objects.values_list("id", flat=True).get(digest=digest(secret))
+    return NewKey(key_id, secret)
 
 
 def revoke_key(key: Token, doer: Doer) -> None:

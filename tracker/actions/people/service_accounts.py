@@ -29,8 +29,7 @@ def create_service_account(
     name = " ".join(storable_part(name).split())
     if not 1 <= len(name) <= NAME_LENGTH:
         raise InvalidInput("name", f"must have 1 to {NAME_LENGTH} characters")
-    if role not in ROLES:
-        raise InvalidInput("role", "must be member or viewer")
+    service_role_named(role)
     if projects is not None and not projects:
         raise InvalidInput("projects", "must be at least one")
     with transaction.atomic():
@@ -55,6 +54,13 @@ def create_service_account(
             projects=None if projects is None else [each.slug for each in projects],
         )
     return member
+
+
+def service_role_named(text: str) -> Role:
+    for role in ROLES:
+        if role.value == text:
+            return role
+    raise InvalidInput("role", "must be member or viewer")
 
 
 def delete_service_account(member: Member, doer: Doer) -> None:

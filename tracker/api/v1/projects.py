@@ -1,17 +1,44 @@
-"""The projects the caller may read."""
+"""Projects: listed, created, changed, archived and deleted."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated, Any
 
+from django.db import transaction
 from django.http import HttpResponse
-from ninja import Router, Schema
+from ninja import Field, Router, Schema
 
-from tracker.api.answers import json_response
-from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.access import managed_project, owned_project, readable_project
+from tracker.actions.prices import set_price
+from tracker.actions.projects import (
+    ProjectRequest,
+    archive_project,
+    change_project,
+    create_project,
+    delete_project,
+    restore_project,
+)
+from tracker.actions.trash import (
+    LONGEST_RETENTION_DAYS,
+    SHORTEST_RETENTION_DAYS,
+    set_retention,
+)
+from tracker.api.answers import json_response, number
+from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
+from tracker.api.v1.members import Json, doer_of
+from tracker.errors import InvalidInput
+from tracker.people_access import member_to_add
 from tracker.queries.projects import ProjectSummary, project_summaries
+from tracker.workspace_access import project_making_workspace
 
 router = Router(tags=["projects"], auth=ReaderAuth())
+
+# Only described here; the action refuses in better words.
+DAYS = {"minimum": SHORTEST_RETENTION_DAYS, "maximum": LONGEST_RETENTION_DAYS}
+# Not `true`, which is an integer to pydantic.
+Days = Annotated[int, Field(strict=True, json_schema_extra=DAYS)]
+Price = Annotated[float, Field(strict=True, json_schema_extra={"minimum": 0})]
 
 
 class ProjectOut(Schema):
@@ -28,11 +55,173 @@ class ProjectsOut(Schema):
     projects: list[ProjectOut]
 
 
+class ProjectDetailsOut(Schema):
+    workspace: str
+    slug: str
+    name: str
+    description: str
+    owner: str | None = Field(description="Username of the person who answers for it.")
+    is_open: bool = Field(description="true: the whole workspace sees the project.")
+    is_archived: bool
+    created_at: datetime
+    retention_days: int | None
+    gpu_hour_price: float | None
+    currency: str
+
+
+class ProjectIn(Schema):
+    name: str
+    description: str = ""
+    is_open: bool | None = Field(
+        None, description="null: the default of the workspace."
+    )
+
+
+class ProjectChangeIn(Schema):
+    """Fields that are left out stay as they are."""
+
+    name: str | None = None
+    description: str | None = None
+    owner: str | None = Field(
+        None, description="Email address or username of a member; null: none."
+    )
+    retention_days: Days | None = Field(
+        None,
+        description="Runs silent for longer go to the trash; null keeps them for ever.",
+    )
+    gpu_hour_price: Price | None = Field(None, description="null: not known.")
+    currency: str | None = None
+
+
+class DeletedProjectOut(Schema):
+    workspace: str
+    slug: str
+    is_deleted: bool
+
+
 @router.get("/projects", response=ProjectsOut)
 def read_projects(request: ApiRequest) -> HttpResponse:
     """All projects, the one with the newest activity first."""
     projects = project_summaries(request.auth)
     return json_response({"projects": [_project(project) for project in projects]})
+
+
+@router.post(
+    "/workspaces/{slug:workspace}/projects",
+    response=ProjectDetailsOut,
+    auth=WriterAuth(),
+)
+def write_project(
+    request: ApiRequest, workspace: str, wanted: ProjectIn
+) -> HttpResponse:
+    """Create a project; it takes the other defaults of the workspace."""
+    found = project_making_workspace(request.auth, workspace)
+    made = create_project(
+        found,
+        ProjectRequest(wanted.name, wanted.description),
+        doer_of(request),
+        is_open=found.projects_are_open if wanted.is_open is None else wanted.is_open,
+    )
+    return _details(made)
+
+
+@router.get("/projects/{slug:workspace}/{slug:project}", response=ProjectDetailsOut)
+def read_project(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
+    """A project with its settings."""
+    return _details(readable_project(request.auth, workspace, project))
+
+
+@router.patch(
+    "/projects/{slug:workspace}/{slug:project}",
+    response=ProjectDetailsOut,
+    auth=WriterAuth(),
+)
+def change(
+    request: ApiRequest, workspace: str, project: str, wanted: ProjectChangeIn
+) -> HttpResponse:
+    """Change name, description, owner, retention or price; the address stays."""
+    found = owned_project(request.auth, workspace, project)
+    given, doer = wanted.model_fields_set, doer_of(request)
+    if not given:
+        raise InvalidInput("The body", "must name at least one field to change")
+    with transaction.atomic():
+        if given & {"name", "description", "owner"}:
+            change_project(found, _changed(found, wanted), doer)
+        if "retention_days" in given:
+            set_retention(found, wanted.retention_days, doer)
+        if given & {"gpu_hour_price", "currency"}:
+            price = wanted.gpu_hour_price
+            if "gpu_hour_price" not in given:
+                price = found.gpu_hour_price
+            currency = found.currency if wanted.currency is None else wanted.currency
+            set_price(found, price, currency, doer)
+    return _details(found)
+
+
+@router.post(
+    "/projects/{slug:workspace}/{slug:project}/archive",
+    response=ProjectDetailsOut,
+    auth=WriterAuth(),
+)
+def archive(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
+    """Keep a project readable; nothing can be logged to it or changed in it."""
+    found = managed_project(request.auth, workspace, project)
+    archive_project(found, doer_of(request))
+    return _details(readable_project(request.auth, workspace, project))
+
+
+@router.post(
+    "/projects/{slug:workspace}/{slug:project}/restore",
+    response=ProjectDetailsOut,
+    auth=WriterAuth(),
+)
+def restore(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
+    """Open an archived project again."""
+    found = managed_project(request.auth, workspace, project)
+    restore_project(found, doer_of(request))
+    return _details(readable_project(request.auth, workspace, project))
+
+
+@router.delete(
+    "/projects/{slug:workspace}/{slug:project}",
+    response=DeletedProjectOut,
+    auth=WriterAuth(),
+)
+def delete(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
+    """Delete a project with all its runs, for good."""
+    found = managed_project(request.auth, workspace, project)
+    delete_project(found, doer_of(request))
+    return json_response({"workspace": workspace, "slug": project, "is_deleted": True})
+
+
+# Any: a row of the projects table, which endpoints do not import.
+def _changed(project: Any, wanted: ProjectChangeIn) -> ProjectRequest:
+    owner_id = project.owner_id
+    if "owner" in wanted.model_fields_set:
+        owner_id = wanted.owner and member_to_add(project, wanted.owner).user_id
+    return ProjectRequest(
+        project.name if wanted.name is None else wanted.name,
+        project.description if wanted.description is None else wanted.description,
+        owner_id or None,
+    )
+
+
+# Any: as above.
+def _details(project: Any) -> HttpResponse:
+    details: Json = {
+        "workspace": project.workspace.slug,
+        "slug": project.slug,
+        "name": project.name,
+        "description": project.description,
+        "owner": project.owner and project.owner.username,
+        "is_open": project.is_open,
+        "is_archived": project.archived_at is not None,
+        "created_at": project.created_at,
+        "retention_days": project.retention_days,
+        "gpu_hour_price": number(project.gpu_hour_price),
+        "currency": project.currency,
+    }
+    return json_response(details)
 
 
 def _project(project: ProjectSummary) -> dict[str, object]:

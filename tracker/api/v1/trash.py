@@ -1,29 +1,24 @@
-"""The trash: runs that were taken away, and what a project keeps for how long."""
+"""The trash of a project, and pinned runs, which stay out of it."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpResponse
-from ninja import Field, Router, Schema
+from ninja import Router, Schema
 
 from tracker.access import (
     doomed_run,
     editable_run,
-    owned_project,
     readable_project,
     trashed_run,
 )
 from tracker.actions.trash import (
-    LONGEST_RETENTION_DAYS,
-    SHORTEST_RETENTION_DAYS,
     delete_for_good,
     move_to_trash,
     pin,
     restore,
-    set_retention,
     unpin,
 )
 from tracker.api.answers import json_response
@@ -34,11 +29,6 @@ from tracker.api.v1.runs import router as runs_router
 from tracker.queries.trash import TrashedRun, trash_page
 
 router = Router(tags=["trash"], auth=ReaderAuth())
-
-# Only described here: whoever sets it refuses in words that help more.
-DAYS = {"minimum": SHORTEST_RETENTION_DAYS, "maximum": LONGEST_RETENTION_DAYS}
-# Any JSON that says true is no number of days.
-Days = Annotated[int, Field(strict=True, json_schema_extra=DAYS)]
 
 
 class TrashedRunOut(Schema):
@@ -67,18 +57,6 @@ class RunPlaceOut(Schema):
     is_deleted: bool
 
 
-class RetentionIn(Schema):
-    retention_days: Days | None = Field(
-        description="Runs silent for longer go to the trash; null keeps them for ever."
-    )
-
-
-class RetentionOut(Schema):
-    workspace: str
-    slug: str
-    retention_days: int | None
-
-
 @router.get("/projects/{slug:workspace}/{slug:project}/trash", response=TrashOut)
 def read_trash(
     request: ApiRequest,
@@ -96,26 +74,6 @@ def read_trash(
             "total": page.total,
             "being_deleted": page.being_deleted,
             "runs": [_trashed(run) for run in page.runs],
-        }
-    )
-
-
-@router.patch(
-    "/projects/{slug:workspace}/{slug:project}",
-    response=RetentionOut,
-    auth=WriterAuth(),
-)
-def write_retention(
-    request: ApiRequest, workspace: str, project: str, wanted: RetentionIn
-) -> HttpResponse:
-    """Say for how long the project keeps runs; only its owners may."""
-    found = owned_project(request.auth, workspace, project)
-    set_retention(found, wanted.retention_days, doer_of(request))
-    return json_response(
-        {
-            "workspace": found.workspace.slug,
-            "slug": found.slug,
-            "retention_days": found.retention_days,
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +22,7 @@ class KeySummary:
     scope: str
     workspace_name: str
     # None: all that its owner may see.
-    projects: tuple[str, ...] | None
+    projects: tuple[Project, ...] | None
     owner: User
     created_at: datetime
     last_used_at: datetime | None
@@ -35,13 +36,16 @@ class ServiceAccount:
     user: User
     role: str
     # None: all projects that are open to its role.
-    projects: tuple[str, ...] | None
+    projects: tuple[Project, ...] | None
     key_count: int
 
 
-def own_keys(actor: Actor) -> list[KeySummary]:
+def own_keys(actor: Actor, workspace: Workspace | None = None) -> list[KeySummary]:
     """Return the actor's own keys that are not revoked, the newest first."""
-    return _summaries(Token.objects.filter(member__user_id=actor.user_id))
+    keys = Token.objects.filter(member__user_id=actor.user_id)
+    return _summaries(
+        keys if workspace is None else keys.filter(member__workspace=workspace)
+    )
 
 
 def keys_of_workspace(workspace: Workspace) -> list[KeySummary]:
@@ -77,11 +81,13 @@ def _service_account(member: Member) -> ServiceAccount:
         id=member.id,
         user=member.user,
         role=given[0].role if is_bound and given else member.role,
-        projects=tuple(sorted(each.project.name for each in given))
-        if is_bound
-        else None,
+        projects=_by_name(each.project for each in given) if is_bound else None,
         key_count=sum(key.revoked_at is None for key in member.tokens.all()),
     )
+
+
+def _by_name(projects: Iterable[Project]) -> tuple[Project, ...]:
+    return tuple(sorted(projects, key=lambda project: project.name))
 
 
 def _summaries(keys: QuerySet[Token]) -> list[KeySummary]:
@@ -100,9 +106,7 @@ def _summary(key: Token, now: datetime) -> KeySummary:
         prefix=key.prefix,
         scope=key.scope,
         workspace_name=key.member.workspace.name,
-        projects=tuple(sorted(each.name for each in key.projects.all()))
-        if key.is_limited
-        else None,
+        projects=_by_name(key.projects.all()) if key.is_limited else None,
         owner=key.member.user,
         created_at=key.created_at,
         last_used_at=key.last_used_at,

@@ -50,11 +50,11 @@ def keys(request: PageRequest) -> HttpResponse:
     form = read_key_form(request.POST)
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     try:
-        secret = create_key(member, form.request(timezone.now()), doer_of(request))
+        key = create_key(member, form.request(timezone.now()), doer_of(request))
     except InvalidInput as error:
         return _own_page(request, form, error=error, status=400)
     # Shown in the response itself and nowhere else: sessions must not hold it.
-    return _own_page(request, KeyForm(), secret=secret, status=201)
+    return _own_page(request, KeyForm(), secret=key.secret, status=201)
 
 
 @require_POST

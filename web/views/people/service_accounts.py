@@ -15,6 +15,7 @@ from tracker.actions.people.service_accounts import (
     ROLES,
     create_service_account,
     delete_service_account,
+    service_role_named,
 )
 from tracker.errors import InvalidInput
 from tracker.people_access import managed_workspace
@@ -41,7 +42,7 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
         member = create_service_account(
             found,
             typed.get("name", ""),
-            _role(typed.get("role", "")),
+            service_role_named(typed.get("role", "")),
             doer_of(request),
             projects=projects_among(found, typed.getlist("projects"))
             if is_bound
@@ -62,10 +63,10 @@ def account(request: PageRequest, workspace: str, account_id: int) -> HttpRespon
         return _page(request, member, KeyForm())
     form = read_key_form(request.POST)
     try:
-        secret = create_key(member, form.request(timezone.now()), doer_of(request))
+        key = create_key(member, form.request(timezone.now()), doer_of(request))
     except InvalidInput as error:
         return _page(request, member, form, error=error, status=400)
-    return _page(request, member, KeyForm(), secret=secret, status=201)
+    return _page(request, member, KeyForm(), secret=key.secret, status=201)
 
 
 @require_POST
@@ -76,14 +77,6 @@ def delete(request: PageRequest, workspace: str, account_id: int) -> HttpRespons
     text = gettext("%(name)s is deleted, and its keys are revoked. Its runs stay.")
     tell(request, text % {"name": quoted(member.user.display_name)})
     return redirect("workspace-keys", workspace)
-
-
-# Any: the role that actions name.
-def _role(text: str) -> Any:
-    for role in ROLES:
-        if role.value == text:
-            return role
-    raise InvalidInput("role", "must be member or viewer")
 
 
 # Any: a row, which pages do not import.
