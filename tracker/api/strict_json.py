@@ -21,7 +21,11 @@ class StrictParser(Parser):
 
     # Any: JSON of whatever kind, which ninja compares with what is wanted.
     def parse_body(self, request: HttpRequest) -> Any:
-        return read_json(request.body)
+        content = read_json(request.body)
+        if not isinstance(content, dict):
+            # ninja takes an empty list for an object without fields.
+            raise InvalidInput(BODY, "must be a JSON object")
+        return content
 
 
 def read_json(body: bytes) -> Any:

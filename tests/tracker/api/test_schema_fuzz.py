@@ -67,8 +67,21 @@ VALUES = [0.1, -0.0, float("nan"), 2**60, True, "text", ["a", "b"]]
 INGEST = "/api/v1/ingest/{spool_id}"
 GONE = "/api/v1/ingest/{spool_id}/gone"
 BLOBS = "/api/v1/blobs/{digest}"
-# No schema says which bytes are a batch, nor that a run is pinned.
-BEYOND_SCHEMAS = {INGEST, BLOBS, "/api/v1/runs/{run_id}/trash"}
+WORKSPACE = "/api/v1/workspaces/{workspace}"
+PROJECT = "/api/v1/projects/{workspace}/{project}"
+# No schema says which bytes are a batch, that a run is pinned, or which names exist.
+BEYOND_SCHEMAS = {
+    INGEST,
+    BLOBS,
+    "/api/v1/runs/{run_id}/trash",
+    "/api/v1/workspaces",
+    WORKSPACE,
+    f"{WORKSPACE}/keys",
+    f"{WORKSPACE}/service-accounts",
+    f"{WORKSPACE}/invitations",
+    f"{WORKSPACE}/projects",
+    PROJECT,
+}
 OPAQUE = {"cursor", "query"}  # parameters, likewise
 PUBLIC = {"/livez", "/readyz"}
 READING = {"GET", "HEAD", "OPTIONS", "TRACE"}

@@ -53,7 +53,7 @@ def test_any_bytes_are_read_or_refused(body):
         pytest.param(f"{{{WANTED}}}".encode("utf-16"), "UTF-8", id="UTF-16"),
         pytest.param(b'{"name": "\xed\xa0\x80"}', "UTF-8", id="surrogate"),
         pytest.param("", "required", id="nothing"),
-        pytest.param("[]", "required", id="no map"),
+        pytest.param("[]", "JSON object", id="no map"),
     ],
 )
 @pytest.mark.django_db
