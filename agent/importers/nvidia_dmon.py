@@ -1,4 +1,4 @@
-"""Logs of `nvidia-smi dmon` and `nvidia-smi pmon`, with and without times (pure)."""
+"""Logs of `nvidia-smi dmon`, `nvidia-smi pmon` and `dcgmi dmon` (pure)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,31 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "rxpci": ("pcie_receive_bytes_per_second", 1e6),
     "txpci": ("pcie_send_bytes_per_second", 1e6),
 }
+# The same of `dcgmi dmon`, whose ratios are from 0 to 1.
+_DCGM_COLUMNS: dict[str, tuple[str, float]] = {
+    "power": ("power_watts", 1.0),
+    "tmptr": ("temperature_celsius", 1.0),
+    "mmtmp": ("memory_temperature_celsius", 1.0),
+    "gputl": ("utilization_percent", 1.0),
+    "mcutl": ("memory_utilization_percent", 1.0),
+    "smclk": ("sm_clock_mhz", 1.0),
+    "mmclk": ("memory_clock_mhz", 1.0),
+    "fbusd": ("memory_used_bytes", MIB),
+    "smact": ("gpm/sm_active_percent", 100.0),
+    "smocc": ("gpm/sm_occupancy_percent", 100.0),
+    "tenso": ("gpm/tensor_active_percent", 100.0),
+    "drama": ("gpm/dram_active_percent", 100.0),
+    "pcirx": ("pcie_receive_bytes_per_second", 1.0),
+    "pcitx": ("pcie_send_bytes_per_second", 1.0),
+}
+_ALL_COLUMNS = COLUMNS | _DCGM_COLUMNS
 # Known, and without a path: memory that is mapped or encrypted, and what pmon adds.
 _PASSED_OVER = frozenset(
-    {"gpu", "date", "time", "bar1", "ccpm", "command", "type", "pid"}
+    {"gpu", "date", "time", "bar1", "ccpm", "command", "type", "pid", "fbfre", "gract"}
 )
+_ABSENT = frozenset({"-", "n/a"})
+_ENTITY = "entity"  # how dcgmi heads the column of GPUs
+_GPU_CELL = re.compile(r"^GPU\s+(?=\d)")
 _BREAK = re.compile(r"[,\s]+")
 _MOST_GPUS = 1_024
 _SHOWN = 60
@@ -109,7 +130,7 @@ class _Reader:
         self._told: set[str] = set()
 
     def read(self, number: int, line: str) -> Iterator[Reading]:
-        if not line.strip():
+        if not line.strip() or line == "ID":
             return
         if line.startswith("#"):
             self._read_head(number, line)
@@ -154,7 +175,7 @@ class _Reader:
         self._names = names
         is_of_processes = "pid" in names
         for name in names:
-            known = name in COLUMNS or name in _PASSED_OVER
+            known = name in _ALL_COLUMNS or name in _PASSED_OVER
             if not known and not is_of_processes and name not in self._told:
                 self._told.add(name)
                 self._noted.add(f"the column {name[:_SHOWN]!a} is not known", number)
@@ -163,7 +184,8 @@ class _Reader:
         if not self._names:
             self._noted.add(NO_COLUMNS, number)
             return None
-        cells = [cell for cell in _BREAK.split(line.strip()) if cell]
+        line = _GPU_CELL.sub("", line.strip())
+        cells = [cell for cell in _BREAK.split(line) if cell]
         if "command" in self._names:
             # The last column; a command may have spaces.
             cells = cells[: len(self._names)]
@@ -220,8 +242,8 @@ class _Reader:
     def _values(self, gpu: int, row: dict[str, str], number: int) -> dict[str, float]:
         values = {}
         for name, cell in row.items():
-            known = COLUMNS.get(name)
-            if known is None or cell == "-":
+            known = _ALL_COLUMNS.get(name)
+            if known is None or cell.casefold() in _ABSENT:
                 continue
             value = to_number(cell)
             if value is None:
@@ -253,4 +275,5 @@ class _Reader:
 
 
 def _names(line: str) -> list[str]:
-    return [name for name in _BREAK.split(line.lstrip("# ").casefold()) if name]
+    names = [name for name in _BREAK.split(line.lstrip("# ").casefold()) if name]
+    return ["gpu" if name == _ENTITY else name for name in names]

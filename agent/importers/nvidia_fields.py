@@ -1,6 +1,7 @@
-"""Fields of `nvidia-smi --query-gpu` and what each is here (pure).
+"""Fields of `nvidia-smi --query-gpu` and the paths they are logged under (pure).
 
-Names are those that `nvidia-smi --help-query-gpu` lists, old ones among them.
+Names are those that `nvidia-smi --help-query-gpu` lists, including old ones; columns
+of amd-smi, rocm-smi and dcgm-exporter are mapped to them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ MIB = 1024.0 * 1024.0
 UNITS = {
     "": 1.0,
     "%": 1.0,
+    "ratio": 100.0,
     "w": 1.0,
     "mw": 0.001,
     "mhz": 1.0,
@@ -111,6 +113,10 @@ FIELDS: dict[str, Field] = {
     "clocks.mem": _series("memory_clock_mhz", "mhz"),
     "clocks.max.sm": _number_fact("sm_clock_max_mhz", "mhz"),
     "clocks.max.mem": _number_fact("memory_clock_max_mhz", "mhz"),
+    # DCGM's ratios are from 0 to 1.
+    "sm.active": _series("gpm/sm_active_percent", "ratio"),
+    "tensor.active": _series("gpm/tensor_active_percent", "ratio"),
+    "dram.active": _series("gpm/dram_active_percent", "ratio"),
     "pstate": Field("performance_state", to_value=_performance_state),
     "fan.speed": _series("fan_percent", "%"),
     "pcie.link.gen.current": _series("pcie_generation"),
@@ -182,6 +188,38 @@ _SAME = {
     "gpu.clock": "clocks.sm",
     "sm.clock": "clocks.sm",
     "mem.clock": "clocks.mem",
+    # amd-smi and rocm-smi.
+    "gfx": "utilization.gpu",
+    "gfx.activity": "utilization.gpu",
+    "gpu.use": "utilization.gpu",
+    "umc.activity": "utilization.memory",
+    "gpu.memory.use": "utilization.memory",
+    "used.vram": "memory.used",
+    "total.vram": "memory.total",
+    "free.vram": "memory.free",
+    "vram.free": "memory.free",
+    "vram.total.used.memory": "memory.used",
+    "vram.total.memory": "memory.total",
+    "socket.power": "power.draw",
+    "average.graphics.package.power": "power.draw",
+    "current.socket.graphics.package.power": "power.draw",
+    "hotspot.temperature": "temperature.gpu",
+    "memory.temperature": "temperature.memory",
+    "gfx.clk": "clocks.sm",
+    "gfx.clock": "clocks.sm",
+    # Exports of dcgm-exporter's metrics.
+    "dcgm.fi.dev.gpu.util": "utilization.gpu",
+    "dcgm.fi.dev.mem.copy.util": "utilization.memory",
+    "dcgm.fi.dev.fb.used": "memory.used",
+    "dcgm.fi.dev.fb.free": "memory.free",
+    "dcgm.fi.dev.power.usage": "power.draw",
+    "dcgm.fi.dev.gpu.temp": "temperature.gpu",
+    "dcgm.fi.dev.memory.temp": "temperature.memory",
+    "dcgm.fi.dev.sm.clock": "clocks.sm",
+    "dcgm.fi.dev.mem.clock": "clocks.mem",
+    "dcgm.fi.prof.sm.active": "sm.active",
+    "dcgm.fi.prof.pipe.tensor.active": "tensor.active",
+    "dcgm.fi.prof.dram.active": "dram.active",
     "gpu_name": "name",
     "gpu_uuid": "uuid",
     "gpu_bus_id": "pci.bus_id",

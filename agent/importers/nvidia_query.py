@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -27,6 +28,8 @@ _MICROSECONDS = 1_000_000
 _MOST_GPUS = 1_024
 _SHOWN = 60  # characters of a line
 _LOOKED_AT = 256  # lines
+# Before the number of a GPU: "card0" of rocm-smi, "GPU 0".
+_GPU_WORD = re.compile(r"^(?:card|gpu)\s*", re.IGNORECASE)
 NO_TIME = "it has no time"
 NO_COLUMNS = "its columns are not known: give them by --columns"
 BY_PLACE = "GPUs are told apart by their place; log `index` to be sure"
@@ -232,7 +235,7 @@ def _is_named(row: dict[str, str]) -> bool:
 
 
 def _index(row: dict[str, str]) -> int | None:
-    index = to_number(row.get(INDEX, ""))
+    index = to_number(_GPU_WORD.sub("", row.get(INDEX, "")))
     is_whole = index is not None and index >= 0 and index == int(index)
     return int(index) if is_whole and index is not None else None
 

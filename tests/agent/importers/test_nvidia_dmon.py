@@ -192,3 +192,24 @@ def test_pmon_without_times_sees_processes_come_and_go():
 def test_no_line_can_do_harm(line):
     read(PLAIN[0], line, line, start=START)
     read(PMON[0], line, start=START)
+
+
+def test_dcgmi_is_read_with_its_own_columns_and_ratios():
+    readings, noted = read(
+        "#Entity   GPUTL     POWER          FBUSD     SMACT",
+        "ID",
+        "GPU 0     97        301.200        40960     0.412",
+        "GPU 1     0         N/A            0         0.000",
+        "GPU 0     98        300.000        40960     0.420",
+        start=START,
+    )
+
+    assert readings[0].values == {
+        "gpu/0/utilization_percent": 97.0,
+        "gpu/0/power_watts": 301.2,
+        "gpu/0/memory_used_bytes": 40960.0 * 2**20,
+        "gpu/0/gpm/sm_active_percent": pytest.approx(41.2),
+    }
+    assert "gpu/1/power_watts" not in readings[1].values
+    assert readings[2].moment - readings[0].moment == 1_000_000
+    assert not noted.causes

@@ -337,3 +337,33 @@ def test_columns_that_are_given_replace_those_of_the_head():
     )
 
     assert readings[0].values["gpu/0/utilization_percent"] == 20
+
+
+def test_columns_of_other_tools_are_known():
+    for head, cells in (
+        (
+            "timestamp,gpu,power_usage,hotspot_temperature,gfx_clk,gfx,vram_used,vram_total",
+            "1790000000,0,301 W,66,1500,97 %,1024 MB,65536 MB",
+        ),
+        (
+            "Time,gpu,DCGM_FI_DEV_GPU_UTIL,DCGM_FI_DEV_FB_USED,DCGM_FI_DEV_POWER_USAGE",
+            "1790000000,0,97,1024,301",
+        ),
+        (
+            "timestamp,device,GPU use (%),VRAM Total Used Memory (B),Socket power (W)",
+            "1790000000,card0,97,1073741824,301",
+        ),
+    ):
+        (reading,), _, _ = read(head, cells)
+
+        assert reading.values.items() >= {
+            ("gpu/0/utilization_percent", 97.0),
+            ("gpu/0/memory_used_bytes", 2.0**30),
+            ("gpu/0/power_watts", 301.0),
+        }
+
+
+def test_ratios_of_dcgm_become_percentages():
+    (reading,), _, _ = read("timestamp,gpu,DCGM_FI_PROF_SM_ACTIVE", "1790000000,0,0.25")
+
+    assert reading.values == {"gpu/0/gpm/sm_active_percent": 25.0}
