@@ -257,8 +257,9 @@ def _settle(run: Run, process: Process, state: str, *, time: int) -> None:
 
 
 def _writer(project: Project) -> Actor:
-    member = project.workspace.members.filter(role__in=[Role.OWNER, Role.MEMBER])[:1]
-    return actor_of(member.get())
+    members = project.workspace.members.filter(is_active=True)
+    member = members.filter(role__in=[Role.OWNER, Role.MEMBER]).earliest("id")
+    return actor_of(member)
 
 
 def _end_of(messages: Sequence[Message]) -> int:
