@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+import requests
 from playwright.sync_api import Browser, Page, expect
 
 from tests.builders import make_project, make_run
+from tests.services import IdentityProvider
 from tests.slow.browser.conftest import sign_in
 from tracker.models import Member, ProjectMember, Role
 
@@ -44,7 +46,7 @@ def person(
 
 
 def invite(page: Page, members_url: str, role: str, project: str) -> str:
-    """Invite somebody by a link, and return it."""
+    """Create an invitation link and return its path."""
     page.goto(members_url)
     page.get_by_label("Role", exact=True).select_option(role)
     if project:
@@ -102,19 +104,19 @@ def test_three_people_join_and_each_does_what_their_role_allows(ada, person):
     assert status_of(vera, members_url) == 403
     expect(vera.get_by_role("heading")).to_be_visible()
 
-    # The member sees all open projects, and manages nobody.
+    # The member sees all open projects, and no members to manage.
     assert status_of(max_, f"/runs/{other.id}/") == 200
     assert status_of(max_, members_url) == 200
     expect(max_.get_by_role("button", name="Invite")).to_have_count(0)
 
-    # The admin invites others, but makes nobody an owner.
+    # The admin invites members, but no owners.
     ines.goto(members_url)
     expect(ines.get_by_role("button", name="Invite")).to_be_visible()
     offered = ines.get_by_label("Role", exact=True).locator("option").all_inner_texts()
     assert "owner" not in [text.lower() for text in offered]
 
 
-def test_somebody_signs_in_with_their_password_in_another_browser(ada, person):
+def test_a_member_signs_in_with_the_password_in_another_browser(ada, person):
     members_url = f"/w/{ada.workspace.slug}/members"
     make_project(ada)
     owner = person(ada)
@@ -147,3 +149,94 @@ def test_who_is_offboarded_is_out_at_once(ada, person):
 
     leaving.goto(f"/runs/{run.id}/")
     expect(leaving.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+# The subject at the identity provider, and the groups there.
+GROUPS = {"ines": ["ml-leads", "ml"], "max": ["ml"], "vera": ["interns"]}
+
+
+@pytest.fixture
+def provider(settings, live_server, ada) -> Iterator[IdentityProvider]:
+    people = [claims_of(name, groups) for name, groups in GROUPS.items()]
+    with IdentityProvider([*people, claims_of("eve", [])]) as server:
+        settings.PUBLIC_URL = live_server.url
+        settings.OIDC_ISSUER, settings.OIDC_NAME = server.url, "Corp"
+        settings.OIDC_WORKSPACE = ada.workspace.slug
+        settings.OIDC_GROUPS = [
+            ("ml-leads", "admin"),
+            ("ml", "member"),
+            ("interns", "viewer"),
+        ]
+        app = {
+            "provider_id": "oidc",
+            "name": "Corp",
+            "client_id": "seamark",
+            "secret": "secret",
+            "settings": {"server_url": server.url, "oauth_pkce_enabled": True},
+        }
+        settings.SOCIALACCOUNT_PROVIDERS = {
+            "openid_connect": {
+                "provider_class": "web.sign_in.single_sign_on.Provider",
+                "APPS": [app],
+            }
+        }
+        yield server
+
+
+def claims_of(name: str, groups: list[str]) -> dict[str, object]:
+    address = {"email": f"{name}@corp.example", "email_verified": True}
+    return {"sub": name, "name": name.title(), "groups": groups, **address}
+
+
+def sign_in_with_provider(page: Page, name: str, path: str = "/sign-in") -> None:
+    # The mock's style sheet is on the internet.
+    page.route(re.compile("jsdelivr"), lambda route: route.abort())
+    page.goto(path)
+    page.get_by_role("link", name="Sign in with Corp").click()
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_three_people_sign_in_with_a_provider_and_get_the_role_of_their_groups(
+    ada, person, provider
+):
+    run = make_run(make_project(ada), "baseline", "finished")
+    members_url = f"/w/{ada.workspace.slug}/members"
+
+    pages = {name: person() for name in (*GROUPS, "eve")}
+    for name, page in pages.items():
+        sign_in_with_provider(page, name, f"/sign-in?next=/runs/{run.id}/")
+    ines, max_, vera, eve = pages.values()
+
+    # The first sign-in makes the account and opens the page that was asked for.
+    for page in (ines, max_, vera):
+        expect(page.get_by_role("heading", name="baseline")).to_be_visible()
+    expect(eve.get_by_text("None of your groups gives access")).to_be_visible()
+    expect(eve.get_by_role("link", name="Back to sign-in")).to_be_visible()
+    roles = dict(Member.objects.values_list("user__email", "role"))
+    assert roles.pop("") == Role.OWNER
+    assert roles == {
+        "ines@corp.example": Role.ADMIN,
+        "max@corp.example": Role.MEMBER,
+        "vera@corp.example": Role.VIEWER,
+    }
+
+    # Each does what the role allows, and meets a page for the rest.
+    expect(max_.get_by_role("button", name="Move to trash")).to_be_visible()
+    expect(vera.get_by_role("button", name="Move to trash")).to_have_count(0)
+    ines.goto(members_url)
+    expect(ines.get_by_role("button", name="Invite")).to_be_visible()
+    max_.goto(members_url)
+    expect(max_.get_by_role("button", name="Invite")).to_have_count(0)
+    for page in (max_, vera):
+        assert status_of(page, f"/w/{ada.workspace.slug}/audit") == 403
+        expect(page.get_by_role("heading", name="Not allowed")).to_be_visible()
+
+    # Roles follow the groups at the next sign-in.
+    claims = claims_of("max", ["interns"])
+    requests.put(
+        f"{provider.url}/users/max", json=claims, timeout=10
+    ).raise_for_status()
+    again = person()
+    sign_in_with_provider(again, "max", f"/sign-in?next=/runs/{run.id}/")
+    expect(again.get_by_role("heading", name="baseline")).to_be_visible()
+    expect(again.get_by_role("button", name="Move to trash")).to_have_count(0)
