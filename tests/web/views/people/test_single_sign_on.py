@@ -27,6 +27,8 @@ PEOPLE = [
     person("ada", "ada@corp.example", groups=["ml", "leads"]),
     person("bob", "bob@corp.example", groups=["ml"]),
     person("eve", "bob@corp.example", verified=False, groups=["ml"]),
+    # Some providers send the claim as text.
+    person("oscar", "bob@corp.example", verified="false", groups=["ml"]),
     person("mallory", "mallory@elsewhere.example"),
     person("nobody"),
 ]
@@ -92,6 +94,20 @@ def test_the_first_sign_in_makes_an_account_and_the_next_finds_it():
     assert AuditEntry.objects.filter(action="sign-in.succeeded").count() == 2
 
 
+def test_a_session_planted_before_is_worthless(settings):
+    visitor, thief = Client(), Client()
+    session = visitor.session
+    session["planted"] = True
+    session.save()
+    for browser in (visitor, thief):
+        browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+
+    sign_in("ada", visitor)
+
+    assert is_signed_in(visitor)
+    assert not is_signed_in(thief)
+
+
 def test_the_request_carries_pkce_and_the_public_callback_address():
     leave = Client().get("/account/oidc/sign-in")["Location"]
 
@@ -148,12 +164,13 @@ def test_an_invitation_lets_a_new_person_in_with_the_provider(settings):
     assert role_of("ada") == Role.VIEWER
 
 
+@pytest.mark.parametrize("sub", ["eve", "oscar"])
 @pytest.mark.parametrize("domains", [[], ["corp.example"]])
-def test_an_unverified_address_never_opens_an_existing_account(settings, domains):
+def test_an_unverified_address_never_opens_an_existing_account(settings, domains, sub):
     settings.OIDC_DOMAINS = domains
     create_account("bob@corp.example", "Bob", email_is_verified=True)
 
-    visitor, answer = sign_in("eve")
+    visitor, answer = sign_in(sub)
 
     assert answer.status_code == 403
     assert not is_signed_in(visitor)
