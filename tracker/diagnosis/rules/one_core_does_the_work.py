@@ -23,8 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -38,7 +36,8 @@ from tracker.diagnosis.finding import (
     Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.outside import outside_seconds
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase, seconds_of_kind
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.statistics import margin_towards, typical
 from tracker.diagnosis.waiting import Waiting, measure_waiting
@@ -138,13 +137,13 @@ def _outside(
     ]
     if any(found is None for found in computing):
         return None
-    timed = np.sum([*(phases or {}).values()], axis=0)
     # What logs and counts metrics is no work of the model either.
-    logging = seconds_of_kind(phases or {}, PhaseKind.LOG)
-    if logging is not None:
-        timed = timed - logging
-    left = np.clip(seconds - np.minimum(waits, seconds) - timed, 0.0, None)
-    return float(left.sum() / seconds.sum())
+    timed = {
+        name: phase
+        for name, phase in (phases or {}).items()
+        if kind_of_phase(name) is not PhaseKind.LOG
+    }
+    return float(outside_seconds(seconds, waits, timed).sum() / seconds.sum())
 
 
 def _finding(host: _Host) -> Finding:
@@ -196,7 +195,7 @@ def _explained(host: _Host) -> tuple[str, ...]:
     """Waiting that others cause is not explained by work in the step."""
     if host.waited_share >= host.lost_share / 2:
         return ("preprocessing-is-cpu-bound", "data-wait-dominates")
-    return ()
+    return ("step-time-is-in-no-phase",)
 
 
 def _evidence(host: _Host) -> tuple[Evidence, ...]:

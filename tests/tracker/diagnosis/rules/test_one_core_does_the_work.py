@@ -109,6 +109,6 @@ def test_what_is_lost_bounds_the_gain():
     finding = ask(phases={"forward": 0.02, "backward": 0.03})
 
     assert isinstance(finding, Finding)
-    assert finding.explains == ()
+    assert finding.explains == ("step-time-is-in-no-phase",)
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(2.0)

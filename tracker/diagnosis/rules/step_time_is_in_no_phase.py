@@ -1,0 +1,233 @@
+"""Much of each step is in no phase.
+
+## What it looks for
+Steps whose named phases and wait for data leave 30 % of the step time unaccounted for,
+while no GPU works. Time in which the main thread waits for a core is left out: other
+jobs or too many threads cause it.
+
+## Why it matters
+Time that has no name cannot be attributed. It is often metrics, logging, saving or
+Python code between the phases, and the GPU is idle meanwhile.
+
+## When it is wrong
+The time may be useful work that has no phase yet: one line gives it a name. A script
+without a phase around its model is not judged, since all of its work is in no phase; nor is
+one that times its forward pass only.
+
+Catalogue: T9, unaccounted host time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+    Side,
+)
+from tracker.diagnosis.frameworks import phase_line
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.outside import outside_seconds
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, average_or_none, margin_above
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import duration, percent, size
+
+NOTABLE_SHARE = 0.30
+RELEASE_SHARE = 0.25
+LARGE_SHARE = 0.50
+
+# Phases of the model are entered in most steps.
+USUAL_STEPS_SHARE = 0.50
+# Of the unaccounted time: enough to call it computing, or waiting.
+MOST_OF_IT_SHARE = 0.50
+# A job that writes less is not slowed down by its files.
+NOTABLE_WRITE_BYTES_PER_SECOND = 500_000.0
+
+BESIDE_THE_MODEL = (
+    PhaseKind.COPY,
+    PhaseKind.COMMUNICATE,
+    PhaseKind.LOG,
+    PhaseKind.EVALUATE,
+    PhaseKind.CHECKPOINT,
+    PhaseKind.LOAD_DATA,
+    PhaseKind.DECODE,
+    PhaseKind.PREPROCESS,
+)
+UNTIMED = 'a phase named "backward" around the backward pass'
+
+COMPUTING, WRITING, WAITING, UNCLEAR = "computing", "writing", "waiting", "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """`waiting` is the time in no phase; `share` excludes the waits for a core."""
+
+    waiting: Waiting
+    share: float
+    kind: str
+    written: float  # bytes per step
+    main_cores: float | None
+
+
+def check(
+    step_seconds: Array,
+    *,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    job_main_thread_cpu_cores: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    job_write_bytes_per_second: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    phases = phase_seconds or {}
+    if not any(_is_of_the_model(name, times) for name, times in phases.items()):
+        return Abstention(("phase_seconds",))
+    if not _has_backward(phases):
+        return Abstention((UNTIMED,))
+    left = outside_seconds(step_seconds, data_wait_seconds, phases)
+    waiting = measure_waiting(step_seconds, left, busiest_gpu_percent)
+    if waiting is None:
+        return None
+
+    without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
+    share = waiting.exposed_share * max(0.0, 1.0 - without_core)
+    if share < (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+        return None
+    cores = average_or_none(job_main_thread_cpu_cores)
+    written = average_or_none(job_write_bytes_per_second) or 0.0
+    outside = _Outside(
+        waiting,
+        share,
+        _kind(waiting, cores, written),
+        written * waiting.step_seconds,
+        cores,
+    )
+    return _finding(outside)
+
+
+def _is_of_the_model(name: str, times: Array) -> bool:
+    if kind_of_phase(name) in BESIDE_THE_MODEL:
+        return False
+    return average((times > 0).astype(np.float64)) >= USUAL_STEPS_SHARE
+
+
+def _has_backward(phases: Mapping[str, Array]) -> bool:
+    """Return False where a script times the forward pass only."""
+    kinds = {kind_of_phase(name) for name in phases}
+    return PhaseKind.FORWARD not in kinds or PhaseKind.BACKWARD in kinds
+
+
+def _kind(waiting: Waiting, cores: float | None, written: float) -> str:
+    """Return what the main thread did, where the CPU time of the step shows it."""
+    if cores is None:
+        return UNCLEAR
+    used = cores * waiting.step_seconds
+    in_phases = waiting.step_seconds - waiting.seconds
+    if used - in_phases >= MOST_OF_IT_SHARE * waiting.seconds:
+        return COMPUTING
+    if used >= MOST_OF_IT_SHARE * waiting.seconds:
+        return UNCLEAR
+    return WRITING if written >= NOTABLE_WRITE_BYTES_PER_SECOND else WAITING
+
+
+def _finding(outside: _Outside) -> Finding:
+    waiting = outside.waiting
+    is_large = outside.share >= LARGE_SHARE
+    return Finding(
+        severity=Severity.WARNING if is_large else Severity.NOTICE,
+        summary=(
+            f"{duration(waiting.exposed_seconds)} of each"
+            f" {duration(waiting.step_seconds)} step"
+            f" ({percent(waiting.exposed_share)}) are in no phase"
+            f"{waiting.hidden_words}.{_what(outside)}"
+        ),
+        evidence=_evidence(outside),
+        recommendations=_recommendations(outside),
+        disproof=(
+            "Add a phase around the rest of the loop: if it is work that training needs,"
+            " nothing is lost."
+        ),
+        gain=gain_of_share(outside.share, "Work in no phase"),
+        explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
+        comes_after=("data-wait-dominates", "cores-are-oversubscribed"),
+        margin=margin_above(outside.share, NOTABLE_SHARE),
+        corroboration=ALONE if outside.kind is UNCLEAR else AGREEING,
+    )
+
+
+def _what(outside: _Outside) -> str:
+    match outside.kind:
+        case "computing":
+            return " The main thread computes meanwhile."
+        case "writing":
+            return (
+                " The main thread computes little meanwhile, and the job writes"
+                f" {size(outside.written)} per step: it probably waits for files."
+            )
+        case "waiting":
+            return " The main thread waits meanwhile: it uses little CPU time."
+    return ""
+
+
+def _recommendations(outside: _Outside) -> tuple[Recommendation, ...]:
+    line = phase_line("log" if outside.kind is WRITING else "rest_of_step")
+    name = Recommendation("Time the rest of the loop to see what it is.", code=line)
+    match outside.kind:
+        case "computing":
+            do = "Move metrics and other Python code out of the step, or run it less often."
+        case "writing":
+            do = "Write files less often, or in a background thread."
+        case "waiting":
+            do = "Look for sleeps, locks, file access and network calls in the loop."
+        case _:
+            return (name,)
+    return (name, Recommendation(do))
+
+
+def _evidence(outside: _Outside) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "phase_seconds",
+            "time in no phase without waits for a core, share of step time",
+            outside.share,
+            "share",
+            NOTABLE_SHARE,
+            Side.ABOVE,
+            release=RELEASE_SHARE,
+        ),
+        Evidence(
+            "phase_seconds",
+            "time in no phase, share of step time",
+            outside.waiting.exposed_share,
+            "share",
+        ),
+    ]
+    if outside.main_cores is not None:
+        found.append(
+            Evidence(
+                "job_main_thread_cpu_cores",
+                "CPU use of the main thread, mean",
+                outside.main_cores,
+                "cores",
+            )
+        )
+    if outside.kind is WRITING:
+        found.append(
+            Evidence(
+                "job_write_bytes_per_second", "written per step", outside.written, "B"
+            )
+        )
+    return tuple(found)
