@@ -107,6 +107,8 @@ class Measurements:
     # What phases took within requests, at the end of each request.
     request_parts: Mapping[str, Samples] = field(default_factory=dict)
     losses: Mapping[str, Tracked] = field(default_factory=dict)
+    evaluations: Mapping[str, Tracked] = field(default_factory=dict)
+    learning_rates: Mapping[str, Tracked] = field(default_factory=dict)
     ranks: Ranks = field(default_factory=Ranks)
     # Other runs by the name of the signal.
     earlier: Mapping[str, EarlierRun] = field(default_factory=dict)
@@ -138,10 +140,9 @@ class Measurements:
             request_parts=filled(
                 {name: _cut(part, window) for name, part in self.request_parts.items()}
             ),
-            losses={
-                path: _cut_tracked(series, window)
-                for path, series in self.losses.items()
-            },
+            losses=_cut_all(self.losses, window),
+            evaluations=_cut_all(self.evaluations, window),
+            learning_rates=_cut_all(self.learning_rates, window),
             ranks=_cut_ranks(self.ranks, window),
         )
 
@@ -167,8 +168,13 @@ class Measurements:
         if self.request_parts:
             values["request_parts"] = self.request_parts
         values |= self.earlier
-        if self.losses:
-            values["losses"] = self.losses
+        for name, tracked in (
+            ("losses", self.losses),
+            ("evaluations", self.evaluations),
+            ("learning_rates", self.learning_rates),
+        ):
+            if tracked:
+                values[name] = tracked
         if len(self.ranks.times):
             values["ranks"] = self.ranks
         for name, value in sampled.items():
@@ -403,6 +409,10 @@ def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
 def _cut(samples: Samples, window: Window) -> Samples:
     rows = _rows(samples.times, window)
     return replace(samples, times=samples.times[rows], values=samples.values[rows])
+
+
+def _cut_all(tracked: Mapping[str, Tracked], window: Window) -> dict[str, Tracked]:
+    return {path: _cut_tracked(series, window) for path, series in tracked.items()}
 
 
 def _cut_tracked(series: Tracked, window: Window) -> Tracked:

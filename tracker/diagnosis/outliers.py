@@ -1,13 +1,14 @@
-"""Steps that take much longer than the others, and whether they come regularly."""
+"""Steps that take much longer than the others: how they come, and what runs in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker.diagnosis.signals import Array
+from tracker.diagnosis.signals import Array, Tracked
 
 DEVIATIONS = 5.0  # of the median deviation from the median
 LEAST_FACTOR = 1.3  # of the median
@@ -23,6 +24,21 @@ LEAST_CORRELATION = 0.60
 PEAK_SHARE = 0.75
 SHORTEST_PERIOD = 3
 
+# Extra time of one size: the spread of its middle half, of its median.
+SAME_SIZE_SPREAD = 0.25
+# Of the extra times as of the gaps between slow steps: room for the jitter of a machine.
+ALIKE_SHARE = 0.80
+# Optimization steps after so many forward passes at most, and no longer than so many.
+LONGEST_ACCUMULATION = 32
+LARGEST_ACCUMULATED_FACTOR = 4.0  # of the usual step
+# A kind of steps has so many of them.
+FEWEST_OF_A_KIND = 20
+LEAST_OF_A_KIND = 0.03
+
+# What is logged at the end of a step may come a moment later.
+LATE_SECONDS = 0.05
+MICROSECONDS = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Outliers:
@@ -36,6 +52,10 @@ class Outliers:
     @property
     def share(self) -> float:
         return float(self.excess.sum()) / self.total
+
+    def of(self, chosen: NDArray[np.bool_]) -> Outliers:
+        """Return some of them."""
+        return replace(self, rows=self.rows[chosen], excess=self.excess[chosen])
 
 
 def find_outliers(seconds: Array) -> Outliers | None:
@@ -55,12 +75,54 @@ def largest_of(outliers: Outliers) -> Outliers:
         return outliers
     # Not the largest alone, which may be one of a kind.
     large = float(np.sort(outliers.excess)[-FEWEST_PERIODS])
-    is_large = outliers.excess >= LEAST_OF_LARGEST * large
-    return Outliers(
-        outliers.rows[is_large],
-        outliers.median,
-        outliers.excess[is_large],
-        outliers.total,
+    return outliers.of(outliers.excess >= LEAST_OF_LARGEST * large)
+
+
+def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
+    """Whether slow steps are a kind of their own, and no incidents.
+
+    Every k-th step updates the weights, or many batches have one other length.
+    """
+    large = largest_of(outliers)
+    if not len(large.rows):
+        return False
+    typical = float(np.median(large.excess))
+    if period is None:
+        low, high = np.percentile(outliers.excess, (25, 75))
+        fewest = max(FEWEST_OF_A_KIND, LEAST_OF_A_KIND * steps)
+        is_one_size = float(high - low) <= SAME_SIZE_SPREAD * typical
+        return is_one_size and len(outliers.rows) >= fewest
+    places = np.bincount(large.rows % period)
+    is_exact = float(places.max()) >= ALIKE_SHARE * len(large.rows)
+    is_short = typical <= LARGEST_ACCUMULATED_FACTOR * outliers.median
+    return is_exact and is_short and period <= LONGEST_ACCUMULATION
+
+
+def are_logged(
+    outliers: Outliers,
+    ends: Array,
+    seconds: Array,
+    tracked: Mapping[str, Tracked] | None,
+) -> bool:
+    """Whether one of the series has its points in the slow steps, and few elsewhere."""
+    return any(
+        _is_logged(outliers, ends, seconds, series.times)
+        for series in (tracked or {}).values()
+    )
+
+
+def _is_logged(
+    outliers: Outliers, ends: Array, seconds: Array, times: NDArray[np.int64]
+) -> bool:
+    at = np.sort(times) / MICROSECONDS
+    first = np.searchsorted(at, ends - seconds, side="right")
+    last = np.searchsorted(at, ends + np.minimum(LATE_SECONDS, seconds), side="right")
+    has_points = last > first
+    in_slow = int(has_points[outliers.rows].sum())
+    return (
+        in_slow >= ALIKE_SHARE * len(outliers.rows)
+        # A point may fall between two steps, and count in both.
+        and int(has_points.sum()) <= 2 * len(outliers.rows) / ALIKE_SHARE
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads the losses that a run tracks, for rules about divergence and quality."""
+"""Reads the losses, evaluations and learning rates that a run tracks, for rules."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from operator import or_
 
 from django.db.models import Q
 
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.signals import Tracked
 from tracker.models import Kind, Stage
 from tracker.queries.attributes import attribute_paths
@@ -22,21 +23,42 @@ LOSS = re.compile(rf"(^|[/_.-])({'|'.join(WORDS)})([_.-][^/]*)?$", re.IGNORECASE
 
 MOST_LOSSES = 8
 
+EVALUATIONS = ("val", "eval", "test")
+RATES = ("lr", "learning_rate", "learningrate")
+RATE = re.compile(rf"(^|[/_.-])({'|'.join(RATES)})([_./-][^/]*)?$", re.IGNORECASE)
+# One that was logged tells as much as many.
+MOST_OTHERS = 2
+
 
 def read_losses(stage: Stage) -> dict[str, Tracked]:
     """Return the series below the stage's name that are losses, or else the run's."""
     return losses_of(read_curves(stage.run, loss_paths(stage)))
 
 
-def loss_paths(stage: Stage) -> list[str]:
-    # Of very many series few are losses: the database looks first.
-    is_series = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
-    is_series &= reduce(or_, (Q(path__icontains=word) for word in WORDS))
+def read_evaluations(stage: Stage) -> dict[str, Tracked]:
+    """Return a few of the series that the run logs in evaluations."""
     paths = [
         path
-        for path in attribute_paths(stage.run, where=is_series)
-        if LOSS.search(path)
+        for path in _series_with(stage, EVALUATIONS)
+        if kind_of_phase(path) is PhaseKind.EVALUATE
     ]
+    return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+
+
+def read_learning_rates(stage: Stage) -> dict[str, Tracked]:
+    paths = [path for path in _series_with(stage, RATES) if RATE.search(path)]
+    return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+
+
+def _series_with(stage: Stage, words: tuple[str, ...]) -> list[str]:
+    # Of very many series few have the words: the database looks first.
+    is_series = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
+    is_series &= reduce(or_, (Q(path__icontains=word) for word in words))
+    return attribute_paths(stage.run, where=is_series)
+
+
+def loss_paths(stage: Stage) -> list[str]:
+    paths = [path for path in _series_with(stage, WORDS) if LOSS.search(path)]
     own = [path for path in paths if path.startswith(f"{stage.name}/")]
     if own:
         return own[:MOST_LOSSES]

@@ -12,7 +12,11 @@ from tracker.models import Stage
 from tracker.queries.attributes import AttributeRow, list_attributes
 from tracker.queries.earlier_gpu_use import facts_of_earlier_runs
 from tracker.queries.earlier_runs import read_earlier
-from tracker.queries.losses import read_losses
+from tracker.queries.losses import (
+    read_evaluations,
+    read_learning_rates,
+    read_losses,
+)
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.ranks import read_ranks
 from tracker.queries.readings import Readings, read_readings
@@ -83,6 +87,8 @@ def read_measurements(
         spans=measured.spans,
         request_parts=measured.request_parts,
         losses=read_losses(stage) if is_all else {},
+        evaluations=read_evaluations(stage) if is_all else {},
+        learning_rates=read_learning_rates(stage) if is_all else {},
         ranks=read_ranks(stage, measured.steps) if is_all else Ranks(),
         earlier=read_earlier(stage, _number(facts.get("world_size"))) if is_all else {},
     )

@@ -179,6 +179,17 @@ def test_reads_losses_even_where_they_are_not_finite():
     assert np.isnan(losses["train/loss"].values[1])
 
 
+def test_reads_evaluations_and_learning_rates():
+    run = measured_run(count=20)
+    for path in ("train/loss", "val/loss", "train/validator", "train/lr", "opt/color"):
+        write_series(run, path, [1.0, 0.5])
+
+    found = read_measurements(stage_of(run))
+
+    assert set(found.evaluations) == {"val/loss"}
+    assert set(found.learning_rates) == {"train/lr"}
+
+
 def test_losses_and_steps_of_ranks_are_thinned_where_they_are_long(monkeypatch):
     monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 20)
     monkeypatch.setattr(thinned, "MOST_RANK_POINTS", 20)

@@ -2,8 +2,9 @@
 
 ## What it looks for
 Phases named `checkpoint`, `save` or alike, between steps or within them, that take 3 %
-and more of the stage. Where the script names none, but the job writes more than 50 MB
-in a second while no GPU works, such seconds are taken for checkpoints.
+and more of the stage. Where the script names none, steps that take much longer than
+others, in which the job writes most of what it writes, are taken for checkpoints; and so
+are seconds in which the job writes more than 50 MB while no GPU works.
 
 ## Why it matters
 All GPUs of the job stand still until the last byte is written, every time.
@@ -27,6 +28,7 @@ from tracker.diagnosis.finding import (
     ALONE,
     INFERRED,
     MEASURED,
+    SAMPLED,
     Abstention,
     Answer,
     Evidence,
@@ -35,12 +37,14 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gain import gain_of_share
 from tracker.diagnosis.phases import PhaseKind
 from tracker.diagnosis.rule import Span
+from tracker.diagnosis.saves import Loop, find_saves
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import count, duration, percent
+from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 
@@ -60,7 +64,9 @@ def check(
     *,
     spans: Mapping[str, Samples] | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
+    step_seconds: Array | None = None,
     step_end_seconds: Array | None = None,
+    data_wait_seconds: Array | None = None,
     job_write_bytes_per_second: Samples | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
@@ -79,21 +85,52 @@ def check(
         )
         signal = "spans" if spans else "phase_seconds"
         quality = MEASURED
-    elif job_write_bytes_per_second is None or busiest_gpu_percent is None:
-        return Abstention((UNKNOWN,))
     else:
-        bursts = _bursts(job_write_bytes_per_second, busiest_gpu_percent)
-        if bursts is None:
-            return Abstention((UNKNOWN,))
-        share = bursts
-        said = (
-            f"For {percent(share)} of the time, the job wrote more than"
-            f" {BURST_BYTES_PER_SECOND / 1e6:g} MB/s while no GPU worked: it is probably"
-            " saving checkpoints."
+        loop = (
+            None
+            if step_seconds is None or step_end_seconds is None
+            else Loop(step_seconds, step_end_seconds, data_wait_seconds, phase_seconds)
         )
+        inferred = _inferred(
+            loop, stage_seconds, job_write_bytes_per_second, busiest_gpu_percent
+        )
+        if inferred is None:
+            return Abstention((UNKNOWN,))
+        share, said, quality = inferred
         signal = "job_write_bytes_per_second"
-        quality = INFERRED
     return None if share < limit else _finding(share, said, signal, quality, framework)
+
+
+def _inferred(
+    loop: Loop | None,
+    stage_seconds: float,
+    written: Samples | None,
+    busiest: Samples | None,
+) -> tuple[float, str, float] | None:
+    """Return share, sentence and quality by what is written; None where unknown."""
+    saves = find_saves(loop, written) if loop and written else None
+    if saves is not None:
+        return (
+            min(1.0, saves.seconds / stage_seconds),
+            f"{count(saves.steps, 'step', 'steps')} took"
+            f" {duration(saves.each_seconds)} longer than the others"
+            f"{f', about every {saves.period} steps' if saves.period else ''}, and the"
+            f" job wrote {size(saves.each_bytes)} in each: it probably saves checkpoints."
+            f" That is {percent(min(1.0, saves.seconds / stage_seconds))} of the stage.",
+            SAMPLED,
+        )
+    if written is None or busiest is None:
+        return None
+    bursts = _bursts(written, busiest)
+    if bursts is None:
+        return None
+    return (
+        bursts,
+        f"For {percent(bursts)} of the time, the job wrote more than"
+        f" {BURST_BYTES_PER_SECOND / 1e6:g} MB/s while no GPU worked: it is probably"
+        " saving checkpoints.",
+        INFERRED,
+    )
 
 
 def _bursts(written: Samples, busiest: Samples) -> float | None:
@@ -109,6 +146,10 @@ def _bursts(written: Samples, busiest: Samples) -> float | None:
 def _finding(
     share: float, said: str, signal: str, quality: float, framework: str | None
 ) -> Finding:
+    unnamed = Recommendation(
+        "Time the saving, so that its cost is known and not inferred.",
+        code=phase_line("checkpoint"),
+    )
     return Finding(
         severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
         summary=said,
@@ -140,14 +181,19 @@ def _finding(
                 "Save seldom enough: what a crash costs on average is half of the time"
                 " between two checkpoints."
             ),
+            *((unnamed,) if quality != MEASURED else ()),
         ),
         disproof=(
             "Train for as long without saving: if as many steps are done, the time"
             " belongs to something else."
         ),
         gain=gain_of_share(share, "Saving checkpoints"),
-        explains=("gpu-utilization-is-low", "steps-are-slow-now-and-then"),
+        explains=(
+            "gpu-utilization-is-low",
+            "steps-are-slow-now-and-then",
+            "step-time-is-in-no-phase",
+        ),
         quality=quality,
         margin=margin_above(share, NOTABLE_SHARE),
-        corroboration=AGREEING if quality is INFERRED else ALONE,
+        corroboration=ALONE if quality == MEASURED else AGREEING,
     )

@@ -3,7 +3,8 @@
 ## What it looks for
 Phases named `evaluate`, `validate`, `test` or alike, between steps or within them, that
 take 15 % and more of the stage; or 5 % and more, while the GPU works less than half as
-much as in training.
+much as in training. Where no phase is named so, slow steps in which values of an
+evaluation are logged, such as `val/loss`, are taken for evaluations.
 
 ## Why it matters
 An evaluation needs no gradients, so it fits larger batches and needs less time for each
@@ -22,7 +23,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.episodes import Episodes, find_episodes, is_during
+from tracker.diagnosis.episodes import (
+    MICROSECONDS,
+    Episodes,
+    find_episodes,
+    is_during,
+)
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -37,9 +43,10 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import no_gradients_line
 from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.outliers import are_logged, find_outliers, largest_of
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 from tracker.diagnosis.statistics import margin_above, margin_below
 from tracker.diagnosis.wording import count, duration, percent
 
@@ -56,6 +63,7 @@ LOW_USE_RELEASE_RATIO = 0.60
 NOTABLE_SHARE = 0.05
 
 FEWEST_READINGS = 10
+FEWEST_EVALUATIONS = 3
 # Training at less is no measure.
 LEAST_USE_PERCENT = 20.0
 
@@ -67,6 +75,8 @@ def check(
     stage_name: str | None = None,
     spans: Mapping[str, Samples] | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
+    step_seconds: Array | None = None,
+    evaluations: Mapping[str, Tracked] | None = None,
     busiest_gpu_percent: Samples | None = None,
     batch_size: float | None = None,
     framework: str | None = None,
@@ -75,6 +85,8 @@ def check(
     if kind_of_phase(stage_name or "") is PhaseKind.EVALUATE or not stage_seconds > 0:
         return None
     episodes = find_episodes(PhaseKind.EVALUATE, spans, phase_seconds, step_end_seconds)
+    if episodes is None and step_seconds is not None and evaluations:
+        episodes = _logged(step_seconds, step_end_seconds, evaluations)
     if episodes is None:
         return Abstention(('a phase named "evaluate" around the evaluation',))
 
@@ -116,6 +128,19 @@ def check(
         ),
         corroboration=AGREEING if is_long and is_badly_fed else ALONE,
     )
+
+
+def _logged(
+    seconds: Array, ends: Array, evaluations: Mapping[str, Tracked]
+) -> Episodes | None:
+    """Return the extra time of slow steps in which values of evaluations are logged."""
+    outliers = find_outliers(seconds)
+    slow = None if outliers is None else largest_of(outliers)
+    if slow is None or len(slow.rows) < FEWEST_EVALUATIONS:
+        return None
+    if not are_logged(slow, ends, seconds, evaluations):
+        return None
+    return Episodes(slow.excess, (ends[slow.rows] * MICROSECONDS).astype(np.int64))
 
 
 def _use_ratio(busiest: Samples | None, episodes: Episodes) -> float | None:

@@ -37,6 +37,8 @@ LADDER = "seamark: tick both runs in the runs table and press Make ladder"
 FLOPS = "agent.frameworks.torch.describe(run, model=model, flops_per_example=6e12)"
 DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
 LOSS = 'run.log({"train/loss": loss})'
+VALIDATION = 'run.log({"val/loss": loss})'
+LEARNING_RATE = 'run.log({"train/lr": scheduler.get_last_lr()[0]})'
 
 
 class Kind(StrEnum):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tracker.diagnosis.signals.signal import (
+    LEARNING_RATE,
     LOADER,
     LOSS,
     PART,
     PHASE,
+    VALIDATION,
     Kind,
     Signal,
     per_step,
@@ -108,6 +110,22 @@ STEPS = (
         Kind.TRACKED,
         "Series of losses that the run logs, by path.",
         LOSS,
+    ),
+    Signal(
+        "evaluations",
+        "",
+        "",
+        Kind.TRACKED,
+        "Series of evaluations that the run logs, by path.",
+        VALIDATION,
+    ),
+    Signal(
+        "learning_rates",
+        "",
+        "",
+        Kind.TRACKED,
+        "Series of learning rates that the run logs, by path.",
+        LEARNING_RATE,
     ),
     Signal(
         "ranks",

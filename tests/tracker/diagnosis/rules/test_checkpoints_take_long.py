@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import samples, stage, steps
+from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
 from tracker.diagnosis.finding import INFERRED, Abstention, Finding
 from tracker.diagnosis.rules.checkpoints_take_long import check
 
@@ -76,3 +76,23 @@ def test_is_not_judged_where_nothing_shows_checkpoints():
 def test_an_open_finding_stays_above_the_limit():
     assert ask(25.0, already_open=True) is not None
     assert ask(15.0, already_open=True) is None
+
+
+def test_slow_steps_that_write_files_are_taken_for_checkpoints():
+    seconds = np.full(1000, 0.05)
+    seconds[99::100] += 0.4
+    rows = steps(total=seconds, count=1000)
+    written = np.zeros(60)
+    written[((rows.times[99::100] - START) // SECOND).astype(int)] = 150e6
+
+    finding = check(
+        float(seconds.sum()),
+        step_seconds=seconds,
+        step_end_seconds=rows.times / SECOND,
+        job_write_bytes_per_second=samples(written),
+    )
+
+    assert isinstance(finding, Finding)
+    assert "10 steps took 400 ms longer than the others" in finding.summary
+    assert "143 MiB in each" in finding.summary
+    assert finding.recommendations[-1].code == 'with run.phase("checkpoint"):'

@@ -13,7 +13,7 @@ from tests.tracker.diagnosis.stages import (
 )
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.evaluation_takes_long import check
-from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.signals import Samples, Tracked
 
 
 def span(end, seconds):
@@ -97,3 +97,20 @@ def test_is_not_judged_where_evaluation_is_no_phase():
 def test_an_open_finding_stays_above_the_limits():
     assert ask(130.0, already_open=True) is not None
     assert ask(110.0, already_open=True) is None
+
+
+def test_an_evaluation_without_a_phase_is_known_by_what_it_logs():
+    seconds = np.full(500, 0.05)
+    seconds[49::50] += 1.0
+    rows = steps(total=seconds, count=500)
+    logged = Tracked(np.arange(10.0), rows.times[49::50], np.ones(10))
+    asked = {
+        "step_end_seconds": rows.times / SECOND,
+        "step_seconds": seconds,
+    }
+
+    finding = check(float(seconds.sum()), evaluations={"val/loss": logged}, **asked)
+
+    assert isinstance(finding, Finding)
+    assert "10 evaluations took 10 s, 1 s each, 29 % of the stage." in finding.summary
+    assert isinstance(check(float(seconds.sum()), **asked), Abstention)

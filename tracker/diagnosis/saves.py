@@ -1,0 +1,98 @@
+"""Slow steps in which a job writes files, though no phase says that it saves anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.outliers import Outliers, find_outliers, largest_of, period_of
+from tracker.diagnosis.outside import outside_seconds
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.steady import warm_up_steps
+
+MICROSECONDS = 1_000_000
+
+FEWEST_STEPS = 100
+FEWEST_SAVES = 3
+# Of all that is written, and at most so many of the ticks: by chance they hold as much.
+WRITTEN_SHARE = 0.80
+MOST_TICKS_SHARE = 0.60
+# Of the slow steps, so many have written at least that.
+SAVES_SHARE = 0.70
+LEAST_BYTES = 1_000_000.0
+# Of the extra time: what lies in no phase, and waits for no data.
+UNNAMED_SHARE = 0.60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Steps with the times at which they ended, in seconds."""
+
+    seconds: Array
+    ends: Array
+    waits: Array | None = None
+    phases: Mapping[str, Array] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saves:
+    """Medians of the slow steps; `seconds` is the extra time of all of them."""
+
+    steps: int
+    seconds: float
+    each_seconds: float
+    each_bytes: float
+    period: int | None
+
+
+def find_saves(loop: Loop, written: Samples) -> Saves | None:
+    """Return None where slow steps and writing do not come together."""
+    if len(loop.seconds) < FEWEST_STEPS or len(written.times) < FEWEST_SAVES:
+        return None
+    dropped, _ = warm_up_steps(loop.seconds)
+    outliers = find_outliers(loop.seconds[dropped:])
+    if outliers is None:
+        return None
+    outliers = largest_of(outliers)
+    rows = outliers.rows + dropped
+    if len(rows) < FEWEST_SAVES or not _are_unnamed(loop, outliers, dropped):
+        return None
+    each = _written_in(written, loop.ends[rows] - loop.seconds[rows], loop.ends[rows])
+    if each is None:
+        return None
+    return Saves(
+        steps=len(rows),
+        seconds=float(outliers.excess.sum()),
+        each_seconds=float(np.median(outliers.excess)),
+        each_bytes=float(np.median(each)),
+        period=period_of(outliers.rows, len(loop.seconds) - dropped),
+    )
+
+
+def _are_unnamed(loop: Loop, outliers: Outliers, dropped: int) -> bool:
+    left = outside_seconds(loop.seconds, loop.waits, loop.phases)[dropped:]
+    extra = float((left[outliers.rows] - np.median(left)).sum())
+    return extra >= UNNAMED_SHARE * float(outliers.excess.sum())
+
+
+def _written_in(written: Samples, starts: Array, ends: Array) -> Array | None:
+    """Return the bytes written around each slow step; None if much is written elsewhere."""
+    ticks = written.times / MICROSECONDS
+    usual = float(np.median(np.diff(ticks)))
+    bytes_of = written.values * np.diff(ticks, prepend=ticks[0] - usual)
+    first = np.searchsorted(ticks, starts, side="left")
+    last = np.minimum(np.searchsorted(ticks, ends, side="left"), len(ticks) - 1)
+    touched = np.zeros(len(ticks), np.bool_)
+    for one, other in zip(first, last, strict=True):
+        touched[one : other + 1] = True
+    total = np.concatenate([[0.0], np.cumsum(bytes_of)])
+    each = total[last + 1] - total[np.minimum(first, len(ticks))]
+
+    is_aligned = (
+        float(bytes_of[touched].sum()) >= WRITTEN_SHARE * float(bytes_of.sum())
+        and float(touched.mean()) <= MOST_TICKS_SHARE
+        and float(np.mean(each >= LEAST_BYTES)) >= SAVES_SHARE
+    )
+    return each if is_aligned else None
