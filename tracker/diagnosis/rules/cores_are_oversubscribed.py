@@ -11,7 +11,8 @@ for each. Once the quota of a period is used up, everything stops until the next
 training step too.
 
 ## When it is wrong
-Threads that sleep are counted as well: what decides is the time that processes wait for a core.
+Threads that sleep are counted as well: what decides is the time that processes wait for a core,
+while the job itself keeps most of its cores busy.
 Where other jobs fill the host, the cores are theirs: that is unanswered here.
 A job that is stopped and does not wait for data may lose nothing; it is a notice then.
 The share of periods says how often the job was stopped, not for how long each time.
@@ -41,6 +42,7 @@ from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import one_thread_line
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import (
+    average,
     average_or_none,
     highest_average,
     margin_above,
@@ -59,6 +61,8 @@ THREADS_PER_CORE = 1.5
 # Of time, by those that load; a few per cent are usual on a busy machine.
 CORE_WAIT_SHARE = 0.20
 CORE_WAIT_RELEASE_SHARE = 0.15
+# Of its cores: a job that uses less does not crowd itself out.
+OWN_CPU_SHARE = 0.60
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,10 @@ def check(
 ) -> Answer:
     if not effective_cores > 0:
         return Abstention(("effective_cores",))
+    fills_cores = (
+        job_cpu_cores is None
+        or average(job_cpu_cores.values) >= OWN_CPU_SHARE * effective_cores
+    )
     load = _measure(
         effective_cores,
         average_or_none(cgroup_throttled_share),
@@ -108,6 +116,8 @@ def check(
         and is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     ):
         return Abstention((CROWDED,))
+    if not load.is_throttled and not fills_cores:
+        return None
 
     waiting = None
     if step_seconds is not None and data_wait_seconds is not None:

@@ -3,7 +3,7 @@
 ## What it looks for
 Processes that are not the job's and take 10 % and more of the time or the memory of a
 GPU it works on; a virtual machine whose host takes its cores away; and others who use
-30 % and more of the machine's cores while the job has to wait for one.
+30 % and more of the machine's cores while the job loses 10 % of its time waiting for one.
 
 ## Why it matters
 Measurements of a run that shares its hardware are not its own: it is slower than it
@@ -50,8 +50,9 @@ OTHERS_CPU_RELEASE_SHARE = 0.20
 STOLEN_PERCENT = 30.0
 STOLEN_RELEASE_PERCENT = 20.0
 
-# The job has to feel others on the CPU: this share of time without a core.
-WAITING_SHARE = 0.05
+# The job has to feel others on the CPU: it loses this share of its time without a core.
+WAITING_SHARE = 0.10
+WAITING_RELEASE_SHARE = 0.07
 # From this share on, the waiting for data comes from it.
 EXPLAINING_SHARE = 0.20
 # Stopped by its own quota as often as this, it waits for that.
@@ -104,7 +105,7 @@ def check(
         and average(cgroup_throttled_share.values) >= THROTTLED_SHARE
     )
     is_waiting = (
-        max(waits) >= WAITING_SHARE
+        max(waits) >= (WAITING_RELEASE_SHARE if already_open else WAITING_SHARE)
         if waits
         else is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     )
@@ -117,7 +118,11 @@ def check(
     if not found:
         return None
     said = _finding(found)
-    if max(waits, default=0.0) < EXPLAINING_SHARE or said.evidence[0].signal in GPU:
+    lost = max(waits, default=0.0)
+    if said.evidence[0].signal in GPU:
+        return said
+    said = replace(said, lost_share=min(1.0, lost))
+    if lost < EXPLAINING_SHARE:
         return said
     # The kernel counts how long the job could have run: it says the same.
     return replace(said, explains=EXPLAINED, corroboration=AGREEING)

@@ -12,7 +12,9 @@ Whatever a few steps do besides training, all GPUs of the job wait for it.
 ## When it is wrong
 Batches of different sizes take different times: where the number of examples explains
 a slow step, it counts as usual. Warm-up is left out. Slow steps that wait for data are
-about the loader.
+about the loader. Steps of another kind do not count: every k-th step updates the weights,
+batches have one of two lengths, or values of an evaluation are logged. Slow steps without a period in which the process mostly waited for a CPU
+core are the work of other jobs, and do not count.
 
 Catalogue: T2, step outliers with period.
 """
@@ -24,6 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.contention import CROWDED
+from tracker.diagnosis.core_wait import most_waited, without_waiting_steps
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -37,10 +41,17 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.outliers import Outliers, find_outliers, largest_of, period_of
+from tracker.diagnosis.outliers import (
+    Outliers,
+    are_logged,
+    find_outliers,
+    is_kind_of_step,
+    largest_of,
+    period_of,
+)
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Array
+from tracker.diagnosis.signals import Array, Samples, Tracked
 from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.steady import warm_up_steps
 from tracker.diagnosis.wording import count, duration, ordinal, percent
@@ -66,6 +77,7 @@ CAUSE_SHARE = 0.60
 SIZE_CORRELATION = 0.80
 
 DATA = "waiting for data"
+OWN_WORK = (PhaseKind.CHECKPOINT, PhaseKind.EVALUATE, PhaseKind.LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,11 @@ def check(
     data_wait_seconds: Array | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
     step_examples: Array | None = None,
+    step_end_seconds: Array | None = None,
+    evaluations: Mapping[str, Tracked] | None = None,
     loader_workers: float | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
     if len(step_seconds) < FEWEST_STEPS:
@@ -99,8 +115,27 @@ def check(
     wait = _after(data_wait_seconds, dropped)
     if wait is not None:
         named[DATA] = wait
-    cause = _cause(outliers, named, float(np.median(seconds)))
     period = period_of(outliers.rows, len(seconds))
+    if period is None:
+        # Jitter beside them hides the rhythm of the largest.
+        large = largest_of(outliers)
+        period = period_of(large.rows, len(seconds))
+        outliers = outliers if period is None else large
+    cause = _cause(outliers, named, float(np.median(seconds)))
+    ends = _after(step_end_seconds, dropped)
+    lasting = step_seconds[dropped:]
+    if not cause.name and (
+        is_kind_of_step(outliers, period, len(seconds))
+        or (ends is not None and are_logged(outliers, ends, lasting, evaluations))
+    ):
+        return None
+    if ends is not None and not period and not _is_own_work(cause):
+        waited = most_waited(
+            ends, lasting, job_main_thread_core_wait_share, worker_core_wait_share
+        )
+        outliers = without_waiting_steps(outliers, waited)
+        if not _is_notable(outliers, len(seconds), already_open):
+            return Abstention((CROWDED,))
     is_jitter = _usual_excess(outliers) < (LEAST_FACTOR - 1.0) * outliers.median
     if is_jitter and not cause.name and period is None:
         return None
@@ -164,6 +199,11 @@ def _cause(
             ),
         )
     return _Cause(name, min(1.0, shares[name]), _advice(name))
+
+
+def _is_own_work(cause: _Cause) -> bool:
+    """Whether slow steps do what other steps do not, besides computing."""
+    return kind_of_phase(cause.name) in OWN_WORK
 
 
 def _advice(name: str) -> Recommendation:

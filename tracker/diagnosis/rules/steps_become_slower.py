@@ -13,6 +13,8 @@ ends the run: memory fills, or clocks fall.
 ## When it is wrong
 Work may grow on purpose: longer sequences, larger batches, layers that are unfrozen.
 Where the number of examples in a batch grows, time for each example is looked at.
+Steps that become slower because the process waits for a CPU core, or while other jobs begin
+to use more cores, are not judged.
 Step times that wander slowly to and fro can rise for a while.
 
 Catalogue: T3, slow-down during the run.
@@ -21,10 +23,12 @@ Catalogue: T3, slow-down during the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracker.diagnosis.contention import CROWDED
+from tracker.diagnosis.core_wait import without_core_waits
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -39,7 +43,7 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.statistics import margin_above, typical
 from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
 from tracker.diagnosis.trend import TOO_FEW_STEPS, Trend, trend_of
 from tracker.diagnosis.wording import duration, ordinal, percent
@@ -64,6 +68,9 @@ SWAP_BYTES_PER_SECOND = 1e6
 PART_SHARE = 0.60
 
 FEWEST_READINGS = 9
+# More cores in use by others than before slow steps down, even of a job that has its own.
+OTHERS_CORES = 0.30
+MICROSECONDS = 1_000_000
 WAITING = "waiting for data"
 
 
@@ -83,6 +90,12 @@ def check(
     data_wait_seconds: Array | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
     step_examples: Array | None = None,
+    step_end_seconds: Array | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    host_cpu_percent: Samples | None = None,
+    host_cores: float | None = None,
+    job_cpu_cores: Samples | None = None,
     gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
     job_memory_bytes: Samples | None = None,
     host_swap_in_bytes_per_second: Samples | None = None,
@@ -90,12 +103,8 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     dropped = _warm_up(step_seconds)
-    seconds = step_seconds[dropped:]
-    if step_examples is not None:
-        # The usual batch is the unit: one of twice the size may take twice as long.
-        sizes = step_examples[dropped:]
-        seconds = seconds * np.median(sizes) / sizes if len(sizes) else seconds
-    trend = trend_of(seconds)
+    examples = None if step_examples is None else step_examples[dropped:]
+    trend = trend_of(_of_usual_size(step_seconds[dropped:], examples))
     if trend is None:
         return Abstention((TOO_FEW_STEPS,))
 
@@ -104,6 +113,19 @@ def check(
     is_clear = trend.chance < LARGEST_CHANCE and trend.tau >= least_tau
     if trend.change < limit or not is_clear:
         return None
+    if step_end_seconds is not None:
+        own = without_core_waits(
+            step_seconds[dropped:],
+            step_end_seconds[dropped:],
+            job_main_thread_core_wait_share,
+            worker_core_wait_share,
+        )
+        rest = trend_of(_of_usual_size(own, examples))
+        if rest is None or rest.change < limit:
+            return Abstention((CROWDED,))
+        at = float(step_end_seconds[dropped + (trend.jump or len(own) // 2)])
+        if _others_take_more(host_cpu_percent, host_cores, job_cpu_cores, at):
+            return Abstention((CROWDED,))
 
     parts = dict(phase_seconds or {})
     if data_wait_seconds is not None:
@@ -116,6 +138,35 @@ def check(
         ),
     )
     return _finding(trend, dropped, part, companions)
+
+
+def _of_usual_size(seconds: Array, examples: Array | None) -> Array:
+    """Return times as if each batch had the usual size: twice of it takes twice as long."""
+    if examples is None or not len(examples):
+        return seconds
+    return seconds * np.median(examples) / examples
+
+
+def _others_take_more(
+    host_cpu_percent: Samples | None,
+    host_cores: float | None,
+    job_cpu_cores: Samples | None,
+    at: float,
+) -> bool:
+    """Whether other jobs use more cores after a time than before."""
+    if host_cpu_percent is None or job_cpu_cores is None or not host_cores:
+        return False
+    before, after = (
+        typical(_half(host_cpu_percent, at, late=late)) / 100 * host_cores
+        - typical(_half(job_cpu_cores, at, late=late))
+        for late in (False, True)
+    )
+    return after - before >= OTHERS_CORES
+
+
+def _half(samples: Samples, at: float, *, late: bool) -> Samples:
+    rows = (samples.times > at * MICROSECONDS) == late
+    return replace(samples, times=samples.times[rows], values=samples.values[rows])
 
 
 def _warm_up(step_seconds: Array) -> int:

@@ -19,6 +19,8 @@ Catalogue: P9, our own overhead.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tracker.diagnosis.finding import (
     ALONE,
     Answer,
@@ -31,7 +33,7 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.fleet import Gpus
 from tracker.diagnosis.gain import usual_gain
-from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average, margin_above, percentile
 from tracker.diagnosis.wording import duration, ordinal, small_percent
 
@@ -40,6 +42,8 @@ MOST_CORES_A_GPU = 0.005
 RELEASE = 0.8
 CRITICAL_CORES = 0.10
 PERCENTILE = 95.0
+# Readings that do not count, as at the start or while files are sent.
+HIGHEST_SHARE = 0.10
 
 
 def check(
@@ -49,7 +53,7 @@ def check(
     gpus: Gpus | None = None,
     already_open: bool = False,
 ) -> Answer:
-    used = average(agent_cpu_share.values)
+    used = _usual(agent_cpu_share.values)
     most = MOST_CORES + MOST_CORES_A_GPU * len(gpus or {})
     if not used >= (RELEASE * most if already_open else most):
         return None
@@ -91,10 +95,16 @@ def check(
     )
 
 
+def _usual(values: Array) -> float:
+    """Return the mean without the highest readings: the agent works more at its start."""
+    kept = len(values) - max(1, round(HIGHEST_SHARE * len(values)))
+    return average(np.sort(values)[: max(1, kept)])
+
+
 def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, ...]:
     share = Evidence(
         "agent_cpu_share",
-        "CPU use of the agent, mean",
+        "CPU use of the agent, mean without its highest tenth",
         used,
         "cores",
         most,

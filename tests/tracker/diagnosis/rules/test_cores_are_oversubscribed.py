@@ -122,3 +122,7 @@ def test_it_is_the_cause_of_busy_cores_and_of_waiting():
     assert [j.rule for j in found.findings if not j.explained_by] == [
         "cores-are-oversubscribed"
     ]
+
+
+def test_a_job_that_uses_little_does_not_crowd_itself_out():
+    assert ask(threads=400.0, core_wait=0.3, job_cpu_cores=readings(0.5)) is None

@@ -60,9 +60,9 @@ def test_judges_a_gpu_near_each_limit(use, is_found):
 @pytest.mark.parametrize(
     ("busy", "waits", "is_found"),
     [
-        pytest.param(60.0, 0.06, True, id="just enough of both"),
-        pytest.param(54.0, 0.06, False, id="others use little"),
-        pytest.param(60.0, 0.04, False, id="the job hardly waits"),
+        pytest.param(60.0, 0.11, True, id="just enough of both"),
+        pytest.param(54.0, 0.11, False, id="others use little"),
+        pytest.param(60.0, 0.09, False, id="the job hardly waits"),
     ],
 )
 def test_judges_cores_near_each_limit(busy, waits, is_found):

@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import stage, steps
+from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.steps_are_slow_now_and_then import check
+from tracker.diagnosis.signals import Tracked
 
 COUNT = 1000
 NOISE = np.random.default_rng(1).normal(0.1, 0.004, COUNT)
@@ -38,8 +40,8 @@ def ask(extra, **more):
 @pytest.mark.parametrize(
     ("extra", "is_found"),
     [
-        pytest.param(every(20, 0.07), True, id="just enough excess"),
-        pytest.param(every(20, 0.05), False, id="just too little"),
+        pytest.param(every(40, 0.14), True, id="just enough excess"),
+        pytest.param(every(40, 0.10), False, id="just too little"),
         pytest.param(every(500, 2.0), False, id="two of them"),
     ],
 )
@@ -83,11 +85,11 @@ def test_jitter_of_a_shared_machine_is_silent_unless_it_is_regular():
 
     assert ask(jitter) is None
     assert ask(jitter, phase_seconds={"save": jitter}) is not None
-    assert ask(every(16, 0.08)) is not None
+    assert ask(every(48, 0.18)) is not None
 
 
 def test_larger_batches_are_no_outliers():
-    sizes = np.where(np.arange(COUNT) % 20, 32.0, 128.0)
+    sizes = np.where(np.arange(COUNT) % 40, 32.0, 128.0)
 
     assert ask(0.003 * (sizes - 32), step_examples=sizes) is None
     assert ask(0.003 * (sizes - 32)) is not None
@@ -98,8 +100,8 @@ def test_few_steps_are_not_judged():
 
 
 def test_an_open_finding_stays_above_the_limit():
-    assert ask(every(20, 0.05), already_open=True) is not None
-    assert ask(every(20, 0.035), already_open=True) is None
+    assert ask(every(40, 0.10), already_open=True) is not None
+    assert ask(every(40, 0.07), already_open=True) is None
 
 
 def test_stalls_stand_out_of_jitter():
@@ -118,9 +120,60 @@ def test_stalls_stand_out_of_jitter():
 def test_a_phase_that_is_most_of_each_step_is_not_the_cause_of_slow_ones():
     """Another program takes the core: all phases of a slow step take twice as long."""
     seconds = np.full(1_000, 0.1)
-    seconds[::20] = 0.25
+    seconds[::40] = 0.25
 
     finding = check(seconds, phase_seconds={"forward": 0.8 * seconds})
 
     assert isinstance(finding, Finding)
     assert "forward" not in finding.summary
+
+
+def test_steps_that_update_the_weights_are_no_outliers():
+    """Gradient accumulation: every 16th step runs the optimizer."""
+    jitter = np.random.default_rng(5).random(COUNT)
+    update = every(16, 0.2) + np.where(jitter < 0.03, 0.06, 0.0)
+
+    assert ask(update) is None
+    assert ask(every(16, 0.6)) is not None
+
+
+def test_batches_of_two_lengths_are_no_outliers():
+    two = np.random.default_rng(6).random(COUNT)
+
+    assert ask(np.where(two < 0.08, 0.3, 0.0)) is None
+    # As many, each of another length.
+    assert ask(np.where(two < 0.08, 5.0 * two + 0.1, 0.0)) is not None
+
+
+def ends_of(seconds):
+    return (START / SECOND) + np.cumsum(seconds)
+
+
+def test_steps_in_which_an_evaluation_is_logged_are_no_outliers():
+    seconds = NOISE + every(50, 0.5)
+    ends = ends_of(seconds)
+    times = ((ends[49::50] - 0.001) * SECOND).astype(np.int64)
+    logged = Tracked(np.arange(20.0), times, np.ones(20))
+
+    def found(series):
+        return check(seconds, step_end_seconds=ends, evaluations={"val/loss": series})
+
+    assert found(logged) is None
+    elsewhere = Tracked(logged.steps, times + SECOND, logged.values)
+    assert isinstance(found(elsewhere), Finding)
+
+
+def test_slow_steps_that_wait_for_a_core_are_the_work_of_other_jobs():
+    extra = np.zeros(COUNT)
+    extra[np.random.default_rng(3).choice(np.arange(320, COUNT), 20, False)] = 0.5
+    seconds = NOISE + extra
+    ends = ends_of(seconds)
+
+    def found(share):
+        waits = samples(np.full(int(ends[-1] - START / SECOND) + 1, share))
+        return check(
+            seconds, step_end_seconds=ends, job_main_thread_core_wait_share=waits
+        )
+
+    assert found(0.5) == Abstention((CROWDED,))
+    assert isinstance(found(0.05), Finding)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import samples, stage, steps
+from tests.tracker.diagnosis.stages import SECOND, samples, stage, steps
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.steps_become_slower import check
 
@@ -110,3 +111,25 @@ def test_stalls_do_not_raise_the_promise():
     assert isinstance(finding, Finding)
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(1.04, abs=0.005)
+
+
+def test_steps_that_wait_longer_for_a_core_are_the_work_of_other_jobs():
+    seconds = jumping(0.3)
+    rows = steps(total=seconds, count=COUNT)
+    ends = rows.times / SECOND
+    jump = int((rows.times[600] - rows.times[0]) / SECOND)
+    total = int((rows.times[-1] - rows.times[0]) / SECOND) + 2
+    late = np.arange(total) > jump
+
+    def found(**more):
+        return check(seconds, step_end_seconds=ends, **more)
+
+    waits = samples(np.where(late, 0.25, 0.0))
+    assert found(job_main_thread_core_wait_share=waits) == Abstention((CROWDED,))
+    crowd = {
+        "host_cpu_percent": samples(np.where(late, 90.0, 30.0)),
+        "host_cores": 2.0,
+        "job_cpu_cores": samples(np.full(total, 0.4)),
+    }
+    assert found(**crowd) == Abstention((CROWDED,))
+    assert isinstance(found(), Finding)

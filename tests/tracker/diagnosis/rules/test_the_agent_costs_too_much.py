@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings, stage
+from tests.tracker.diagnosis.stages import readings, samples, stage
 from tracker.diagnosis.finding import Finding, Severity
 from tracker.diagnosis.rules.the_agent_costs_too_much import check
 
@@ -49,3 +50,11 @@ def test_an_open_finding_stays_above_the_lower_limit():
     assert held.evidence[0].release == pytest.approx(0.008)
     assert not open_.evidence[0].is_held
     assert check(readings(0.007), already_open=True) is None
+
+
+def test_the_start_of_the_agent_does_not_count():
+    """Its first reading has imports and the look at the repository."""
+    start = np.full(30, 0.005)
+    start[0] = 0.3
+
+    assert check(samples(start)) is None
