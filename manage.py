@@ -17,6 +17,9 @@ COMMANDS = [
     ("user", "List, create, deactivate and reactivate accounts."),
     ("invite", "Print an invitation link, and mail it if there is an address."),
     ("member", "List the members of a workspace, change roles, let members leave."),
+    ("key", "List, create and revoke API keys."),
+    ("service-account", "List, create and delete service accounts."),
+    ("project", "List, create, archive and delete projects; move runs between them."),
     ("doctor", "Look for damage and dangerous settings, and say what to do."),
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
@@ -42,7 +45,18 @@ OPTIONS = {
     "--port": "SEAMARK_PORT",
     "--bind": "SEAMARK_BIND",
 }
-COMMANDS_WITH_OPTIONS = ("demo", "up", "link", "user", "invite", "member", "serve")
+COMMANDS_WITH_OPTIONS = (
+    "demo",
+    "up",
+    "link",
+    "user",
+    "invite",
+    "member",
+    "key",
+    "service-account",
+    "project",
+    "serve",
+)
 
 
 def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
@@ -71,7 +85,7 @@ def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
 def print_help() -> None:
     print("Usage: python3 manage.py <command> [options]\n")
     for name, sentence in COMMANDS:
-        print(f"  {name:12} {sentence}")
+        print(f"  {name:16} {sentence}")
     print("\nDjango's own commands work too: python3 manage.py help --commands")
 
 

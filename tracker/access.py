@@ -453,15 +453,15 @@ def may_own(actor: Actor, project: Project) -> bool:
     return project.archived_at is None and may_manage_project(actor, project)
 
 
-def targets_of_moves(actor: Actor, run: Run) -> QuerySet[Project]:
-    """Return the projects to which the actor may move a run, by name."""
-    projects = Project.objects.writable_by(actor).exclude(id=run.project_id)
-    projects = projects.filter(workspace=run.project.workspace_id, archived_at=None)
+def targets_of_moves(actor: Actor, project: Project) -> QuerySet[Project]:
+    """Return the projects to which the actor may move runs of a project, by name."""
+    projects = Project.objects.writable_by(actor).exclude(id=project.id)
+    projects = projects.filter(workspace=project.workspace_id, archived_at=None)
     return projects.select_related("workspace").order_by("name", "id")
 
 
-def moving_target(actor: Actor, run: Run, project: str) -> Project:
-    return _named(targets_of_moves(actor, run), run.project.workspace.slug, project)
+def moving_target(actor: Actor, project: Project, target: str) -> Project:
+    return _named(targets_of_moves(actor, project), project.workspace.slug, target)
 
 
 def may_manage_project(actor: Actor, project: Project) -> bool:

@@ -89,6 +89,11 @@ BODIES = {
     f"POST {OF_WORKSPACE}/keys": {"name": "new", "scope": "read"},
     f"POST {OF_WORKSPACE}/service-accounts": {"name": "new"},
     f"POST {OF_WORKSPACE}/projects": {"name": "new"},
+    f"POST {OF_PROJECT}/move-runs": {"runs": [], "to": "other"},
+    f"POST {OF_PROJECT}/metric-rules": {"path": "loss", "condition": "not-finite"},
+    f"PATCH {OF_PROJECT}/metric-rules/{{rule_id}}": {"is_paused": True},
+    "POST /api/v1/runs/{run_id}/comments": {"text": "new"},
+    "PATCH /api/v1/runs/{run_id}/comments/{run_comment_id}": {"text": "new"},
     f"POST {OF_PROJECT}/members": {"who": "member", "role": "viewer"},
     f"PUT {OF_PROJECT}/access": {"is_open": True},
 }

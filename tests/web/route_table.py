@@ -185,6 +185,10 @@ API = {
         f"GET {RUN}/records/found",
         f"GET {RUN}/records/text",
         f"GET {RUN}/diagnosis",
+        f"GET {RUN}/comments",
+        f"POST {RUN}/comments",
+        f"GET {PROJECT}/metric-rules",
+        f"POST {PROJECT}/metric-rules",
         "GET /api/v1/ladders/{ladder_id}",
     ],
     "ss4433++++": [
@@ -193,7 +197,10 @@ API = {
         f"POST {RUN}/restore",
         f"POST {RUN}/pin",
         f"POST {RUN}/unpin",
+        f"POST {PROJECT}/move-runs",
     ],
+    # The text of a comment, to its author alone.
+    "ss4433333+": [f"PATCH {RUN}/comments/{{run_comment_id}}"],
     "ss44333+++": [
         f"DELETE {RUN}",
         f"PATCH {PROJECT}",
@@ -204,6 +211,10 @@ API = {
         f"POST {PROJECT}/members",
         f"DELETE {PROJECT}/members/{{member_id}}",
         f"PUT {PROJECT}/access",
+        # One's own, or any to those who manage the project.
+        f"PATCH {PROJECT}/metric-rules/{{rule_id}}",
+        f"DELETE {PROJECT}/metric-rules/{{rule_id}}",
+        f"DELETE {RUN}/comments/{{run_comment_id}}",
     ],
 }
 

@@ -35,6 +35,19 @@ class RuleRequest:
     is_shared: bool = False
 
 
+def stored_request(rule: MetricRule) -> RuleRequest:
+    """Return a stored rule as forms send it."""
+    return RuleRequest(
+        path=rule.path,
+        condition=rule.condition,
+        limit="" if rule.limit is None else f"{rule.limit:.10g}",
+        duration=f"{rule.duration:.10g}" if rule.duration else "",
+        unit=rule.unit,
+        run=rule.run.name if rule.run else "",
+        is_shared=rule.is_shared,
+    )
+
+
 def create_rule(project: Project, wanted: RuleRequest, *, user_id: int) -> MetricRule:
     rule = checked_rule(project, wanted)
     rule.owner_id = user_id

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
 from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
@@ -25,6 +29,7 @@ from tracker.models import (
 )
 
 MAX_NAME = 255
+MAX_RUNS = 500
 # Rows that repeat the project of their run.
 TABLES: tuple[type[Model], ...] = (
     Attribute,
@@ -34,6 +39,21 @@ TABLES: tuple[type[Model], ...] = (
     MetricRule,
     Notification,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Stayed:
+    """A run that could not be moved, with the reason."""
+
+    run_id: UUID
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    moved: list[UUID]
+    stayed: list[Stayed]
 
 
 def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) -> None:
@@ -66,6 +86,33 @@ def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) ->
             moved_to=target.slug,
             name=found.name,
         )
+
+
+def move_runs(
+    project: Project,
+    run_ids: Sequence[UUID],
+    target: Project,
+    doer: Doer,
+    *,
+    renames: bool = False,
+) -> Moved:
+    """Move runs of a project one by one; a run that cannot move stays."""
+    if len(run_ids) > MAX_RUNS:
+        raise InvalidInput("runs", f"must be at most {MAX_RUNS:,} runs")
+    shown = Run.objects.filter(project=project).not_in_trash()
+    found = shown.select_related("project").in_bulk(run_ids)
+    done = Moved([], [])
+    for run_id in run_ids:
+        run = found.get(run_id)
+        if run is None:
+            continue
+        try:
+            move_run(run, target, doer, renames=renames)
+        except InvalidInput as error:
+            done.stayed.append(Stayed(run_id, run.name, str(error)))
+        else:
+            done.moved.append(run_id)
+    return done
 
 
 def _name_in(target: Project, name: str, *, renames: bool) -> str:

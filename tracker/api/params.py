@@ -10,7 +10,7 @@ from typing import Annotated
 from ninja import Query
 from pydantic import FiniteFloat, StringConstraints
 
-from tracker.models import Kind, State
+from tracker.models import Kind, RuleCondition, RuleUnit, State
 from tracker.queries.column_keys import SUMMARY_MARKS
 from tracker.queries.run_order import COLUMNS
 from tracker.queries.run_query.parser import MOST_CHARACTERS
@@ -22,6 +22,10 @@ LONGEST_CURSOR = 16_384
 KIND = f"^({'|'.join(['', *Kind.values])})$"
 STATE = f"^({'|'.join(['', *State.values])})$"
 SORT = rf"^-?({'|'.join(COLUMNS)}|({'|'.join(SUMMARY_MARKS)})[^\x00]+)$"
+
+# Endpoints do not import models.
+Condition = RuleCondition
+Unit = RuleUnit
 
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=NO_NUL)

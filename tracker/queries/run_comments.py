@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Count, Q
 
 from tracker.models import Annotation, Finding, Run, RunComment, User
+from tracker.texts import is_storable
 
 MAX_ANNOTATIONS = 200
 
@@ -108,6 +109,12 @@ def finding_of(run: Run, finding_id: str) -> Finding | None:
     if not finding_id.isdecimal() or len(finding_id) > len(str(2**62)):
         return None
     return Finding.objects.filter(run=run, id=int(finding_id)).first()
+
+
+def finding_of_rule(run: Run, rule: str) -> Finding | None:
+    """Return the newest finding of a rule, such as `loss-is-not-finite`."""
+    findings = Finding.objects.filter(run=run, rule=rule)
+    return findings.order_by("-id").first() if is_storable(rule) else None
 
 
 def _comment(row: RunComment) -> Comment:

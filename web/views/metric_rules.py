@@ -58,7 +58,9 @@ def rule(
     found = readable_project(request.actor, workspace, project)
     stored = editable_rule(request.actor, found, rule_id)
     if request.method != "POST":
-        return _page(request, found, typed=_stored(stored), rule=stored)
+        return _page(
+            request, found, typed=metric_rules.stored_request(stored), rule=stored
+        )
     wanted = _typed(request)
     try:
         if "test" in request.POST:
@@ -123,19 +125,6 @@ def _read(given: Any) -> RuleRequest:
         unit=given.get("unit", USUAL.unit),
         run=given.get("run", ""),
         is_shared="shared" in given,
-    )
-
-
-# Any: a row of the rules table.
-def _stored(rule: Any) -> RuleRequest:
-    return RuleRequest(
-        path=rule.path,
-        condition=rule.condition,
-        limit="" if rule.limit is None else f"{rule.limit:.10g}",
-        duration=f"{rule.duration:.10g}" if rule.duration else "",
-        unit=rule.unit,
-        run=rule.run.name if rule.run else "",
-        is_shared=rule.is_shared,
     )
 
 

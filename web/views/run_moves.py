@@ -24,7 +24,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = editable_run(request.actor, run_id)
     if request.method != "POST":
         return _page(request, run)
-    target = moving_target(request.actor, run, request.POST.get("project", ""))
+    target = moving_target(request.actor, run.project, request.POST.get("project", ""))
     renames = request.POST.get("clash") == "rename"
     try:
         move_run(run, target, doer_of(request), renames=renames)
@@ -43,7 +43,7 @@ def _page(
         "run": run,
         "project": run.project,
         "tab": "runs",
-        "targets": targets_of_moves(request.actor, run),
+        "targets": targets_of_moves(request.actor, run.project),
         "typed": request.POST,
         "error": error,
     }

@@ -81,6 +81,11 @@ BEYOND_SCHEMAS = {
     f"{WORKSPACE}/invitations",
     f"{WORKSPACE}/projects",
     PROJECT,
+    f"{PROJECT}/move-runs",
+    f"{PROJECT}/metric-rules",
+    f"{PROJECT}/metric-rules/{{rule_id}}",
+    "/api/v1/runs/{run_id}/comments",
+    "/api/v1/runs/{run_id}/comments/{run_comment_id}",
 }
 OPAQUE = {"cursor", "query"}  # parameters, likewise
 PUBLIC = {"/livez", "/readyz"}

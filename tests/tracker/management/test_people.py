@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from tests.builders import make_member, make_project
+from tests.builders import make_member, make_project, make_run
 from tracker.actions.people.joining import join_as_new
-from tracker.models import AuditEntry, Member, ProjectMember, Role, User
+from tracker.models import AuditEntry, Member, ProjectMember, Role, State, User
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -127,3 +127,53 @@ def test_with_several_workspaces_one_must_be_named(member, stranger):
         run("member", "list")
     assert run("member", "list", "--workspace", "mallory-workspace").startswith("mall")
     assert ProjectMember.objects.count() == 0
+
+
+def test_a_service_account_gets_a_key_and_loses_it(member, client):
+    make_project(member)
+
+    username = run("service-account", "create", "CI", "--project", "vision").strip()
+    key = run("key", "create", username, "nightly", "--scope", "read").strip()
+
+    def status():
+        headers = {"authorization": f"Bearer {key}"}
+        return client.get("/api/v1/projects", headers=headers).status_code
+
+    assert status() == 200
+    assert (
+        run("service-account", "list") == f"{username}\tCI\tmember\tvision\tkeys: 1\n"
+    )
+    key_id, owner, name, prefix = run("key", "list").split("\t")[:4]
+    assert (owner, name, prefix) == (username, "nightly", key[:8])
+    run("key", "revoke", key_id)
+    assert status() == 401
+    assert run("key", "list") == ""
+    run("service-account", "delete", username)
+    assert run("service-account", "list") == ""
+    noted = AuditEntry.objects.values_list("actor", flat=True).distinct()
+    assert list(noted) == ["command on the server"]
+
+
+def test_a_project_is_made_archived_and_deleted_by_command(member, monkeypatch):
+    assert run("project", "create", "Speech", "--closed") == "speech\n"
+    run("project", "archive", "speech")
+    assert run("project", "list") == "speech\tSpeech\tarchived\tchosen members\n"
+    run("project", "restore", "speech")
+    monkeypatch.setattr("builtins.input", lambda _: "other")
+    with pytest.raises(CommandError, match="nothing is deleted"):
+        run("project", "delete", "speech")
+    run("project", "delete", "speech", "--yes")
+    assert run("project", "list") == ""
+
+
+def test_a_run_is_moved_by_command(member):
+    project, target = make_project(member), make_project(member, "speech")
+    ended = make_run(project, "ended", State.FINISHED)
+    make_run(target, "ended", State.FINISHED)
+
+    with pytest.raises(CommandError, match="taken"):
+        run("project", "move-run", "speech", str(ended.id))
+    run("project", "move-run", "speech", str(ended.id), "--rename")
+
+    ended.refresh_from_db()
+    assert (ended.project, ended.name) == (target, "ended (2)")

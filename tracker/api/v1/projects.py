@@ -26,7 +26,7 @@ from tracker.actions.trash import (
 )
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.members import Json, doer_of
+from tracker.api.v1.people.members import Json, doer_of
 from tracker.errors import InvalidInput
 from tracker.people_access import member_to_add
 from tracker.queries.projects import ProjectSummary, project_summaries
@@ -80,8 +80,8 @@ class ProjectIn(Schema):
 class ProjectChangeIn(Schema):
     """Fields that are left out stay as they are."""
 
-    name: str | None = None
-    description: str | None = None
+    name: str = ""
+    description: str = ""
     owner: str | None = Field(
         None, description="Email address or username of a member; null: none."
     )
@@ -90,7 +90,7 @@ class ProjectChangeIn(Schema):
         description="Runs silent for longer go to the trash; null keeps them for ever.",
     )
     gpu_hour_price: Price | None = Field(None, description="null: not known.")
-    currency: str | None = None
+    currency: str = ""
 
 
 class DeletedProjectOut(Schema):
@@ -141,20 +141,17 @@ def change(
 ) -> HttpResponse:
     """Change name, description, owner, retention or price; the address stays."""
     found = owned_project(request.auth, workspace, project)
-    given, doer = wanted.model_fields_set, doer_of(request)
+    given, doer = wanted.model_dump(exclude_unset=True), doer_of(request)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
     with transaction.atomic():
-        if given & {"name", "description", "owner"}:
-            change_project(found, _changed(found, wanted), doer)
+        if given.keys() & {"name", "description", "owner"}:
+            change_project(found, _changed(found, given), doer)
         if "retention_days" in given:
-            set_retention(found, wanted.retention_days, doer)
-        if given & {"gpu_hour_price", "currency"}:
-            price = wanted.gpu_hour_price
-            if "gpu_hour_price" not in given:
-                price = found.gpu_hour_price
-            currency = found.currency if wanted.currency is None else wanted.currency
-            set_price(found, price, currency, doer)
+            set_retention(found, given["retention_days"], doer)
+        if given.keys() & {"gpu_hour_price", "currency"}:
+            price = given.get("gpu_hour_price", found.gpu_hour_price)
+            set_price(found, price, given.get("currency", found.currency), doer)
     return _details(found)
 
 
@@ -194,15 +191,16 @@ def delete(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
     return json_response({"workspace": workspace, "slug": project, "is_deleted": True})
 
 
-# Any: a row of the projects table, which endpoints do not import.
-def _changed(project: Any, wanted: ProjectChangeIn) -> ProjectRequest:
+# Any: a row of the projects table, which endpoints do not import, and JSON.
+def _changed(project: Any, given: dict[str, Any]) -> ProjectRequest:
     owner_id = project.owner_id
-    if "owner" in wanted.model_fields_set:
-        owner_id = wanted.owner and member_to_add(project, wanted.owner).user_id
+    if "owner" in given:
+        who = given["owner"]
+        owner_id = member_to_add(project, who).user_id if who else None
     return ProjectRequest(
-        project.name if wanted.name is None else wanted.name,
-        project.description if wanted.description is None else wanted.description,
-        owner_id or None,
+        name=given.get("name", project.name),
+        description=given.get("description", project.description),
+        owner_id=owner_id,
     )
 
 

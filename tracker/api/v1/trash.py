@@ -24,7 +24,7 @@ from tracker.actions.trash import (
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Limit, Offset
-from tracker.api.v1.members import doer_of
+from tracker.api.v1.people.members import doer_of
 from tracker.api.v1.runs import router as runs_router
 from tracker.queries.trash import TrashedRun, trash_page
 

@@ -15,7 +15,7 @@ from tracker.actions.people.project_members import (
 from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.members import Json, RoleName, doer_of, person_fields
+from tracker.api.v1.people.members import Json, RoleName, doer_of, person_fields
 from tracker.people_access import member_of_project, member_to_add, shared_project
 from tracker.queries.people.members import project_members
 

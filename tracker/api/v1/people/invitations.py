@@ -21,7 +21,7 @@ from tracker.actions.people.invitations import (
 from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.members import Json, RoleName, doer_of
+from tracker.api.v1.people.members import Json, RoleName, doer_of
 from tracker.people_access import (
     managed_invitation,
     managed_workspace,

@@ -17,7 +17,7 @@ from tracker.actions.people.workspaces import (
 )
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.members import doer_of
+from tracker.api.v1.people.members import doer_of
 from tracker.api.v1.projects import Days, Price
 from tracker.errors import InvalidInput
 from tracker.people_access import managed_workspace, own_member
@@ -49,12 +49,12 @@ class WorkspaceIn(Schema):
 class WorkspaceChangeIn(Schema):
     """Fields that are left out stay as they are."""
 
-    name: str | None = None
-    description: str | None = None
+    name: str = ""
+    description: str = ""
     retention_days: Days | None = Field(None, description="null: for ever.")
     gpu_hour_price: Price | None = Field(None, description="null: not known.")
-    currency: str | None = None
-    projects_are_open: bool | None = None
+    currency: str = ""
+    projects_are_open: bool = True
 
 
 class DeletedWorkspaceOut(Schema):
@@ -94,9 +94,6 @@ def change(
     given = wanted.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
-    for name in ("name", "description", "currency", "projects_are_open"):
-        if given.get(name, "") is None:
-            raise InvalidInput(name, "must not be null")
     change_workspace(found, replace(stored, **given), doer_of(request))
     return _details(own_member(request.auth, workspace).workspace)
 

@@ -19,7 +19,7 @@ from tracker.actions.people.service_accounts import (
 from tracker.actor import Scope
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.members import Json, RoleName, doer_of
+from tracker.api.v1.people.members import Json, RoleName, doer_of
 from tracker.errors import InvalidInput
 from tracker.people_access import managed_workspace, may_manage, own_member
 from tracker.queries.people.keys import (

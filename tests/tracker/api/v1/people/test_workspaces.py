@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import make_member
-from tests.tracker.api.v1.test_members import send
+from tests.tracker.api.v1.people.test_members import send
 from tracker.models import AuditEntry, Project, Role, Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

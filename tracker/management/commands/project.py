@@ -1,0 +1,103 @@
+"""Lists, creates, archives and deletes projects, and moves runs between them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tracker.actions import projects as actions
+from tracker.actions.moves import move_run
+from tracker.actions.people.doer import COMMAND
+from tracker.errors import NotFound
+from tracker.management.people import (
+    add_data_folder,
+    add_workspace,
+    refusals_in_words,
+    the_project,
+    the_workspace,
+)
+from tracker.models import Run
+from tracker.queries.people.workspaces import projects_of
+
+CHANGES = {
+    "archive": "keep a project readable and closed to changes",
+    "restore": "open it again",
+    "delete": "delete a project with all its runs, for good",
+}
+
+
+class Command(BaseCommand):
+    help = "List, create, archive and delete projects; move runs between them."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_data_folder(parser)
+        parts = parser.add_subparsers(dest="action", required=True)
+        add_workspace(parts.add_parser("list", help="all projects, one a line"))
+        create = parts.add_parser("create", help="print the address of a new one")
+        create.add_argument("name")
+        create.add_argument("--description", default="")
+        create.add_argument(
+            "--closed", action="store_true", help="only chosen members see it"
+        )
+        add_workspace(create)
+        for action, text in CHANGES.items():
+            one = parts.add_parser(action, help=text)
+            one.add_argument("project", help="its address, as in its page's URL")
+            add_workspace(one)
+            if action == "delete":
+                one.add_argument("--yes", action="store_true", help="do not ask")
+        move = parts.add_parser("move-run", help="move runs that ended")
+        move.add_argument("to", help="the address of the other project")
+        move.add_argument("runs", nargs="+", type=UUID, help="ids of runs")
+        move.add_argument(
+            "--rename", action="store_true", help="add a number to a taken name"
+        )
+        add_workspace(move)
+
+    # Any: what argparse read.
+    def handle(self, *args: Any, **options: Any) -> None:
+        with refusals_in_words():
+            getattr(self, options["action"].replace("-", "_"), self._change)(options)
+
+    def list(self, options: dict[str, Any]) -> None:
+        for project in projects_of(the_workspace(options["workspace"])):
+            state = "archived" if project.archived_at else "active"
+            seen_by = "workspace" if project.is_open else "chosen members"
+            self.stdout.write(f"{project.slug}\t{project.name}\t{state}\t{seen_by}")
+
+    def create(self, options: dict[str, Any]) -> None:
+        workspace = the_workspace(options["workspace"])
+        wanted = actions.ProjectRequest(options["name"], options["description"])
+        is_open = workspace.projects_are_open and not options["closed"]
+        made = actions.create_project(workspace, wanted, COMMAND, is_open=is_open)
+        self.stdout.write(made.slug)
+
+    def move_run(self, options: dict[str, Any]) -> None:
+        workspace = the_workspace(options["workspace"])
+        target = the_project(workspace, options["to"])
+        for run_id in options["runs"]:
+            runs = Run.objects.filter(id=run_id, project__workspace=workspace)
+            run = runs.select_related("project").first()
+            if run is None:
+                raise NotFound(f"run as {run_id}")
+            move_run(run, target, COMMAND, renames=options["rename"])
+            self.stdout.write(f"{run.name} is in {target.slug} now.")
+
+    def _change(self, options: dict[str, Any]) -> None:
+        project = the_project(the_workspace(options["workspace"]), options["project"])
+        action = options["action"]
+        if action == "delete" and not options["yes"]:
+            typed = input(f"Type the name of the project ({project.name}): ")
+            if typed.strip() != project.name:
+                raise CommandError("The names differ; nothing is deleted.")
+        change = {
+            "archive": actions.archive_project,
+            "restore": actions.restore_project,
+            "delete": actions.delete_project,
+        }[action]
+        change(project, COMMAND)
+        self.stdout.write(f"Done: {action} {options['project']}.")
