@@ -17,6 +17,9 @@ SPARE = 1.2
 # A worker for less of a core is not worth its memory.
 SMALLEST_PART_OF_A_CORE = 0.1
 
+# A loading process that uses less waits: for the network, a lock or a queue.
+WAITING_CORES = 0.25
+
 # Where nothing else limits them.
 MOST_WORKERS = 1_000_000
 # Of /dev/shm.
@@ -35,6 +38,11 @@ class Loading:
     # What the training process itself took, per step; None where it loads, too.
     main_cpu_seconds: float | None = None
 
+    @property
+    def only_waits(self) -> bool:
+        """Whether loading takes hardly any CPU time: more processes need no more cores."""
+        return self.busy_cores <= WAITING_CORES
+
     def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, Floor]:
         """What limits the step when loading runs beside training."""
         cpu_seconds = self.cpu_seconds + self.other_cpu_seconds
@@ -50,13 +58,16 @@ class Loading:
         """Return how many loader workers come closest to a step that never waits.
 
         Training keeps the cores that it needs itself: one of them beside a GPU that
-        it waits for busily, next to none where it sleeps meanwhile.
+        it waits for busily, next to none where it sleeps meanwhile. Processes that only
+        wait share a core.
         """
         own, cpu = self.floors(waiting, effective_cores)
         step = max(own.seconds, cpu.seconds)
         if not step > 0:
             return self.workers
         wanted = math.ceil(self._seconds_of_one(waiting) / step * SPARE)
+        if self.only_waits:
+            return wanted
         left = effective_cores - self._training_seconds(waiting) / step
         # All cores are busy only if what training leaves of one is used as well.
         left_by_training = (

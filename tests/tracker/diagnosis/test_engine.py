@@ -99,7 +99,7 @@ def test_without_free_cores_the_preprocessing_itself_is_the_cause():
 
 
 def test_waiting_of_unknown_cause_stands_alone():
-    diagnosis = diagnose(loading_in_workers(4, busy=0.1))
+    diagnosis = diagnose(loading_in_workers(4, busy=0.5))
 
     assert rules_of(diagnosis) == [D1]
     assert diagnosis.findings[0].is_primary

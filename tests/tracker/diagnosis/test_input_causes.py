@@ -88,7 +88,20 @@ NETWORK = {
             ),
             "too-few-loader-workers",
         ),
-        (waiting({"workers_blocked": 0.0, "io_pressure_share": 0.0}), PARENT),
+        (
+            waiting({"workers_blocked": 0.0, "io_pressure_share": 0.0}),
+            "loader-workers-only-wait",
+        ),
+        (
+            waiting(
+                {
+                    "workers_blocked": 0.0,
+                    "io_pressure_share": 0.0,
+                    "worker_cpu_cores": 0.5,
+                }
+            ),
+            PARENT,
+        ),
     ],
 )
 def test_one_cause_is_primary(measured, primary):

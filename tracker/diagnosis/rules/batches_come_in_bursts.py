@@ -10,7 +10,8 @@ altogether.
 ## When it is wrong
 Steps behind an evaluation or a checkpoint may wait for reasons of their own; where such a
 phase stands beside most of the long waits, the rule says nothing.
-Workers that are busy all the time are too slow, and not uneven: other rules say so.
+Workers that are busy all the time are too slow, and not uneven: other rules say so. So are
+workers that only wait, and are all late in the rhythm of their number.
 
 Catalogue: D12, bursty loader.
 """
@@ -36,6 +37,7 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import prefetch_line
+from tracker.diagnosis.loading import WAITING_CORES
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_above, typical
@@ -97,9 +99,16 @@ def check(
         return None
 
     spikes = _measure(step_seconds, waits, is_long)
+    workers = round(loader_workers) if loader_workers is not None else None
+    if (
+        _matches(spikes.period, workers)
+        and worker_cpu_cores is not None
+        and typical(worker_cpu_cores) <= WAITING_CORES
+    ):
+        return None
     return _finding(
         spikes,
-        workers=round(loader_workers) if loader_workers is not None else None,
+        workers=workers,
         prefetch=loader_prefetch_factor,
         framework=framework,
     )

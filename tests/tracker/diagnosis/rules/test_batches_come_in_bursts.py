@@ -94,3 +94,10 @@ def test_it_is_the_cause_of_the_waiting():
     roots = [j.rule for j in diagnose(bursts(4, 0.3)).findings if not j.explained_by]
 
     assert roots == ["batches-come-in-bursts"]
+
+
+def test_workers_that_only_wait_are_too_few_and_not_uneven():
+    asked = {"loader_workers": 4.0, "worker_cpu_cores": readings(0.02)}
+
+    assert ask(every(4, 0.3), **asked) is None
+    assert ask(every(5, 0.3), **asked | {"loader_workers": 2.0}) is not None

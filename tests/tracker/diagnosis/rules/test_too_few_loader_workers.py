@@ -134,8 +134,8 @@ def test_the_bound_is_of_as_many_workers_as_fit():
 
 
 def test_a_batch_that_mostly_waits_takes_a_worker_as_long():
-    # 0.9 s of a step for a batch, of which next to nothing is computing; three cores.
-    finding = ask(waiting=0.9, job=0.2, cores=3.0)
+    # 0.9 s of a step for a batch, of which a third is computing; three cores.
+    finding = ask(waiting=0.9, job=0.3, cores=3.0)
 
     assert suggested(finding) == "2 workers"
     assert finding.gain.bound == pytest.approx(1 / 0.45)
@@ -292,3 +292,8 @@ def test_little_shared_memory_is_named():
     assert isinstance(large, Finding)
     assert "64 MiB of /dev/shm" in small.recommendations[1].current
     assert len(large.recommendations) == 1
+
+
+def test_loading_that_only_waits_needs_no_core_for_each_worker():
+    """The training process sleeps on the network for 0.8 of each second."""
+    assert suggested(ask(waiting=0.8, job=0.1, cores=2.0)) == "5 workers"

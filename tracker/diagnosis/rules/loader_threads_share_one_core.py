@@ -1,0 +1,143 @@
+"""Loader threads share one core.
+
+## What it looks for
+Steps that wait for data, while threads of the training process other than its main one keep
+one core busy and no more.
+
+## Why it matters
+Python runs one thread at a time. However many threads decode and transform, they are as
+fast as one of them, and the other cores are idle.
+
+## When it is wrong
+A single thread that loads ahead keeps one core busy as well; processes are the cure there,
+too. Threads that share one core by the job's CPU quota look alike where the job may use
+more than one core.
+
+Catalogue: D5, one core or interpreter lock.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    SAMPLED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Side,
+)
+from tracker.diagnosis.frameworks import loader_workers_line
+from tracker.diagnosis.gain import Floor
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above, typical
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
+from tracker.diagnosis.wording import cores, count, duration, percent
+
+# By all threads of the process; a little less where others want the core, too.
+SHARED_CORES = 0.70
+SHARED_RELEASE_CORES = 0.60
+MOST_CORES = 1.15
+# Of that, by the main thread, which waits for the others.
+MAIN_THREAD_SHARE = 0.35
+
+FEWEST_CORES = 2.0
+CRITICAL_SHARE = 0.20
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    effective_cores: float,
+    job_main_cpu_cores: Samples,
+    job_main_thread_cpu_cores: Samples,
+    *,
+    loader_workers: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if loader_workers or not effective_cores >= FEWEST_CORES:
+        return None
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    used, by_main = typical(job_main_cpu_cores), typical(job_main_thread_cpu_cores)
+    least = SHARED_RELEASE_CORES if already_open else SHARED_CORES
+    is_one_core = least <= used <= MOST_CORES
+    if waiting is None or not is_one_core or by_main > MAIN_THREAD_SHARE * used:
+        return None
+    return _finding(waiting, used, by_main, effective_cores, framework)
+
+
+def _finding(
+    waiting: Waiting,
+    used: float,
+    by_main: float,
+    effective_cores: float,
+    framework: str | None,
+) -> Finding:
+    workers = max(2, math.floor(effective_cores))
+    batch_seconds = (used - by_main) * waiting.step_seconds
+    return Finding(
+        severity=waiting.severity(CRITICAL_SHARE),
+        summary=(
+            f"Each step waits {duration(waiting.exposed_seconds)} of"
+            f" {duration(waiting.step_seconds)} for its batch"
+            f" ({percent(waiting.exposed_share)}), while the threads that load use"
+            f" {cores(used)} of {effective_cores:g} together: Python runs one of them at a"
+            " time."
+        ),
+        evidence=(
+            waiting.evidence(NOTABLE_SHARE),
+            Evidence(
+                "job_main_cpu_cores",
+                "CPU cores in use by the main process, median",
+                used,
+                "cores",
+                SHARED_CORES,
+                Side.ABOVE,
+                release=SHARED_RELEASE_CORES,
+            ),
+            Evidence(
+                "job_main_thread_cpu_cores",
+                "CPU cores in use by its main thread, median",
+                by_main,
+                "cores",
+                MAIN_THREAD_SHARE * used,
+                Side.BELOW,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Load in processes instead of threads.",
+                current="threads",
+                suggested=count(workers, "worker process", "worker processes"),
+                code=loader_workers_line(framework, workers),
+            ),
+            Recommendation(
+                "Or do the work of the threads in code that releases the interpreter's"
+                " lock, such as operations on whole arrays."
+            ),
+        ),
+        disproof=(
+            "Load with a single thread: if steps take as long as now, the threads ran one"
+            " after the other."
+        ),
+        gain=waiting.gain_without(
+            Floor(batch_seconds / workers, f"loading in {workers} processes")
+        ),
+        explains=(
+            "too-few-loader-workers",
+            "preprocessing-is-cpu-bound",
+            "batches-come-in-bursts",
+            "data-wait-dominates",
+            "host-memory-is-unused",
+            "steps-are-slow-now-and-then",
+        ),
+        quality=SAMPLED,
+        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        corroboration=AGREEING,
+    )

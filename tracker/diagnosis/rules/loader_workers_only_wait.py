@@ -1,0 +1,182 @@
+"""Loader workers only wait.
+
+## What it looks for
+Steps that wait for data, while the loader workers hardly use a core and do not wait for local
+storage either: they wait for something slow, such as the network or a database.
+
+## Why it matters
+A worker that waits needs no core. More of them wait at the same time, so the number of cores
+is no limit to the number of workers.
+
+## When it is wrong
+Workers that are done and have nothing to do look alike where training waits for only one of
+them. If every batch of one worker is late, that worker is the cause.
+What they wait for may have a limit of its own, such as the bandwidth of a server: more workers
+do not help then.
+Workers whose data lie on a network file system are left to the rule about remote storage.
+
+Catalogue: D3, too few loader workers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    SAMPLED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Side,
+)
+from tracker.diagnosis.frameworks import loader_workers_line
+from tracker.diagnosis.gain import Floor
+from tracker.diagnosis.loading import (
+    SPARE,
+    WAITING_CORES,
+    workers_in_memory,
+    workers_in_shared_memory,
+)
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import (
+    average_or_none,
+    margin_above,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.storage import blocked_share
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
+from tracker.diagnosis.wording import count, duration, percent
+
+# Of one core.
+RELEASE_CORES = 0.30
+# By the worker that computes most: it may be the one that training waits for.
+MOST_BUSY_CORES = 0.50
+# Of the workers, or of time: those that wait for storage have other rules.
+STORAGE_SHARE = 0.10
+# Of time: those that wait for a core would use one.
+CORE_WAIT_SHARE = 0.10
+
+CRITICAL_SHARE = 0.20
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    loader_workers: float,
+    worker_cpu_cores: Samples,
+    *,
+    worker_cpu_cores_max: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    job_workers: Samples | None = None,
+    workers_blocked: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    data_is_on_network: float | None = None,
+    job_memory_bytes: Samples | None = None,
+    memory_limit_bytes: float | None = None,
+    shared_memory_used_share: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if not loader_workers >= 1:
+        return None
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    busy = typical(worker_cpu_cores)
+    is_idle = busy <= (RELEASE_CORES if already_open else WAITING_CORES)
+    waits_for_machine = (
+        bool(data_is_on_network)
+        or (typical_or_none(worker_cpu_cores_max) or 0.0) >= MOST_BUSY_CORES
+        or (average_or_none(worker_core_wait_share) or 0.0) >= CORE_WAIT_SHARE
+        or (average_or_none(io_pressure_share) or 0.0) >= STORAGE_SHARE
+        or (blocked_share(loader_workers, job_workers, workers_blocked) or 0.0)
+        >= STORAGE_SHARE
+    )
+    if waiting is None or not is_idle or waits_for_machine:
+        return None
+    workers = round(loader_workers)
+    wanted = min(
+        _that_keep_up(workers, waiting),
+        workers_in_memory(workers, job_memory_bytes, memory_limit_bytes),
+        workers_in_shared_memory(workers, shared_memory_used_share),
+    )
+    return (
+        None
+        if wanted <= workers
+        else _finding(waiting, workers, wanted, busy, framework)
+    )
+
+
+def _that_keep_up(workers: int, waiting: Waiting) -> int:
+    """Return how many workers load a batch in the time that training takes for one."""
+    of_one = workers * waiting.step_seconds
+    return math.ceil(SPARE * of_one / max(waiting.compute_seconds, of_one / 1e6))
+
+
+def _finding(
+    waiting: Waiting, workers: int, wanted: int, busy: float, framework: str | None
+) -> Finding:
+    who = count(workers, "loader worker uses", "loader workers use")
+    return Finding(
+        severity=waiting.severity(CRITICAL_SHARE),
+        summary=(
+            f"Each step waits {duration(waiting.exposed_seconds)} of"
+            f" {duration(waiting.step_seconds)} for its batch"
+            f" ({percent(waiting.exposed_share)}), and {who} {percent(busy)} of a core"
+            f"{' each' if workers > 1 else ''}: they wait for something slow, such as the"
+            " network."
+        ),
+        evidence=(
+            Evidence("loader_workers", "loader workers", workers, "processes"),
+            waiting.evidence(NOTABLE_SHARE),
+            Evidence(
+                "worker_cpu_cores",
+                "cores kept busy by one worker, median",
+                busy,
+                "cores",
+                WAITING_CORES,
+                Side.BELOW,
+                release=RELEASE_CORES,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Load in more processes: while they wait, they need no core.",
+                current=count(workers, "worker", "workers"),
+                suggested=count(wanted, "worker", "workers"),
+                code=loader_workers_line(framework, wanted),
+            ),
+            Recommendation(
+                "See what they wait for. If only one of them is late, look at its part of"
+                " the data first.",
+                code="py-spy dump --pid <worker>",
+            ),
+            Recommendation(
+                "Fetch several examples at a time, or keep a copy of the data on a local"
+                " disk."
+            ),
+        ),
+        disproof=(
+            f"Run with {count(wanted, 'worker', 'workers')}: if the waiting stays, all of"
+            " them share a limit, such as the bandwidth of a server."
+        ),
+        gain=waiting.gain_without(
+            Floor(
+                workers * waiting.step_seconds / wanted,
+                f"loading in {count(wanted, 'worker', 'workers')}",
+            )
+        ),
+        explains=(
+            "batches-come-in-bursts",
+            "data-wait-dominates",
+            "host-memory-is-unused",
+            "steps-are-slow-now-and-then",
+        ),
+        quality=SAMPLED,
+        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        corroboration=ALONE,
+    )

@@ -1,0 +1,219 @@
+"""One data-loader worker is slow.
+
+## What it looks for
+Steps that wait for data in a fixed rhythm: of all batches, those of one loader worker are
+late. And one worker that computes, or reads from storage, at least twice as much as the
+others do on average.
+
+## Why it matters
+Batches are used in order, so each round takes as long as the slowest worker takes for one
+batch. A longer queue fills up with the other workers' batches and does not help.
+
+## When it is wrong
+Workers are numbered by the order of their batches, as PyTorch hands them out. Where workers
+take the next batch that is free, no rhythm shows which of them is slow.
+A worker that waits for the network, and neither computes nor reads, looks like the others.
+
+Catalogue: D14, worker imbalance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Side,
+)
+from tracker.diagnosis.gain import Floor
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average_or_none, margin_above
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
+from tracker.diagnosis.wording import cores, count, duration, percent, size
+
+# Of the others' mean.
+LEAST_RATIO = 2.0
+RELEASE_RATIO = 1.6
+# What is less is no work worth comparing.
+LEAST_CORES = 0.30
+LEAST_BYTES_PER_SECOND = 1_000_000.0
+# Of all waiting, in the batches of one worker.
+RHYTHM_SHARE = 0.80
+# In so many of the rounds that worker is late, by this part of its longest waits.
+ROUNDS_SHARE = 0.80
+LATE_SHARE = 0.20
+
+FEWEST_WORKERS = 2
+FEWEST_ROUNDS = 5
+
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Imbalance:
+    signal: str
+    most: float
+    others: float  # mean
+
+    @property
+    def ratio(self) -> float:
+        return self.most / self.others if self.others > 0 else LEAST_RATIO * 2
+
+    @property
+    def words(self) -> str:
+        if self.signal.startswith("worker_cpu"):
+            return (
+                f"One worker uses {cores(self.most)}, the others"
+                f" {cores(self.others)} each"
+            )
+        return (
+            f"One worker reads {size(self.most)}/s, the others"
+            f" {size(self.others)}/s each"
+        )
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    loader_workers: float,
+    *,
+    worker_cpu_cores: Samples | None = None,
+    worker_cpu_cores_max: Samples | None = None,
+    worker_read_bytes_per_second: Samples | None = None,
+    worker_read_bytes_per_second_max: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    workers = round(loader_workers)
+    if workers < FEWEST_WORKERS:
+        return None
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
+        return None
+    if worker_cpu_cores is None or worker_cpu_cores_max is None:
+        return Abstention(("worker_cpu_cores_max",))
+    rhythm = _rhythm(data_wait_seconds, workers)
+    found = (
+        _imbalance(
+            "worker_cpu_cores_max", workers, worker_cpu_cores, worker_cpu_cores_max
+        ),
+        _imbalance(
+            "worker_read_bytes_per_second_max",
+            workers,
+            worker_read_bytes_per_second,
+            worker_read_bytes_per_second_max,
+        ),
+    )
+    limit = RELEASE_RATIO if already_open else LEAST_RATIO
+    worst = max(
+        (each for each in found if each is not None and each.ratio >= limit),
+        key=lambda each: each.ratio,
+        default=None,
+    )
+    if worst is None or rhythm < RHYTHM_SHARE:
+        return None
+    return _finding(waiting, workers, worst, rhythm)
+
+
+def _rhythm(waits: Array, workers: int) -> float:
+    """Return the share of the waiting in one worker's batches; 0 where it is short.
+
+    Batches that cost more now and then leave rounds without a wait.
+    """
+    rounds = len(waits) // workers
+    if rounds < FEWEST_ROUNDS or not waits.sum() > 0:
+        return 0.0
+    of_workers = waits[: rounds * workers].reshape(rounds, workers)
+    late = of_workers[:, of_workers.sum(axis=0).argmax()]
+    is_late = late >= LATE_SHARE * float(np.percentile(late, 90))
+    if float(is_late.mean()) < ROUNDS_SHARE:
+        return 0.0
+    return float(late.sum() / of_workers.sum())
+
+
+def _imbalance(
+    signal: str, workers: int, mean: Samples | None, most: Samples | None
+) -> _Imbalance | None:
+    usual, highest = average_or_none(mean), average_or_none(most)
+    least = LEAST_CORES if signal.startswith("worker_cpu") else LEAST_BYTES_PER_SECOND
+    if usual is None or highest is None or highest < least:
+        return None
+    return _Imbalance(
+        signal, highest, max(0.0, (usual * workers - highest) / (workers - 1))
+    )
+
+
+def _finding(
+    waiting: Waiting, workers: int, worst: _Imbalance, rhythm: float
+) -> Finding:
+    rest = Floor(
+        waiting.compute_seconds + waiting.exposed_seconds / worst.ratio,
+        "the batches of the other workers",
+    )
+    return Finding(
+        severity=waiting.severity(CRITICAL_SHARE),
+        summary=(
+            f"Every {count(workers, 'batch', 'batches')}, training waits for the same of"
+            f" {workers} loader workers: {percent(rhythm)} of the waiting, which takes"
+            f" {duration(waiting.exposed_seconds)} of each"
+            f" {duration(waiting.step_seconds)} step. {worst.words}."
+        ),
+        evidence=_evidence(waiting, worst, rhythm),
+        recommendations=(
+            Recommendation(
+                "Look at what that worker does: a larger shard, larger examples, or data"
+                " on a slower disk.",
+                code="py-spy dump --pid <worker>",
+            ),
+            Recommendation(
+                "Give all workers equal parts: shuffle shards by size, or let workers take"
+                " single examples instead of whole shards."
+            ),
+        ),
+        disproof=(
+            "Swap the shards of two workers: if the late batches stay with the same worker"
+            " number, the data are not the cause."
+        ),
+        gain=waiting.gain_without(rest),
+        explains=(
+            "batches-come-in-bursts",
+            "data-wait-dominates",
+            "too-few-loader-workers",
+            "preprocessing-is-cpu-bound",
+            "steps-are-slow-now-and-then",
+            "host-memory-is-unused",
+        ),
+        quality=SAMPLED,
+        margin=margin_above(worst.ratio, LEAST_RATIO),
+        corroboration=AGREEING,
+    )
+
+
+def _evidence(
+    waiting: Waiting, worst: _Imbalance, rhythm: float
+) -> tuple[Evidence, ...]:
+    is_cpu = worst.signal.startswith("worker_cpu")
+    unit = "cores" if is_cpu else "B/s"
+    return (
+        Evidence(worst.signal, "busiest worker, mean", worst.most, unit),
+        Evidence(worst.signal, "other workers, mean", worst.others, unit),
+        Evidence(
+            "data_wait_seconds",
+            "waiting for one worker, share of all waiting",
+            rhythm,
+            "share",
+            RHYTHM_SHARE,
+            Side.ABOVE,
+        ),
+        waiting.evidence(NOTABLE_SHARE),
+    )
