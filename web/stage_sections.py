@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import Label
+from tracker.diagnosis.signals.signal import LOADER
 from tracker.queries.diagnoses import (
     FindingView,
     RuleElsewhere,
@@ -104,6 +105,13 @@ class StageSection:
         return by_what_would_answer(self.diagnosis.unanswered) if self.diagnosis else []
 
     @property
+    def hint(self) -> UnansweredGroup | None:
+        """Return the code that would let most rules answer, the loader's line first."""
+        groups = [group for group in self.unanswered if group.codes]
+        of_loader = (group for group in groups if LOADER in group.codes)
+        return next(of_loader, groups[0] if groups else None)
+
+    @property
     def need_a_gpu(self) -> list[RuleElsewhere]:
         return of_gpus(self.diagnosis.not_applicable) if self.diagnosis else []
 
@@ -195,6 +203,43 @@ class StageSection:
         yield from every_finding((*self.sure, *self.possible, *self.dismissed))
         if self.diagnosis is not None:
             yield from self.diagnosis.cleared
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCounts:
+    """The number of rules by their result, over all stages of a run."""
+
+    passed: int
+    lacking: int
+    elsewhere: int
+    dismissed: int
+    cleared: int
+
+    @property
+    def total(self) -> int:
+        return (
+            self.passed + self.lacking + self.elsewhere + self.dismissed + self.cleared
+        )
+
+
+def check_counts(shown: Sequence[StageSection]) -> CheckCounts:
+    found = [section.diagnosis for section in shown if section.diagnosis]
+    return CheckCounts(
+        passed=sum(len(section.healthy) for section in shown),
+        lacking=sum(len(each.unanswered) for each in found),
+        elsewhere=sum(len(each.not_applicable) for each in found),
+        dismissed=sum(len(section.dismissed) for section in shown),
+        cleared=sum(len(each.cleared) for each in found),
+    )
+
+
+def shows_stages(shown: Sequence[StageSection]) -> bool:
+    """Whether a timeline of the stages shows more than the length of the run."""
+    is_measured = any(
+        stage.gpu_percent is not None or stage.cpu_percent is not None
+        for stage in (section.stage for section in shown)
+    )
+    return len(shown) > 1 or (bool(shown) and is_measured)
 
 
 def is_sure(finding: FindingView) -> bool:

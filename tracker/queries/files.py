@@ -15,6 +15,10 @@ from tracker.models import Blob, File, Run
 from tracker.queries.attributes import beginning_with, storable
 
 PAGE = 500
+# Formats that every browser draws.
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+# Rows read per shown picture: a series of pictures has one row for each step.
+MAX_STEPS_READ = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,17 @@ def picture_candidates(run: Run, *, cursor: str, limit: int) -> FilePage:
         Q(media_type__startswith="image/"), Q(stored_size__isnull=False)
     )
     return _page(list(rows[: limit + 1]), limit)
+
+
+def latest_pictures(run: Run, *, limit: int) -> list[FileRow]:
+    """Return the newest stored picture of each path, the latest first."""
+    rows = _with_contents(File.objects.filter(run_id=run.id)).filter(
+        Q(media_type__in=PICTURE_TYPES), Q(stored_size__isnull=False)
+    )
+    newest: dict[str, File] = {}
+    for row in rows.order_by("-added_at", "-id")[: limit * MAX_STEPS_READ]:
+        newest.setdefault(row.path, row)
+    return [_row(row) for row in list(newest.values())[:limit]]
 
 
 def _page(rows: list[File], limit: int) -> FilePage:

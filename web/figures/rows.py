@@ -44,6 +44,8 @@ MOST_LEGEND_LINES = 6
 LABEL_HEIGHT = 16
 # A name needs this share of the axis to stand beside others.
 LABEL_SHARE, NARROW_LABEL_SHARE = 0.06, 0.25
+# A smaller part of the axis outside the judged window is not shaded.
+LEAST_SHADED_SHARE = 0.02
 LIMIT_COLOUR = "var(--color-critical)"
 WINDOW_COLOUR = "var(--color-warning)"
 SPAN_COLOUR = "var(--color-line-strong)"
@@ -91,7 +93,10 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What lies behind all rows: the stages, the window a finding is about, the zoom."""
+    """What lies behind all rows: the stages, the judged window, the zoom.
+
+    The time outside the window is shaded, under the window's name.
+    """
 
     spans: Sequence[TimeSpan] = ()
     window: TimeSpan | None = None
@@ -124,8 +129,8 @@ def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
         margin={"l": MARGIN["l"], "r": MARGIN["r"], "t": top, "b": bottom},
         showlegend=True,
         hoversubplots="axis",
-        shapes=_backgrounds(frame, len(rows)),
-        annotations=_labels(frame, header),
+        shapes=_backgrounds(frame, rows),
+        annotations=_labels(frame, rows, header),
     )
     traces: list[Trace] = []
     for index, (row, domain) in enumerate(zip(rows, domains, strict=True)):
@@ -307,34 +312,55 @@ def _limit(value: float, index: int) -> Shape:
     return limit_line(value, colour=LIMIT_COLOUR, rows=rows)
 
 
-def _backgrounds(frame: Frame, row_count: int) -> list[Shape]:
-    shapes = [
+def _backgrounds(frame: Frame, rows: Sequence[Row]) -> list[Shape]:
+    # Row by row, because a shape over all of them would cross the words between them.
+    return [
         shaded_window(span.start, span.end, colour=SPAN_COLOUR) for span in frame.spans
-    ]
-    if frame.window is None:
-        return shapes
-    for index in range(row_count):
-        # Row by row, because its lines would cross the words between the rows.
-        window = shaded_window(
-            frame.window.start,
-            frame.window.end,
+    ] + [
+        shaded_window(
+            part.start,
+            part.end,
             colour=WINDOW_COLOUR,
             rows={"yref": f"{_numbered('y', index)} domain"},
         )
-        window["line"] = {"width": 1, "color": WINDOW_COLOUR, "dash": "dot"}
-        shapes.append(window)
-    return shapes
+        for part in _not_judged(frame, rows)
+        for index in range(len(rows))
+    ]
 
 
-def _labels(frame: Frame, above: int) -> list[Layout]:
-    """Name each stage above the first row, and the window above the stages."""
+def _not_judged(frame: Frame, rows: Sequence[Row]) -> list[TimeSpan]:
+    """Return the parts of the axis outside the window, unless hardly anything."""
+    lines = [
+        line.x
+        for row in rows
+        for reading in row.readings
+        for line in reading.lines
+        if len(line.x)
+    ]
+    if frame.window is None or not lines:
+        return []
+    start = float(min(x[0] for x in lines))
+    end = float(max(x[-1] for x in lines))
+    window = frame.window
+    parts = [
+        TimeSpan(window.name, start, min(window.start, end)),
+        TimeSpan(window.name, max(window.end, start), end),
+    ]
+    least = LEAST_SHADED_SHARE * (end - start)
+    return [part for part in parts if part.end - part.start > least]
+
+
+def _labels(frame: Frame, rows: Sequence[Row], above: int) -> list[Layout]:
+    """Name each stage above the first row, and the unjudged parts above the stages."""
     labels = [
         _label(span, yshift=above, colour="var(--color-text)")
         for span in _labelled(frame)
     ]
-    if frame.window is not None:
+    parts = _not_judged(frame, rows)
+    if parts:
         height = above + LABEL_HEIGHT * bool(frame.spans)
-        labels.append(_label(frame.window, yshift=height, colour=WINDOW_COLOUR))
+        longest = max(parts, key=lambda part: part.end - part.start)
+        labels.append(_label(longest, yshift=height, colour=WINDOW_COLOUR))
     return labels
 
 

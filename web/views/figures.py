@@ -229,6 +229,8 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
         cited_signals(finding.evidence, lines),
         share_limit=share_limit(finding.evidence),
     )
+    if request.GET.get("first") == "1":
+        rows = rows[:1]
     frame = Frame(
         window=_window(finding),
         low=low,
@@ -323,7 +325,7 @@ def _main_window(
 
 def _window(finding: FindingView) -> TimeSpan:
     start, end = finding.window.start, finding.window.end
-    return TimeSpan(gettext("judged window"), start / MILLISECONDS, end / MILLISECONDS)
+    return TimeSpan(gettext("not judged"), start / MILLISECONDS, end / MILLISECONDS)
 
 
 def _number(row: AttributeRow) -> float | None:

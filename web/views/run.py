@@ -21,6 +21,7 @@ from tracker.disclosure import (
 )
 from tracker.queries.between_stages import Span, seconds_between
 from tracker.queries.diagnoses import RuleLabel, StageDiagnosis, diagnoses_of
+from tracker.queries.files import latest_pictures
 from tracker.queries.key_values import KeyValues, key_values
 from tracker.queries.ledgers import LedgerView, run_ledger
 from tracker.queries.namespaces import PARAMS
@@ -31,9 +32,18 @@ from tracker.queries.run_comments import counts_of_findings
 from web.about_run import about_run, paths_about
 from web.polling import poll_answer
 from web.session import PageRequest, signed_in
-from web.stage_sections import anchors, main_stage, open_sections, sections
+from web.stage_sections import (
+    anchors,
+    check_counts,
+    main_stage,
+    open_sections,
+    sections,
+    shows_stages,
+)
 from web.trace_timelines import trace_timelines
 from web.views.run_frame import run_frame
+
+MAX_CHARTS, MAX_PICTURES = 6, 4
 
 
 @require_safe
@@ -46,22 +56,26 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     version = rules_version(project)
     shown = sections(frame["overview"].stages, diagnoses)
     named = anchors(shown)
-    stage, compared = main_stage(shown), frame["neighbours"].compared
+    stage, neighbours = main_stage(shown), frame["neighbours"]
+    # Other runs that happened to run before are no baseline.
+    baseline = neighbours.compared if neighbours.ladder else None
     values = seen_values(
         request.actor,
         key_values(
             run,
             pinned=project.key_metrics,
-            before=compared.id if compared else None,
+            before=baseline.id if baseline else None,
             others=paths_about(stage),
         ),
     )
     context = {
         **frame,
         "sections": shown,
-        # Without findings there is room beside the figures for what explains them.
-        "is_calm": not frame["overview"].is_live
-        and all(section.is_quiet for section in shown),
+        "is_quiet": all(section.is_quiet for section in shown),
+        "checks": check_counts(shown),
+        "shows_stages": shows_stages(shown),
+        "baseline": baseline,
+        "pictures": latest_pictures(run, limit=MAX_PICTURES),
         "open_stages": open_sections(shown),
         "timelines": trace_timelines(run, shown),
         "anchors": named,
@@ -122,12 +136,15 @@ def _ledger(
         for stage in overview.stages
     ]
     between = seconds_between(whole, stages, ledgers)
-    return run_ledger(ledgers, project, between=between)
+    found = run_ledger(ledgers, project, between=between)
+    return found if found is not None and found.unknown_share < 1 else None
 
 
 def _values(values: KeyValues) -> dict[str, object]:
     shown = {metric.path for metric in values.metrics}
+    series = [metric for metric in values.metrics if metric.row.count]
     return {
+        "charted": series[:MAX_CHARTS],
         "metrics": values.metrics,
         "more_metrics": len(set(values.metric_paths) - shown),
         "metric_paths": [path for path in values.metric_paths if path not in shown],

@@ -99,10 +99,9 @@ def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
     # The answer is on the first screen.
     assert finding.locator(".finding__recommendations").bounding_box()["y"] < 700
     expect(finding.locator(DRAWN)).to_be_visible()
-    finding.locator(".finding__confidence summary").click()
-    expect(finding.locator(".finding__factors")).to_contain_text(
-        "agreement of other signals"
-    )
+    details = finding.locator(".finding__details")
+    details.locator("> summary").click()
+    expect(details).to_contain_text("agreement of other signals")
 
 
 def test_keys_lead_through_the_tabs(visit, ada, project):
@@ -365,8 +364,8 @@ def test_a_live_overview_keeps_what_the_reader_opened(visit, ada, page, project)
     run = make_sample_run(project, is_live=True)
     visit(f"/runs/{run.id}/", ada)
     page.evaluate("window.notReloaded = true")
-    confidence = page.locator(".finding__confidence").first
-    confidence.locator("summary").click()
+    details = page.locator(".finding__details").first
+    details.locator("> summary").click()
     evidence = page.locator("article.finding .chart").first
     expect(evidence).to_have_attribute("data-drawn", "true")
 
@@ -375,7 +374,7 @@ def test_a_live_overview_keeps_what_the_reader_opened(visit, ada, page, project)
     expect(page.locator(".stage .chip").first).to_have_text(
         "finished", timeout=POLLS_MS
     )
-    expect(confidence).to_have_attribute("open", "")
+    expect(details).to_have_attribute("open", "")
     expect(evidence).to_have_attribute("data-drawn", "true")
     assert page.evaluate("window.notReloaded")
 

@@ -25,7 +25,7 @@ CORES = Row(
 MEMORY = Row("Memory", "GiB", [Reading("job", [BUCKETS], scale=0.5)], top=16)
 FRAME = Frame(
     spans=[TimeSpan("preprocess", 0, 400), TimeSpan("<b>train</b>", 400, 1000)],
-    window=TimeSpan("judged", 500, 900),
+    window=TimeSpan("not judged", 500, 900),
 )
 
 
@@ -61,24 +61,32 @@ def test_rows_do_not_overlap_and_the_first_is_on_top():
     assert third[0] == pytest.approx(0.0)
 
 
-def test_stages_and_the_judged_window_are_shaded_and_named():
-    layout = rows_figure([MEMORY], FRAME)["layout"]
+def test_stages_and_the_time_that_was_not_judged_are_shaded_and_named():
+    layout = rows_figure([CORES], FRAME)["layout"]
 
-    shaded = [(shape["x0"], shape["x1"]) for shape in layout["shapes"]]
-    assert shaded == [(0, 400), (400, 1000), (500, 900)]
+    shaded = [(shape["x0"], shape["x1"]) for shape in layout["shapes"][:4]]
+    assert shaded == [(0, 400), (400, 1000), (0, 500), (900, 1000)]
     texts = [label["text"] for label in layout["annotations"]]
-    assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "judged"]
+    assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "not judged"]
 
 
-def test_the_judged_window_leaves_the_words_between_the_rows_alone():
-    frame = Frame(window=TimeSpan("judged", 500, 900))
+def test_shades_leave_the_words_between_the_rows_alone():
+    frame = Frame(window=TimeSpan("not judged", 0, 900))
 
-    shapes = rows_figure([MEMORY, MEMORY], frame)["layout"]["shapes"]
+    shapes = rows_figure([CORES, MEMORY], frame)["layout"]["shapes"]
 
-    assert [(shape["x0"], shape["x1"], shape["yref"]) for shape in shapes] == [
-        (500, 900, "y domain"),
-        (500, 900, "y2 domain"),
+    assert [(s["x0"], s["x1"], s["yref"]) for s in shapes if s["type"] == "rect"] == [
+        (900, 1000, "y domain"),
+        (900, 1000, "y2 domain"),
     ]
+
+
+def test_nothing_is_shaded_where_all_was_judged():
+    frame = Frame(window=TimeSpan("not judged", 1, 999))
+
+    layout = rows_figure([CORES], frame)["layout"]
+
+    assert "not judged" not in [label["text"] for label in layout["annotations"]]
 
 
 def test_stages_that_began_together_share_a_label():

@@ -21,7 +21,7 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tests.tracker.api.v1.test_files import file_message
+from tests.tracker.api.v1.test_files import deliver, file_message
 from tests.web.sample_run import make_sample_run, settle
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
@@ -32,7 +32,7 @@ from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 pytestmark = pytest.mark.django_db
 
 # What each tab may ask the database for.
-STATEMENTS = {"": 24, "charts": 17, "hardware": 15, "attributes": 15, "logs": 14}
+STATEMENTS = {"": 25, "charts": 17, "hardware": 15, "attributes": 15, "logs": 14}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 
@@ -82,8 +82,7 @@ def test_unanswered_rules_say_what_would_answer_them(project, page):
 
 def test_what_would_answer_many_rules_is_said_once(project, page):
     text = unescape(page(make_sample_run(project)))
-    preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
-    unanswered = preprocess[preprocess.index('id="unanswered-2"') :]
+    unanswered = text[text.index('id="unanswered-2"') : text.index('id="healthy-2"')]
 
     assert re.search(r"1\d would be answered by", unanswered)
     assert unanswered.count("for batch in run.loader(loader):") <= 5
@@ -93,9 +92,9 @@ def test_a_stage_of_which_little_is_known_is_not_called_well(project, page):
     text = unescape(page(make_sample_run(project)))
     preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
 
-    assert "Not enough data to diagnose speed" in preprocess
-    assert "stage__well" not in preprocess
-    assert "add <code" in preprocess[: preprocess.index("stage__rest")]
+    assert "Speed is not diagnosed" in preprocess
+    assert "stage__verdict--well" not in preprocess
+    assert "for batch in run.loader(loader):" in preprocess
 
 
 def test_only_rules_that_lack_a_gpu_are_said_to_need_one(project, page):
@@ -116,7 +115,7 @@ def test_a_cleared_finding_is_in_one_list_and_says_why(project, page):
     gone.save()
 
     text = unescape(page(run))
-    train = text[: text.index(">preprocess</h2>")]
+    train = text[text.index('id="checks"') : text.index('id="unanswered-2"')]
     listed = train[train.index('id="healthy-1"') : train.index('id="cleared-1"')]
 
     assert f"rules/{healthy[0]}" not in listed
@@ -387,7 +386,7 @@ def test_says_who_where_on_what_and_with_which_code(project, page, member):
     assert "EUR" in page(run).partition("About</h2>")[2].partition("</section>")[0]
 
 
-def test_names_the_runs_beside_it_and_compares_with_the_one_before(project, page):
+def test_names_the_runs_beside_it_and_changes_only_against_a_baseline(project, page):
     before = make_run(project, "first", "finished", started_at=START - 10 * SECOND)
     run = make_sample_run(project)
     after = make_run(project, "third", started_at=START + 10 * SECOND)
@@ -399,8 +398,8 @@ def test_names_the_runs_beside_it_and_compares_with_the_one_before(project, page
     assert f'href="/runs/{after.id}/charts"' in text
 
     metrics = page(run).partition("Key metrics</h2>")[2].partition("</section>")[0]
-    assert f'href="/runs/{before.id}/"' in metrics
-    assert "\N{MINUS SIGN}50 %" in metrics
+    assert f'href="/runs/{before.id}/"' not in metrics
+    assert "\N{MINUS SIGN}50 %" not in metrics
     assert metrics.count('class="spark"') == 4
 
 
@@ -421,14 +420,31 @@ def test_a_commit_without_changes_and_a_long_command_are_told_in_few_words(
     assert f'data-copy-text="{command}"' in about
 
 
-def test_a_run_without_findings_has_its_stages_beside_its_figures(project, page):
-    def comes_first(run):
-        text = page(run)
-        return text.index(">Stages</h2>") < text.index(">Key metrics</h2>")
+def test_a_run_without_findings_begins_with_charts_of_its_metrics(project, page):
+    run = make_run(project, "plain", "finished")
+    for path in ("train/loss", "val/accuracy", "monitoring/train/job/cpu_cores"):
+        write_series(run, path, [1.0, 2.0])
+    settle(run)
 
-    assert comes_first(make_run(project, "calm", "finished"))
-    assert not comes_first(make_run(project, "live"))
-    assert not comes_first(make_sample_run(project))
+    text = page(run)
+
+    assert text.count('id="metric-chart-') == 2
+    assert text.index('id="metric-chart-') < text.index('id="stage-1"')
+    sample = page(make_sample_run(project))
+    assert sample.index('id="stage-1"') < sample.index('id="metric-chart-')
+
+
+def test_the_latest_picture_of_each_path_is_shown(project, page, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+    run = make_run(project, "plain", "finished")
+    for path, content in (("a", b"1"), ("b", b"2"), ("a", b"3")):
+        write(run, [file_message(path, content, name="s.png", kind="image/png")])
+    assert "Latest pictures" not in page(run)
+
+    for content in (b"1", b"2", b"3"):
+        deliver(run, content)
+
+    assert page(run).count("gallery__card") == 2
 
 
 def test_a_rung_is_compared_with_the_rung_before_it_and_a_baseline_with_none(
