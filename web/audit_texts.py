@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
 from tracker.actions.people.audit import Action
 from web.texts import gettext_lazy
 
@@ -42,3 +47,34 @@ ACTIONS: dict[str, str] = {
     Action.WORKSPACE_CHANGED: gettext_lazy("Workspace settings changed"),
     Action.WORKSPACE_DELETED: gettext_lazy("Workspace deleted"),
 }
+# The names of details that read badly as stored.
+DETAILS: dict[str, str] = {
+    "days": gettext_lazy("days valid"),
+    "max_uses": gettext_lazy("uses"),
+    "expires_at": gettext_lazy("expires"),
+    "is_open": gettext_lazy("open to the workspace"),
+    "before": gettext_lazy("from"),
+    "after": gettext_lazy("to"),
+}
+# Identifiers, which only programs read; the CSV has them.
+NOT_SHOWN = ("invited_by",)
+
+
+# Any: JSON.
+def detail_texts(details: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the name and the value of each detail as the page shows them."""
+    return [
+        (str(DETAILS.get(name, name.replace("_", " "))), _text(value))
+        for name, value in details.items()
+        if name not in NOT_SHOWN and value not in (None, "", [], {})
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in detail_texts(value))
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return str(value)

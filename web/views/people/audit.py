@@ -23,7 +23,7 @@ from tracker.queries.people.audit import (
     every_entry,
     people_of,
 )
-from web.audit_texts import ACTIONS
+from web.audit_texts import ACTIONS, detail_texts
 from web.csv_answer import Row, csv_answer
 from web.doer import doer_of
 from web.numbers import whole_number
@@ -47,7 +47,10 @@ def audit(request: PageRequest, workspace: str) -> HttpResponse:
     query.pop("before", None)
     context = {
         "workspace": found,
-        "entries": [(each, ACTIONS.get(each.action)) for each in page.entries],
+        "entries": [
+            (each, ACTIONS.get(each.action), detail_texts(each.details))
+            for each in page.entries
+        ],
         "people": people_of(found),
         "actions": ACTIONS.items(),
         "typed": request.GET,

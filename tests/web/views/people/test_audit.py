@@ -14,6 +14,7 @@ from tracker.actions.people.audit import Action, delete_old_entries, note
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.models import AuditEntry, Role, State
+from web.audit_texts import detail_texts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -61,7 +62,7 @@ def test_it_is_filtered_by_user_action_and_time(member, client_of, log):
 
     def shown(query):
         entries = browser.get(f"{log}?{query}").context["entries"]
-        return [entry.target for entry, _ in entries]
+        return [entry.target for entry, *_ in entries]
 
     assert shown("") == ["third", "second", "first"]
     assert shown(f"user={bob.user_id}") == ["third", "second"]
@@ -81,7 +82,7 @@ def test_pages_and_the_api_follow_a_cursor(member, client_of, api, log):
     first = client.get(f"{address}?limit=60").json()
     second = client.get(f"{address}?limit=60&before={first['before']}").json()
 
-    assert [entry.target for entry, _ in oldest] == ["key 0"]
+    assert [entry.target for entry, *_ in oldest] == ["key 0"]
     both = [entry["target"] for entry in first["entries"] + second["entries"]]
     assert both == [f"key {number}" for number in reversed(range(101))]
     assert second["before"] is None
@@ -145,3 +146,17 @@ def test_deletions_settings_exports_and_reopened_runs_are_noted(member, client_o
         Action.EXPORTED,
     ]
     assert list(entries) == [(action.value, "ada") for action in noted]
+
+
+def test_details_are_words_and_leave_out_identifiers():
+    stored = {
+        "is_open": False,
+        "projects": ["a", "b"],
+        "invited_by": 7,
+        "max_uses": None,
+    }
+
+    assert detail_texts(stored) == [
+        ("open to the workspace", "no"),
+        ("projects", "a, b"),
+    ]
