@@ -13,14 +13,14 @@ from tracker.errors import InvalidInput
 from web.texts import gettext_lazy
 
 SCOPES = {
-    Scope.LOG: (gettext_lazy("Log"), gettext_lazy("Logs runs and reads nothing.")),
+    Scope.LOG: (gettext_lazy("Log"), gettext_lazy("Send runs. Cannot read.")),
     Scope.READ: (
         gettext_lazy("Read"),
-        gettext_lazy("Reads everything its owner sees."),
+        gettext_lazy("View everything the owner can see."),
     ),
     Scope.MANAGE: (
         gettext_lazy("Manage"),
-        gettext_lazy("Logs, reads and changes all that its owner may change."),
+        gettext_lazy("Send, view and change everything the owner can change."),
     ),
 }
 LIFETIME_DAYS = {

@@ -45,18 +45,17 @@ logger = logging.getLogger(__name__)
 REASONS = {
     "no-email": gettext_lazy("Your identity provider sent no email address."),
     "domain": gettext_lazy(
-        "Your email address is not of a domain that may sign in here, or your identity"
-        " provider has not verified it."
+        "Your email domain may not sign in here, or your identity provider has not"
+        " verified your address."
     ),
     "group": gettext_lazy("None of your groups gives access to this server."),
     "closed": gettext_lazy(
-        "There is no account with your email address. Ask an owner or admin for an"
-        " invitation."
+        "No account has your email address. Ask an owner or admin for an invitation."
     ),
     "taken": gettext_lazy(
-        "An account with this email address exists, and the address is not verified on"
-        " both sides. Sign in to it another way, then connect your identity provider on"
-        " the page Security."
+        "An account with your email address exists, but the address is not verified on"
+        " both sides. Sign in another way, then connect your identity provider under"
+        " Security."
     ),
     "service": gettext_lazy("Service accounts cannot sign in."),
 }

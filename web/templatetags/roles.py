@@ -16,14 +16,14 @@ NAMES = {
     "guest": gettext_lazy("guest"),
 }
 SENTENCES = {
-    "owner": gettext_lazy("Owners do everything, and make other owners."),
-    "admin": gettext_lazy("Admins manage members, projects and keys."),
+    "owner": gettext_lazy("Owners can do everything, and add owners."),
+    "admin": gettext_lazy("Admins manage members, projects and API keys."),
     "member": gettext_lazy("Members log runs, and edit runs, reports and dashboards."),
-    "viewer": gettext_lazy("Viewers see everything and change nothing."),
+    "viewer": gettext_lazy("Viewers can read, but not change anything."),
     "guest": gettext_lazy("Guests see only the projects they were added to."),
 }
 IN_PROJECT = {
-    "admin": gettext_lazy("Admins also decide about the project's members and data."),
+    "admin": gettext_lazy("Admins also manage the project's members and data."),
     "member": SENTENCES["member"],
     "viewer": SENTENCES["viewer"],
 }

@@ -29,8 +29,8 @@ KINDS = {
     "email": gettext_lazy("Email"),
 }
 SEVERITIES = {
-    "warning": gettext_lazy("warnings and what is critical"),
-    "critical": gettext_lazy("only what is critical"),
+    "warning": gettext_lazy("warnings and critical alerts"),
+    "critical": gettext_lazy("critical alerts only"),
 }
 
 

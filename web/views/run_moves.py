@@ -30,7 +30,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
         move_run(run, target, doer_of(request), renames=renames)
     except InvalidInput as error:
         return _page(request, run, error=error)
-    text = gettext("The run is in %(project)s now.")
+    text = gettext("Run moved to %(project)s.")
     tell(request, text % {"project": quoted(target.name)})
     return redirect("run", run_id)
 

@@ -94,7 +94,7 @@ def test_retention_is_set_and_said_back(visit, ada, project, run):
     page = visit("/w/ada-workspace/vision/settings", ada)
 
     page.get_by_label("Days of silence").fill("90")
-    kept = page.get_by_role("region", name="How long runs are kept")
+    kept = page.get_by_role("region", name="Run retention")
     kept.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.locator(".toast")).to_contain_text("Saved.")

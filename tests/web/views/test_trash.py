@@ -192,7 +192,7 @@ def test_what_is_no_number_of_days_is_refused_and_kept_in_the_form(
 def test_only_owners_change_how_long_runs_are_kept(editor, project):
     page = page_of(editor, project, "project-settings")
 
-    assert "Runs are kept for ever" in page
+    assert "All runs are kept" in page
     assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
     settings = address_of(project, "project-settings")
     assert editor.post(settings, {"retention_days": "7"}).status_code == 403

@@ -46,5 +46,5 @@ def _is_on(request: PageRequest) -> bool:
 
 
 def _say(request: PageRequest, *, is_on: bool) -> None:
-    said = gettext("You follow this now.") if is_on else gettext("Unfollowed.")
+    said = gettext("Following.") if is_on else gettext("Unfollowed.")
     tell(request, said)

@@ -62,7 +62,7 @@ def renew(request: PageRequest, workspace: str, invitation_id: int) -> HttpRespo
 def revoke(request: PageRequest, workspace: str, invitation_id: int) -> HttpResponse:
     invitation = managed_invitation(request.actor, workspace, invitation_id)
     revoke_invitation(invitation, doer_of(request))
-    tell(request, gettext("The invitation is revoked."))
+    tell(request, gettext("Invitation revoked."))
     return HttpResponseRedirect(reverse("members", args=[workspace]))
 
 

@@ -23,7 +23,7 @@ from tracker.actions.people.joining import (
     refusal_of,
 )
 from tracker.client_address import client_address
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import InvalidInput
 from web.sign_in.activity import note_sign_in
 from web.texts import gettext_lazy
 from web.toasts import tell
@@ -46,7 +46,7 @@ def join_page(request: HttpRequest, secret: str) -> HttpResponse:
     """Show the invitation; only a POST uses it, so that previews cost nothing."""
     invitation = find_invitation(secret)
     if invitation is None:
-        raise NotFound("invitation")
+        return _unknown(request)
     user = request.user if request.user.is_authenticated else None
     refusal = refusal_of(invitation, user)
     if refusal is not None:
@@ -54,14 +54,18 @@ def join_page(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method != "POST":
         return _page(request, invitation)
     try:
-        if user is None:
-            return _join_as_new(request, secret)
-        join(secret, user, address=client_address(request))
+        return _joined(request, secret)
     except CannotJoin as error:
         return _refused(request, invitation, error.refusal)
     except InvalidInput as error:
         return _page(request, invitation, error=error)
-    return _welcome(request, invitation)
+
+
+def _joined(request: HttpRequest, secret: str) -> HttpResponse:
+    if request.user.is_authenticated:
+        join(secret, request.user, address=client_address(request))
+        return _welcome(request, find_invitation(secret))
+    return _join_as_new(request, secret)
 
 
 def _join_as_new(request: HttpRequest, secret: str) -> HttpResponse:
@@ -88,7 +92,7 @@ def _required(request: HttpRequest, field: str) -> str:
 # Any: a row of the invitations table, which pages do not import.
 def _welcome(request: HttpRequest, invitation: Any) -> HttpResponse:
     name = (invitation.project or invitation.workspace).name
-    tell(request, gettext("You are a member of %(name)s now.") % {"name": name})
+    tell(request, gettext("You joined %(name)s.") % {"name": name})
     if invitation.project is None:
         return HttpResponseRedirect(reverse("projects"))
     place = [invitation.workspace.slug, invitation.project.slug]
@@ -113,6 +117,14 @@ def _refused(request: HttpRequest, invitation: Any, refusal: Refusal) -> HttpRes
     status = HTTPStatus.OK if is_fine else HTTPStatus.GONE
     if refusal in (Refusal.OTHER_EMAIL, Refusal.DEACTIVATED):
         status = HTTPStatus.FORBIDDEN
+    return _kept_secret(
+        render(request, "people/cannot_join.html", context, status=status)
+    )
+
+
+def _unknown(request: HttpRequest) -> HttpResponse:
+    context = {"title": gettext("This link is not valid"), "refusal": "unknown"}
+    status = HTTPStatus.NOT_FOUND
     return _kept_secret(
         render(request, "people/cannot_join.html", context, status=status)
     )

@@ -139,4 +139,4 @@ def _own_page(
 
 
 def _tell_revoked(request: PageRequest) -> None:
-    tell(request, gettext("The API key is revoked. Clients that use it are refused."))
+    tell(request, gettext("API key revoked. Clients with this key lose access."))

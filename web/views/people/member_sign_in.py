@@ -33,6 +33,6 @@ def remove_second_factor(
     member = resettable_member(request.actor, workspace, member_id)
     address = client_address(request)
     remove_second_factors(member.user, by=request.actor.user_id, address=address)
-    text = gettext("%(name)s signs in without a second factor now.")
+    text = gettext("Second factor of %(name)s removed.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))

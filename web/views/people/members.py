@@ -57,7 +57,7 @@ def set_role(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
         actions.change_role(member, role, doer_of(request))
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
-    text = gettext("%(name)s is %(role)s now.")
+    text = gettext("%(name)s is now %(role)s.")
     tell(request, text % {"name": member.user.display_name, "role": NAMES[role.value]})
     return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))
 
@@ -94,7 +94,9 @@ def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
         actions.offboard(member, doer_of(request), heir)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
-    text = gettext("%(name)s is signed out everywhere. Keys and links have ended.")
+    text = gettext(
+        "%(name)s is signed out everywhere. API keys and share links no longer work."
+    )
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("members", args=[workspace]))
 

@@ -45,7 +45,7 @@ KINDS = {
     "comment": gettext_lazy("Comments"),
 }
 SCHEDULES = {
-    "now": gettext_lazy("At once"),
+    "now": gettext_lazy("Immediately"),
     "daily": gettext_lazy("Daily digest at 08:00"),
 }
 

@@ -25,15 +25,19 @@ class ForgotPasswordView(PasswordResetView):
         return {**super().get_context_data(**kwargs), "can_mail": can_mail()}
 
 
+class ResetPasswordView(PasswordResetFromKeyView):
+    template_name = "people/reset_password.html"
+    success_url = reverse_lazy("sign-in")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "can_mail": can_mail()}
+
+
 forgot_password = form_methods(ForgotPasswordView.as_view())
 reset_sent = require_safe(
     PasswordResetDoneView.as_view(template_name="people/reset_sent.html")
 )
-reset_password = form_methods(
-    PasswordResetFromKeyView.as_view(
-        template_name="people/reset_password.html", success_url=reverse_lazy("sign-in")
-    )
-)
+reset_password = form_methods(ResetPasswordView.as_view())
 change_password = form_methods(
     PasswordChangeView.as_view(
         template_name="people/password.html", extra_context={"tab": "security"}

@@ -63,7 +63,7 @@ def set_role(
     member = member_of_project(found, member_id)
     role = role_named(request.POST.get("role", ""))
     set_project_role(found, member, role, doer_of(request))
-    text = gettext("%(name)s is %(role)s now.")
+    text = gettext("%(name)s is now %(role)s.")
     return _done(request, found, text, member, role=NAMES[role.value])
 
 
@@ -75,7 +75,7 @@ def remove(
     found = shared_project(request.actor, workspace, project)
     member = member_of_project(found, member_id)
     remove_project_member(found, member, doer_of(request))
-    text = gettext("%(name)s has no role of their own in this project any more.")
+    text = gettext("%(name)s no longer has a role in this project.")
     return _done(request, found, text, member)
 
 
@@ -87,9 +87,9 @@ def set_access(request: PageRequest, workspace: str, project: str) -> HttpRespon
     set_project_open(found, doer_of(request), is_open=is_open)
     tell(
         request,
-        gettext("The whole workspace sees the project now.")
+        gettext("The whole workspace can now see the project.")
         if is_open
-        else gettext("Only chosen members see the project now."),
+        else gettext("Only chosen members can now see the project."),
     )
     return HttpResponseRedirect(reverse("project-members", args=[workspace, project]))
 

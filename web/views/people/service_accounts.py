@@ -50,7 +50,7 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
         )
     except InvalidInput as error:
         return _new_page(request, found, error=error)
-    tell(request, gettext("The service account is created. Make a key for it."))
+    tell(request, gettext("Service account created. Create an API key for it."))
     return redirect("service-account", workspace, member.id)
 
 
@@ -74,7 +74,7 @@ def account(request: PageRequest, workspace: str, account_id: int) -> HttpRespon
 def delete(request: PageRequest, workspace: str, account_id: int) -> HttpResponse:
     member = service_account(request.actor, workspace, account_id)
     delete_service_account(member, doer_of(request))
-    text = gettext("%(name)s is deleted, and its keys are revoked. Its runs stay.")
+    text = gettext("%(name)s is deleted and its API keys are revoked. Its runs stay.")
     tell(request, text % {"name": quoted(member.user.display_name)})
     return redirect("workspace-keys", workspace)
 

@@ -19,6 +19,7 @@ from django.views.decorators.http import (
 
 from tracker.actions.access import use_sign_in_link
 from tracker.actions.people.audit import Action, note
+from tracker.actions.people.mail import can_mail
 from tracker.actions.people.sessions import forget_session
 from tracker.client_address import client_address
 from web.session import local_path
@@ -34,6 +35,7 @@ class SignInView(LoginView):
         return {
             **super().get_context_data(**kwargs),
             "unknown_email": self.request.META.get("seamark.proxy_email", ""),
+            "can_mail": can_mail(),
             "link_is_spent": "spent" in self.request.GET,
             "provider_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
         }

@@ -188,6 +188,17 @@ def test_a_reset_mail_leads_to_the_public_address_whatever_the_host_header(ada, 
     assert "localhost" not in mail.text + mail.html
 
 
+def test_without_mail_the_page_names_the_ways_in(settings):
+    without = Client().get("/sign-in").content.decode()
+    settings.SMTP_URL = "smtp://127.0.0.1:25"
+    with_mail = Client().get("/sign-in").content.decode()
+
+    assert "Ask an owner or admin of your workspace for a reset link." in without
+    assert '<details class="gate__link" open>' in without
+    assert "Forgot your password?" not in without
+    assert "Forgot your password?" in with_mail
+
+
 def test_an_unknown_address_gets_no_mail_and_the_same_answer(ada, mails):
     form = {"email": "bob@example.org"}
     response = Client().post("/account/password/forgotten", form)
