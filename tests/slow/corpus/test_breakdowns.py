@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.diagnosis.recordings import all_recordings, read_recording
+from evaluation.recordings import all_recordings, read_recording
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch

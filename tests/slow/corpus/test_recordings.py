@@ -6,12 +6,14 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from benchmarks.diagnosis.faults import find_case
-from benchmarks.diagnosis.recordings import (
+from evaluation.recordings import (
+    PARTS,
     all_recordings,
     path_of,
     read_recording,
+    recordings_of,
 )
+from evaluation.synthetic.faults import find_case
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.diagnosis.measurements import Steps, clean
@@ -22,10 +24,12 @@ from tracker.queries.signals import read_measurements
 
 LARGEST = 200 * 1024
 LARGEST_TOGETHER = 10 * 2**20
+LARGEST_SCRIPTS = 8 * 2**20
 
 
-def test_every_recording_is_small_anonymous_and_of_a_case():
-    for path in all_recordings():
+def test_every_recording_is_small_and_anonymous():
+    scripts = [path for part in PARTS for path in recordings_of(part)]
+    for path in (*all_recordings(), *scripts):
         recording = read_recording(path)
         messages = [
             message
@@ -34,17 +38,24 @@ def test_every_recording_is_small_anonymous_and_of_a_case():
             for message in msgspec.msgpack.decode(payload)
         ]
         named = [m for m in messages if str(m.get("path", "")).endswith("/facts/host")]
-        case = find_case(recording.case)
-
         assert path.stat().st_size < LARGEST, path
-        assert path == path_of(recording.case, recording.seed)
-        assert not case.needs_gpu or case.gpu, path
+        assert path.name == recording.file_name
         assert {m["host"] for m in messages if m["t"] == "open"} == {"trainer"}, path
         assert {m["value"] for m in named} == {"trainer"}, path
 
 
-def test_all_recordings_together_are_small():
+def test_every_synthetic_recording_is_of_a_case():
+    for path in all_recordings():
+        recording = read_recording(path)
+        case = find_case(recording.case)
+        assert path == path_of(recording.case, recording.seed)
+        assert not case.needs_gpu or case.gpu, path
+
+
+def test_recordings_together_are_small():
+    scripts = [path for part in PARTS for path in recordings_of(part)]
     assert sum(path.stat().st_size for path in all_recordings()) < LARGEST_TOGETHER
+    assert sum(path.stat().st_size for path in scripts) < LARGEST_SCRIPTS
 
 
 @pytest.fixture

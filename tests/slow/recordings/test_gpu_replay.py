@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.diagnosis.recordings import path_of, read_recording
+from evaluation.recordings import path_of, read_recording
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch

@@ -1,0 +1,178 @@
+"""Records jobs: runs each script with the agent offline and keeps what it would send.
+
+python -m evaluation.record --missing                    all jobs, in both modes
+python -m evaluation.record --missing --mode alone       one mode
+python -m evaluation.record NAME … --mode neighbors      jobs by name, again
+python -m evaluation.record --list                       what is missing
+
+Scripts run at normal priority, one at a time. `alone` waits until other programs use
+less than a tenth of a core and repeats what they disturbed; `neighbors` runs a program
+next to the job. Some scripts need NumPy, scikit-learn or PyTorch: `--python` names an
+interpreter that has them and what the agent requires.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evaluation.jobs import Job, jobs_of
+from evaluation.machine import busy_seconds, wait_until_quiet
+from evaluation.neighbors import neighbor
+from evaluation.recordings import (
+    HERE,
+    PARTS,
+    Recording,
+    frames_of,
+    write_recording,
+)
+
+MODES = ("neighbors", "alone")
+DISTURBED_CORES = 0.15
+ATTEMPTS = 3
+LONGEST_SECONDS = 120.0
+# A job that hangs is killed so long after its start.
+HANGS_SECONDS = 40.0
+
+
+def main() -> None:
+    options = parse()
+    wanted = missing(options)
+    if options.list:
+        print("\n".join(f"{job.part} {job.name} {mode}" for job, mode in wanted))
+        return
+    for position, (job, mode) in enumerate(wanted, start=1):
+        print(f"[{position}/{len(wanted)}] {job.name} {mode}: ", end="", flush=True)
+        try:
+            print(record(job, mode, options.python, options.patience), flush=True)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            print(f"failed: {error}", flush=True)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="jobs to record again")
+    parser.add_argument("--missing", action="store_true", help="all without recording")
+    parser.add_argument("--list", action="store_true", help="print, record nothing")
+    parser.add_argument("--part", choices=PARTS, help="by default both")
+    parser.add_argument("--mode", choices=MODES, action="append")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument(
+        "--patience", type=float, default=600.0, help="seconds to wait for quiet"
+    )
+    return parser.parse_args()
+
+
+def missing(options: argparse.Namespace) -> list[tuple[Job, str]]:
+    """Return what to record, modes one after the other."""
+    parts = [options.part] if options.part else PARTS
+    jobs = [job for part in parts for job in jobs_of(part)]
+    if options.names:
+        jobs = [job for job in jobs if job.name in options.names]
+    return [
+        (job, mode)
+        for mode in options.mode or MODES
+        for job in jobs
+        if options.names or not job.recording(mode).exists()
+    ]
+
+
+def record(job: Job, mode: str, python: str, patience: float) -> str:
+    """Record a job and describe the result.
+
+    Raises:
+        ValueError: The job ended in another way than it should, or the machine was busy.
+    """
+    best: Recording | None = None
+    for _ in range(ATTEMPTS if mode == "alone" else 1):
+        if mode == "alone" and not wait_until_quiet(patience):
+            raise ValueError("the machine is busy")
+        with neighbor(job.neighbor if mode == "neighbors" else ""):
+            made = run_script(job, mode, python)
+        if best is None or _foreign(made) < _foreign(best):
+            best = made
+        if mode == "alone" and _foreign(best) <= DISTURBED_CORES:
+            break
+    assert best is not None
+    size = write_recording(best, job.recording(mode).parent)
+    return f"{size:,} bytes, others used {_foreign(best):.2f} cores"
+
+
+def _foreign(recording: Recording) -> float:
+    return recording.foreign_cores or 0.0
+
+
+def run_script(job: Job, mode: str, python: str) -> Recording:
+    """Run a script as its user would and return what its processes would send."""
+    with tempfile.TemporaryDirectory(prefix="job-") as folder:
+        spool, work = Path(folder, "spool"), Path(folder, "work")
+        work.mkdir()
+        # A folder outside of the repository, whose state the agent would record.
+        script = shutil.copy(job.path, work)
+        began, busy = time.monotonic(), busy_seconds()
+        own = time.process_time()
+        process = subprocess.Popen(
+            [python, script, *job.arguments],
+            cwd=work,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(HERE.parent),
+                "SEAMARK_SPOOL": str(spool),
+                "SEAMARK_MODE": "offline",
+            },
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        errors, used = _end_of(process, job)
+        seconds = time.monotonic() - began
+        foreign = busy_seconds() - busy - used - (time.process_time() - own)
+        if not job.hangs and bool(process.returncode) != job.fails:
+            raise ValueError(f"exit code {process.returncode}: {errors[-1500:]}")
+        spools = frames_of(spool)
+    return Recording(
+        case=job.name,
+        seed=0,
+        recorded_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        cores=len(os.sched_getaffinity(0)),
+        spools=spools,
+        mode=mode,
+        foreign_cores=round(max(0.0, foreign / seconds), 3),
+    )
+
+
+def _end_of(process: subprocess.Popen[str], job: Job) -> tuple[str, float]:
+    """Wait for a job; return its errors and the CPU seconds of all its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        _, errors = process.communicate(
+            timeout=HANGS_SECONDS if job.hangs else LONGEST_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        if not job.hangs:
+            raise
+        errors = ""
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return errors, user + system
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Replays recordings through ingest and diagnosis and counts right and wrong answers.
+
+python -m evaluation.score                    both parts
+python -m evaluation.score --part tune        one part
+python -m evaluation.score --table            which rules have recordings
+python -m evaluation.score --write            write the figures into docs/evaluation.md
+python -m evaluation.score --part tune houses -v    jobs by prefix, with all findings
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from evaluation.jobs import Expects, jobs_of
+from evaluation.recordings import HERE, PARTS, SYNTHETIC, all_recordings
+from evaluation.verdicts import Replayed, Share, Verdict, verdict_of
+
+PAGE = HERE.parent / "docs" / "evaluation.md"
+MODES = ("alone", "disturbed", "neighbors", "synthetic")
+
+
+def main() -> None:
+    options = parse()
+    # Here: it loads Django, which the help does not need.
+    from evaluation.replay import prepare  # noqa: PLC0415
+
+    prepare()
+    parts = [options.part] if options.part else PARTS
+    scored = {part: list(replay_part(part, options.names)) for part in parts}
+    if options.verbose:
+        for one in (each for part in parts for each in scored[part]):
+            print(describe(one))
+    for part in parts:
+        print(f"## {part}\n\n{scores(scored[part])}\n\n{mistakes(scored[part])}\n")
+    if options.table:
+        print(rules_table(scored))
+    if options.write and not options.part and not options.names:
+        write_page(scored)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="prefixes of jobs; by default all")
+    parser.add_argument("--part", choices=PARTS)
+    parser.add_argument("--table", action="store_true", help="recordings of each rule")
+    parser.add_argument("--write", action="store_true", help="update the page")
+    parser.add_argument("-v", "--verbose", action="store_true", help="all findings")
+    return parser.parse_args()
+
+
+def replay_part(part: str, prefixes: Sequence[str] = ()) -> Iterator[Replayed]:
+    """Replay what a part has; recordings of synthetic jobs are in tune."""
+    from evaluation.replay import replay  # noqa: PLC0415
+
+    def is_wanted(name: str) -> bool:
+        return not prefixes or name.startswith(tuple(prefixes))
+
+    for job in jobs_of(part):
+        for mode in ("alone", "neighbors"):
+            path = job.recording(mode)
+            if is_wanted(job.name) and path.exists():
+                yield replay(path, job.label)
+    if part == "tune":
+        for path in all_recordings(SYNTHETIC):
+            if is_wanted(path.name):
+                yield replay(path)
+
+
+def scores(replayed: Sequence[Replayed]) -> str:
+    """Return the table of shares, with a column for each mode that has recordings."""
+    modes = [mode for mode in MODES if any(one.mode == mode for one in replayed)]
+    columns = [[one for one in replayed if one.mode == mode] for mode in modes]
+    faults = [_of(column, Expects.FAULT) for column in columns]
+    rows = [
+        (f"faults: {verdict}", *(str(_share(some, verdict)) for some in faults))
+        for verdict in Verdict
+    ]
+    healthy = [_of(column, Expects.HEALTHY) for column in columns]
+    rows.append(
+        ("healthy jobs accused", *(str(_share(h, Verdict.WRONG)) for h in healthy))
+    )
+    short = [_of(column, Expects.NOT_ENOUGH_DATA) for column in columns]
+    rows.append(
+        (
+            "too short, and reported so",
+            *(str(_share(some, Verdict.RIGHT)) for some in short),
+        )
+    )
+    return table(("", *modes), rows)
+
+
+def _of(replayed: Iterable[Replayed], expects: Expects) -> list[Verdict]:
+    return [verdict_of(one) for one in replayed if one.label.expects is expects]
+
+
+def _share(verdicts: Sequence[Verdict], verdict: Verdict) -> Share:
+    return Share(verdicts.count(verdict), len(verdicts))
+
+
+def mistakes(replayed: Iterable[Replayed]) -> str:
+    """List wrong main findings and accusations of healthy jobs."""
+    lines = []
+    for one in replayed:
+        if verdict_of(one) is not Verdict.WRONG:
+            continue
+        is_fault = one.label.expects is Expects.FAULT
+        wrong = [one.main] if is_fault and one.main else one.alarms
+        reported = ", ".join(f"{f.rule} {f.confidence:.2f}" for f in wrong)
+        expected = ", ".join(sorted(one.label.causes)) or one.label.expects
+        lines.append(
+            f"- {one.name}, {one.mode}: expected {expected}; reported"
+            f" {reported or 'no bottleneck'}"
+        )
+    return "\n".join(lines) or "No mistakes."
+
+
+def rules_table(scored: dict[str, list[Replayed]]) -> str:
+    """Count, for each rule, the recordings whose label names it, and what became of them."""
+    from evaluation.replay import NUMBERS  # noqa: PLC0415
+
+    rows = []
+    for rule in sorted(NUMBERS):
+        cells = []
+        for replayed in scored.values():
+            verdicts = [verdict_of(o) for o in replayed if rule in o.label.causes]
+            right = verdicts.count(Verdict.RIGHT)
+            cells.append(f"{right} of {len(verdicts)}" if verdicts else "none")
+        rows.append((rule, *cells))
+    return table(("rule", *(f"{part}: right" for part in scored)), rows)
+
+
+def describe(one: Replayed) -> str:
+    """Return a recording's verdict with all its findings."""
+    expected = ", ".join(sorted(one.label.causes)) or one.label.expects
+    lines = [f"{one.name} {one.mode}: {verdict_of(one)}, expected {expected}"]
+    for each in one.found:
+        mark = "*" if each.is_main else "!" if each.is_shown else " "
+        lines.append(
+            f"  {mark} {each.rule} {each.confidence:.2f} [{each.stage}]"
+            f"\n        {each.summary}"
+        )
+    return "\n".join([*lines, *(f"  {rule} raised" for rule in one.failed)])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def write_page(scored: dict[str, list[Replayed]]) -> None:
+    """Replace what lies between the markers of the page."""
+    today = datetime.now(UTC)
+    parts = "\n\n".join(f"### {part}\n\n{scores(scored[part])}" for part in scored)
+    wrong = "\n\n".join(f"### {part}\n\n{mistakes(scored[part])}" for part in scored)
+    without = [
+        row.split(" | ")[0].removeprefix("| ")
+        for row in rules_table(scored).splitlines()[2:]
+        if row.count("none") == len(scored)
+    ]
+    text = PAGE.read_text()
+    for name, content in (
+        ("scores", f"Measured on {today.day} {today:%B %Y}.\n\n{parts}"),
+        ("mistakes", wrong),
+        ("rules", ", ".join(f"`{rule}`" for rule in without) + "."),
+    ):
+        text = re.sub(
+            rf"(?s)(<!-- {name} -->\n).*?(\n<!-- end -->)",
+            lambda match, content=content: match[1] + content + match[2],
+            text,
+        )
+    PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

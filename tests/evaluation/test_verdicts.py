@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import pytest
+
+from evaluation.jobs import Expects, Label
+from evaluation.verdicts import Found, Replayed, Share, Verdict, verdict_of
+
+CAUSE, OTHER, TRUE = "too-few-loader-workers", "steps-become-slower", "data-wait"
+FAULT = Label(Expects.FAULT, frozenset({CAUSE}), frozenset({TRUE}))
+HEALTHY = Label(Expects.HEALTHY)
+SHORT = Label(Expects.NOT_ENOUGH_DATA)
+NEIGHBORS = "others-use-the-same-hardware"
+
+
+def found(rule, *, main=False, shown=True):
+    return Found(rule, "train", 0.6, main, shown, "")
+
+
+def replayed(label, *some, says_well=False, foreign=0.0):
+    return Replayed("job", "alone", label, "", some, (), says_well, foreign, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("some", "verdict"),
+    [
+        ([found(CAUSE, main=True), found(OTHER)], Verdict.RIGHT),
+        ([found(TRUE, main=True), found(CAUSE)], Verdict.PARTLY),
+        ([found(OTHER, main=True), found(CAUSE)], Verdict.WRONG),
+        ([found(OTHER, main=True, shown=False)], Verdict.WRONG),
+        ([found(TRUE, main=True)], Verdict.NOT_ENOUGH_DATA),
+        ([], Verdict.NOT_ENOUGH_DATA),
+    ],
+)
+def test_the_main_finding_decides_about_a_fault(some, verdict):
+    assert verdict_of(replayed(FAULT, *some)) is verdict
+
+
+def test_a_healthy_job_is_accused_by_any_finding_that_is_shown():
+    assert verdict_of(replayed(HEALTHY)) is Verdict.RIGHT
+    assert verdict_of(replayed(HEALTHY, found(OTHER))) is Verdict.WRONG
+    assert verdict_of(replayed(HEALTHY, found(OTHER, shown=False))) is Verdict.RIGHT
+    main = found(OTHER, main=True, shown=False)
+    assert verdict_of(replayed(HEALTHY, main)) is Verdict.WRONG
+
+
+def test_a_job_that_is_too_short_is_not_called_well():
+    assert verdict_of(replayed(SHORT)) is Verdict.RIGHT
+    assert verdict_of(replayed(SHORT, says_well=True)) is Verdict.WRONG
+
+
+def test_that_others_use_the_machine_is_true_where_they_do():
+    quiet = replayed(HEALTHY, found(NEIGHBORS, main=True), foreign=0.5)
+    assert verdict_of(quiet) is Verdict.WRONG
+    assert verdict_of(replace(quiet, foreign_cores=0.7)) is Verdict.RIGHT
+
+
+def test_intervals_are_those_of_wilson():
+    low, high = Share(15, 26).interval()
+    assert (round(low, 3), round(high, 3)) == (0.389, 0.745)
+    assert str(Share(0, 0)) == "–"
