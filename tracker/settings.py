@@ -392,6 +392,8 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "tracker.reset_tokens.ResetTokens"
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# No codes by mail: many servers send none.
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
 # "ip" is the client's address, "key" the account; the first number is per "m"inute.
 ACCOUNT_RATE_LIMITS = {
     "login": "30/m/ip",

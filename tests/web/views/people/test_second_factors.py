@@ -57,7 +57,9 @@ def with_app(ada):
     return visitor, add_app(visitor)
 
 
-def test_adding_an_app_asks_for_the_password_first(ada):
+@pytest.mark.parametrize("is_verified", [False, True])
+def test_adding_an_app_asks_for_the_password_first(is_verified):
+    create_account("ada@example.org", "Ada", PASSWORD, email_is_verified=is_verified)
     visitor = Client()
     sign_in(visitor)
 
