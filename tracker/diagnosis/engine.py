@@ -6,7 +6,8 @@ A rule about the steady part is asked about up to five windows in a row, and abo
 all of them together for the numbers shown. A finding opens when at least 60 % of
 the windows have it, and stays open until fewer than 30 % do. While a stage runs,
 the windows are the newest ones of a minute (or 50 steps) each; once it has ended
-they divide the whole steady part. Short runs get shorter and fewer windows.
+they divide the whole steady part. Short runs get shorter and fewer windows; of those under
+ten seconds no rule says that all is well.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ from tracker.diagnosis.steady import SteadyPart, find_steady_part
 from tracker.diagnosis.windows import divide
 
 logger = logging.getLogger(__name__)
+
+# A shorter stage may have findings, but is never healthy.
+FEWEST_SECONDS_TO_CLEAR = 10.0
 
 ENTER_SHARE = 0.60
 LEAVE_SHARE = 0.30
@@ -142,6 +146,14 @@ class _Stage:
         self.whole = measurements.within(judged) if judged else measurements
         self.parts = tuple(measurements.within(window) for window in windows)
 
+    @property
+    def is_too_short(self) -> bool:
+        """Whether silence means nothing: hardware is read once a second."""
+        if self.steady is not None and self.steady.is_traced:
+            return False
+        seen = self.judged or self.span
+        return seen is None or seen.seconds < FEWEST_SECONDS_TO_CLEAR
+
     def question(self, rule: Rule) -> _Question | None:
         """Return None where the stage is too short for the rule."""
         if rule.span is Span.STAGE:
@@ -183,6 +195,8 @@ def _note_answer(
     if abstentions and not found:
         lacking = dict.fromkeys(lack for a in abstentions for lack in a.lacks)
         notes.unanswered[rule.name] = tuple(lacking)
+    elif not found and stage.is_too_short:
+        notes.unanswered[rule.name] = (TOO_SHORT,)
     elif not found:
         notes.healthy.append(rule.name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,8 @@ RISING_SHARE = 0.80
 LARGEST_FALL_SHARE = 0.20
 # Growth that fades is not going to reach any limit.
 LATE_PACE_SHARE = 0.50
+# Of the variance: what a straight line leaves is no pause and no plateau.
+LEAST_FIT = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,21 @@ def steady_growth(
         per_second=pace,
         last=float(levels[-1]),
     )
+
+
+def is_linear(samples: Samples) -> bool:
+    """Whether the readings rise by the same amount all the time, without a pause."""
+    start = int(LEFT_OUT_SHARE * len(samples.values))
+    seconds, values = samples.times[start:] / 1e6, samples.values[start:]
+    if len(values) < BLOCKS or not (np.ptp(seconds) > 0 and np.ptp(values) > 0):
+        return False
+    return float(np.corrcoef(seconds, values)[0, 1]) ** 2 >= LEAST_FIT
+
+
+def since(samples: Samples, seconds: float) -> Samples:
+    """Return the readings after a time, such as the end of the first step."""
+    rows = samples.times > seconds * 1e6
+    return replace(samples, times=samples.times[rows], values=samples.values[rows])
 
 
 def _rises(levels: np.ndarray) -> bool:

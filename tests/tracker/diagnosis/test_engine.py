@@ -312,3 +312,20 @@ def test_rules_about_another_kind_of_stage_say_so(rule, why):
     alone = stage(facts={"logging_ranks": 1.0})
 
     assert diagnose(alone).unanswered[rule] == (why,)
+
+
+@pytest.mark.parametrize(("step_seconds", "is_judged"), [(0.05, False), (0.2, True)])
+def test_a_stage_of_a_few_seconds_is_never_healthy(step_seconds, is_judged):
+    measured = stage(step_rows=steps(total=step_seconds, count=100))
+
+    diagnosis = diagnose(measured)
+
+    assert not diagnosis.findings
+    assert bool(diagnosis.healthy) == is_judged
+    assert ((TOO_SHORT,) in diagnosis.unanswered.values()) != is_judged
+
+
+def test_a_stage_of_a_few_seconds_may_have_findings():
+    waiting = stage(step_rows=steps(total=0.05, waiting=0.03, count=100))
+
+    assert D1 in rules_of(diagnose(waiting))

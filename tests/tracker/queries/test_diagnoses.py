@@ -119,7 +119,7 @@ def test_a_reason_that_is_no_signal_is_said_in_words():
 
     waits = next(rule for rule in only(run).unanswered if rule.name == D1)
 
-    assert waits.lacks[0].description.startswith("at least 50 steps")
+    assert waits.lacks[0].description.startswith("60 seconds")
     assert waits.lacks[0].code == ""
 
 

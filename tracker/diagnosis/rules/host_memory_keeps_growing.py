@@ -3,7 +3,8 @@
 ## What it looks for
 Resident memory of all processes of the job that rises for at least ten minutes without
 a fall: by 1 % a minute, or so that the limit is reached within the time the stage has
-run already.
+run already. Of a shorter stage, memory that rises by the same amount all the time, for at
+least half a minute and a hundred steps. What the start takes before the first step is no growth.
 
 ## Why it matters
 The kernel ends the job when the limit is reached, often at night. Before that the page
@@ -13,7 +14,8 @@ cache shrinks, and the data have to be read again.
 Memory-mapped files count as resident once they are read, and go as soon as memory is
 needed. Where the container's own use does not grow along, the finding counts for less.
 What processes share counts once for each of them.
-A cache that fills up levels off by itself.
+A cache that fills up levels off by itself. In a short stage it has not done so yet, and looks
+the same.
 
 Catalogue: M5, host memory leak.
 """
@@ -23,6 +25,7 @@ from __future__ import annotations
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
+    COARSE,
     CONTRADICTED,
     Abstention,
     Answer,
@@ -32,9 +35,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.growth import Growth, steady_growth
+from tracker.diagnosis.growth import Growth, is_linear, since, steady_growth
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.wording import duration, size, small_percent
 
@@ -43,6 +46,12 @@ SPAN = Span.STAGE
 GROWTH_SHARE_PER_MINUTE = 0.01
 GROWTH_RELEASE_SHARE_PER_MINUTE = 0.007
 FEWEST_SECONDS = 600.0
+# Of a stage with steps that is shorter, where memory rises by the same all the time.
+FEWEST_SECONDS_OF_STEPS = 30.0
+FEWEST_STEPS = 100
+FEWEST_SECONDS_OF_GROWTH = 25.0
+NOTABLE_SHORT_GROWTH_BYTES = 128 * 1024 * 1024
+SHORT_GROWTH_SHARE = 0.20  # of what it began with
 # Small processes grow by large parts of little.
 NOTABLE_GROWTH_BYTES = 256 * 1024 * 1024
 
@@ -59,13 +68,23 @@ def check(
     cgroup_memory_used_bytes: Samples | None = None,
     loader_workers: float | None = None,
     worker_memory_bytes_max: Samples | None = None,
+    step_end_seconds: Array | None = None,
     already_open: bool = False,
 ) -> Answer:
-    times = job_memory_bytes.times
-    if not len(times) or times[-1] - times[0] < FEWEST_SECONDS * 1e6:
+    memory = job_memory_bytes
+    if step_end_seconds is not None and len(step_end_seconds):
+        memory = since(memory, float(step_end_seconds[0]))
+    times = memory.times
+    seconds = float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
+    is_short = seconds < FEWEST_SECONDS
+    steps = 0 if step_end_seconds is None else len(step_end_seconds)
+    if is_short and (seconds < FEWEST_SECONDS_OF_STEPS or steps < FEWEST_STEPS):
         return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
-    growth = steady_growth(job_memory_bytes)
-    if growth is None or not growth.total >= NOTABLE_GROWTH_BYTES:
+    if is_short and not is_linear(memory):
+        return None
+    growth = steady_growth(memory, fewest_seconds=FEWEST_SECONDS_OF_GROWTH)
+    least = NOTABLE_SHORT_GROWTH_BYTES if is_short else NOTABLE_GROWTH_BYTES
+    if growth is None or not growth.total >= least:
         return None
 
     first = growth.last - growth.total
@@ -75,6 +94,8 @@ def check(
         if memory_limit_bytes is not None and memory_limit_bytes > 0
         else None
     )
+    if is_short and growth.total < SHORT_GROWTH_SHARE * first:
+        return None
     fills_soon = left is not None and left <= growth.seconds
     limit = GROWTH_RELEASE_SHARE_PER_MINUTE if already_open else GROWTH_SHARE_PER_MINUTE
     if pace < limit and not fills_soon:
@@ -85,7 +106,7 @@ def check(
     )
     until = f" At this rate it reaches the limit in {duration(left)}." if left else ""
     return Finding(
-        severity=Severity.CRITICAL if fills_soon else Severity.WARNING,
+        severity=_severity(fills_soon=fills_soon, is_short=is_short),
         summary=(
             f"The memory of the job grew from {size(first)} to"
             f" {size(growth.last)} in {duration(growth.seconds)}, by"
@@ -99,14 +120,23 @@ def check(
             " nothing leaks."
         ),
         explains=("host-memory-is-short",),
-        quality=job_memory_bytes.quality,
+        quality=min(job_memory_bytes.quality, COARSE if is_short else 1.0),
         margin=(
             max(0.8, margin_above(pace, GROWTH_SHARE_PER_MINUTE))
             if fills_soon
             else margin_above(pace, GROWTH_SHARE_PER_MINUTE)
         ),
-        corroboration=_corroboration(growth, cgroup_memory_used_bytes),
+        # In so short a time other jobs of the container hide what this one takes.
+        corroboration=(
+            ALONE if is_short else _corroboration(growth, cgroup_memory_used_bytes)
+        ),
     )
+
+
+def _severity(*, fills_soon: bool, is_short: bool) -> Severity:
+    if fills_soon:
+        return Severity.CRITICAL
+    return Severity.NOTICE if is_short else Severity.WARNING
 
 
 def _evidence(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import GIB, samples, stage, steps
+from tests.tracker.diagnosis.stages import GIB, START, samples, stage, steps
 from tracker.diagnosis.finding import (
     AGREEING,
     CONTRADICTED,
@@ -105,3 +105,31 @@ def test_without_workers_nothing_is_said_of_them():
 def test_an_open_finding_stays_above_the_lower_limit():
     assert ask(10, 11.8, already_open=True) is not None
     assert ask(10, 11.2, already_open=True) is None
+
+
+def short(values, *, first_step=0.0):
+    """A stage of steps of 0.1 s, with a reading a second."""
+    ends = START / 1e6 + first_step + np.arange(1, 10 * len(values)) * 0.1
+    return check(samples(values), step_end_seconds=ends)
+
+
+def test_a_short_stage_leaks_where_each_step_takes_the_same():
+    finding = short(np.linspace(0.1, 0.8, 40) * GIB)
+
+    assert isinstance(finding, Finding)
+    assert finding.severity is Severity.NOTICE
+    assert short(np.linspace(0.1, 0.15, 40) * GIB) is None
+
+
+def test_the_memory_of_the_start_is_no_growth():
+    loaded = np.minimum(np.linspace(0.1, 1.6, 40), 0.8) * GIB
+    assert short(loaded) is None
+    # Half a minute before the first step, and nothing after it.
+    waiting = np.concatenate([np.linspace(0.1, 0.8, 30), np.full(40, 0.8)]) * GIB
+    assert short(waiting, first_step=30.0) is None
+
+
+def test_a_short_stage_without_steps_is_not_judged():
+    growing = samples(np.linspace(0.1, 0.8, 40) * GIB)
+
+    assert isinstance(check(growing), Abstention)
