@@ -7,7 +7,7 @@ all of them together for the numbers shown. A finding opens when at least 60 % o
 the windows have it, and stays open until fewer than 30 % do. While a stage runs,
 the windows are the newest ones of a minute (or 50 steps) each; once it has ended
 they divide the whole steady part. Short runs get shorter and fewer windows; of those under
-ten seconds no rule says that all is well.
+five seconds no rule says that all is well.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tracker.diagnosis.windows import divide
 logger = logging.getLogger(__name__)
 
 # A shorter stage may have findings, but is never healthy.
-FEWEST_SECONDS_TO_CLEAR = 10.0
+FEWEST_SECONDS_TO_CLEAR = 5.0
 
 ENTER_SHARE = 0.60
 LEAVE_SHARE = 0.30

@@ -26,7 +26,7 @@ ALONE = 0.85  # one signal says it
 CONTRADICTED = 0.5  # another signal says the opposite
 
 # Why a rule abstains although its signals are there.
-TOO_SHORT = "60 seconds, or 50 steps and 10 seconds, of steady work"
+TOO_SHORT = "60 seconds, or 50 steps and 5 seconds, of steady work"
 NO_GPU = "a GPU"
 ONE_GPU = "more than one GPU"
 ONE_PROCESS = "more than one process"

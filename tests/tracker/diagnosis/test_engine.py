@@ -314,7 +314,7 @@ def test_rules_about_another_kind_of_stage_say_so(rule, why):
     assert diagnose(alone).unanswered[rule] == (why,)
 
 
-@pytest.mark.parametrize(("step_seconds", "is_judged"), [(0.05, False), (0.2, True)])
+@pytest.mark.parametrize(("step_seconds", "is_judged"), [(0.04, False), (0.2, True)])
 def test_a_stage_of_a_few_seconds_is_never_healthy(step_seconds, is_judged):
     measured = stage(step_rows=steps(total=step_seconds, count=100))
 
