@@ -10,9 +10,13 @@ python -m evaluation.score --part tune houses -v    jobs by prefix, with all fin
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
 
 from evaluation.jobs import Expects, jobs_of
 from evaluation.recordings import HERE, PARTS, SYNTHETIC, all_recordings
@@ -37,6 +41,9 @@ def main() -> None:
         print(f"## {part}\n\n{scores(scored[part])}\n\n{mistakes(scored[part])}\n")
     if options.table:
         print(rules_table(scored))
+    if options.floor:
+        below = below_floor(scored["tune"], json.loads(options.floor.read_text()))
+        sys.exit("\n".join(below))
     if options.write and not options.part and not options.names:
         write_page(scored)
 
@@ -49,6 +56,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--table", action="store_true", help="recordings of each rule")
     parser.add_argument("--write", action="store_true", help="update the page")
+    parser.add_argument("--floor", type=Path, help="fail where tune has less right")
     parser.add_argument("-v", "--verbose", action="store_true", help="all findings")
     return parser.parse_args()
 
@@ -91,7 +99,30 @@ def scores(replayed: Sequence[Replayed]) -> str:
             *(str(_share(some, Verdict.RIGHT)) for some in short),
         )
     )
+    foreign = [[one.foreign_cores or 0.0 for one in column] for column in columns]
+    rows.append(
+        (
+            "cores that other programs used, median",
+            *(f"{median(f):.2f}" for f in foreign),
+        )
+    )
     return table(("", *modes), rows)
+
+
+def below_floor(
+    replayed: Sequence[Replayed], floors: dict[str, dict[str, int]]
+) -> list[str]:
+    """Name modes with fewer right main findings or more accused jobs than allowed."""
+    problems = []
+    for mode, floor in floors.items():
+        some = [one for one in replayed if one.mode == mode]
+        right = _of(some, Expects.FAULT).count(Verdict.RIGHT)
+        accused = _of(some, Expects.HEALTHY).count(Verdict.WRONG)
+        if right < floor["right"]:
+            problems.append(f"{mode}: {right} right, expected {floor['right']}")
+        if accused > floor["accused"]:
+            problems.append(f"{mode}: {accused} accused, at most {floor['accused']}")
+    return problems
 
 
 def _of(replayed: Iterable[Replayed], expects: Expects) -> list[Verdict]:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.jobs import Expects, Label
+from evaluation.score import below_floor, scores
 from evaluation.verdicts import Found, Replayed, Share, Verdict, verdict_of
 
 CAUSE, OTHER, TRUE = "too-few-loader-workers", "steps-become-slower", "data-wait"
@@ -58,3 +59,19 @@ def test_intervals_are_those_of_wilson():
     low, high = Share(15, 26).interval()
     assert (round(low, 3), round(high, 3)) == (0.389, 0.745)
     assert str(Share(0, 0)) == "–"
+
+
+def test_a_score_below_its_floor_is_named():
+    some = [
+        replayed(FAULT, found(CAUSE, main=True)),
+        replayed(FAULT, found(OTHER, main=True)),
+        replayed(HEALTHY, found(OTHER)),
+    ]
+    assert below_floor(some, {"alone": {"right": 1, "accused": 1}}) == []
+    assert len(below_floor(some, {"alone": {"right": 2, "accused": 0}})) == 2
+
+
+def test_the_table_counts_faults_and_healthy_jobs_apart():
+    text = scores([replayed(FAULT, found(CAUSE, main=True)), replayed(HEALTHY)])
+    assert "| faults: right | 1 of 1, 100 % (21–100 %) |" in text
+    assert "| healthy jobs accused | 0 of 1, 0 % (0–79 %) |" in text
