@@ -19,6 +19,7 @@ COMMANDS = [
     ("member", "List the members of a workspace, change roles, let members leave."),
     ("key", "List, create and revoke API keys."),
     ("service-account", "List, create and delete service accounts."),
+    ("workspace", "List, create and rename workspaces; require a second factor."),
     ("project", "List, create, archive and delete projects; move runs between them."),
     ("doctor", "Look for damage and dangerous settings, and say what to do."),
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
@@ -54,6 +55,7 @@ COMMANDS_WITH_OPTIONS = (
     "member",
     "key",
     "service-account",
+    "workspace",
     "project",
     "serve",
 )

@@ -37,6 +37,13 @@ class NotAllowed(TrackerError):
         super().__init__(f"This needs a role or token that may {what}.")
 
 
+class SecondFactorRequired(NotAllowed):
+    def __init__(self) -> None:
+        TrackerError.__init__(
+            self, "Your workspace requires a second factor. Add one under Security."
+        )
+
+
 class Archived(NotAllowed):
     def __init__(self) -> None:
         TrackerError.__init__(

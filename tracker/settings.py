@@ -312,6 +312,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "web.shared_pages.sharing",
+                "web.sign_in.required.factor_duty",
             ],
         },
     }
@@ -341,7 +342,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "projects"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["tracker.second_factor.Accounts"]
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -375,6 +376,8 @@ if OIDC_ISSUER and not OIDC_CLIENT_ID:
 PROXY_USER_HEADER = text("SEAMARK_PROXY_USER_HEADER")
 PROXY_SECRET = text("SEAMARK_PROXY_SECRET")
 PROXY_ADDRESSES = networks("SEAMARK_PROXY_ADDRESSES")
+# Where a workspace requires a second factor, such sign-ins pass without another one.
+SSO_IS_SECOND_FACTOR = boolean("SEAMARK_SSO_IS_SECOND_FACTOR", default=False)
 if PROXY_USER_HEADER and not (PROXY_SECRET or PROXY_ADDRESSES):
     raise ImproperlyConfigured(
         "SEAMARK_PROXY_USER_HEADER needs SEAMARK_PROXY_SECRET or"

@@ -22,6 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from tracker.actor import Actor, link_actor
+from web.sign_in.required import next_step
 
 Parameters = ParamSpec("Parameters")
 
@@ -45,6 +46,8 @@ def signed_in(
             if request.user.pk is None or not request.user.is_active:
                 return _ask_to_sign_in(request)
             actor = Actor(user_id=request.user.pk)
+            if (step := next_step(request)) is not None:
+                return step
 
         # The same object; from here on it has the attributes of a PageRequest.
         page_request = cast(PageRequest, request)

@@ -19,6 +19,11 @@ workspace_urls: list[URLPattern] = [
         name="workspace-key-revoke",
     ),
     path("runs/<uuid:run_id>/move", run_moves.move, name="run-move"),
+    path(
+        "w/<slug:workspace>/<slug:project>/runs/move",
+        run_moves.move_many,
+        name="runs-move",
+    ),
     path("workspaces/new", workspaces.new, name="workspace-new"),
     path("w/<slug:workspace>/", workspaces.workspace, name="workspace"),
     path("w/<slug:workspace>/settings", workspaces.settings, name="workspace-settings"),

@@ -77,6 +77,7 @@ FORMS = {
     "member-role": {"role": "viewer"},
     "invite": {"role": "member"},
     "run-move": {"project": "other"},
+    "runs-move": {"runs": "{run_id}"},
     "project-member-role": {"role": "viewer"},
 }
 OF_WORKSPACE = "/api/v1/workspaces/{workspace}"

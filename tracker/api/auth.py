@@ -13,8 +13,9 @@ from ninja.security import HttpBearer
 
 from tracker.actions.access import LAST_USE_RESOLUTION, authenticate, digest
 from tracker.actor import Actor, link_actor
-from tracker.errors import NotAllowed, NotAuthenticated
+from tracker.errors import NotAllowed, NotAuthenticated, SecondFactorRequired
 from tracker.memory import Memory
+from tracker.second_factor import must_add_factor, must_confirm_factor
 
 # Each time a token is looked up, its use is noted; so it must be, that often.
 REMEMBERED_SECONDS = LAST_USE_RESOLUTION.total_seconds()
@@ -45,6 +46,8 @@ class CallerAuth(HttpBearer):
         if "Authorization" in request.headers:
             return actor_of_token(request)
         if request.user.is_authenticated:
+            if must_add_factor(request) or must_confirm_factor(request):
+                raise SecondFactorRequired
             return Actor(request.user.id)
         raise NotAuthenticated
 

@@ -44,6 +44,8 @@ class Workspace(models.Model):
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="", db_default="")
     projects_are_open = models.BooleanField(default=True, db_default=True)
+    # True: members without a second factor reach no page until they set one up.
+    requires_second_factor = models.BooleanField(default=False, db_default=False)
 
     objects = WorkspaceQuerySet.as_manager()
 

@@ -16,10 +16,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
 from tracker.queries.people.accounts import account_with_email
+from tracker.second_factor import BY_PROXY
 from web.sign_in.activity import note_sign_in
 
-# In sessions that the proxy's header began, unlike those of one-time links.
-BY_PROXY = "signed_in_by_proxy"
 SECRET_HEADER = "X-Seamark-Proxy-Secret"
 
 

@@ -89,7 +89,7 @@ def _change_named(
 ) -> HttpResponse:
     if by_question:
         return _change_matching(request, project_id, change)
-    return _done(change(_runs(request)))
+    return _done(change(named_runs(request)))
 
 
 def _name(text: str) -> UUID:
@@ -98,7 +98,7 @@ def _name(text: str) -> UUID:
     return found
 
 
-def _runs(request: PageRequest) -> list[UUID]:
+def named_runs(request: PageRequest) -> list[UUID]:
     found = [as_id(text) for text in request.POST.get("runs", "").split(",")]
     if None in found:
         raise InvalidInput("runs", "must be ids of runs, with commas between them")

@@ -676,3 +676,19 @@ def test_the_chosen_columns_keep_the_focus_while_the_table_is_refreshed(
     page.evaluate("() => new Promise((drawn) => setTimeout(drawn))")
 
     expect(button).to_be_focused()
+
+
+def test_ticked_runs_are_moved_to_another_project(open_runs, ada, project):
+    target = make_project(ada, "speech")
+    for name in "abc":
+        make_run(project, name, "finished")
+    page = open_runs()
+    for name in "ab":
+        mark(page, name).click()
+
+    page.locator("[data-part=move]").click()
+    page.locator("#project").select_option("speech")
+    page.get_by_role("button", name="Move 2 runs").click()
+
+    expect(page.get_by_text("Moved 2 runs to")).to_be_visible()
+    assert Run.objects.filter(project=target).count() == 2

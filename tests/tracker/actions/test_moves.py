@@ -100,3 +100,35 @@ def test_the_page_moves_to_projects_that_the_user_may_change(member, run, client
     assert 'value="closed"' not in page
     assert refused.status_code == 404
     assert Run.objects.get(id=run.id).project == target
+
+
+def test_ticked_runs_move_after_the_page_named_them(member, project, run, client_of):
+    target, browser = make_project(member, "speech"), client_of(member)
+    live = make_run(project, "live")
+    address = f"/w/{project.workspace.slug}/{project.slug}/runs/move"
+    ticked = {"runs": f"{run.id},{live.id}"}
+
+    asked = browser.post(address, ticked)
+    assert "Move 2 runs" in asked.content.decode()
+    assert Run.objects.get(id=run.id).project == project
+    moved = browser.post(address, {**ticked, "project": "speech"})
+
+    assert moved.status_code == 400
+    assert "live: the run is running" in moved.content.decode()
+    assert Run.objects.get(id=run.id).project == target
+    assert Run.objects.get(id=live.id).project == project
+
+
+def test_all_runs_that_match_a_question_move(member, project, run, client_of):
+    make_run(project, "other", State.FINISHED)
+    target, browser = make_project(member, "speech"), client_of(member)
+    address = f"/w/{project.workspace.slug}/{project.slug}/runs/move"
+
+    asked = browser.post(address, {"question": "q=base"}).content.decode()
+    assert "Move 1 run" in asked
+    assert (
+        browser.post(address, {"question": "q=base", "project": "speech"}).status_code
+        == 302
+    )
+
+    assert [each.name for each in Run.objects.filter(project=target)] == ["baseline"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +21,7 @@ NAME_LENGTH, DESCRIPTION_LENGTH = 200, 2_000
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRequest:
-    """The last four are what new projects take."""
+    """The four before the last are the defaults of new projects."""
 
     name: str
     description: str = ""
@@ -29,6 +29,7 @@ class WorkspaceRequest:
     gpu_hour_price: float | None = None
     currency: str = ""
     projects_are_open: bool = True
+    requires_second_factor: bool = False
 
 
 def create_workspace(wanted: WorkspaceRequest, owner_id: int, doer: Doer) -> Workspace:
@@ -53,6 +54,12 @@ def change_workspace(
     with transaction.atomic():
         Workspace.objects.filter(id=workspace.id).update(**fields)
         doer.note(Action.WORKSPACE_CHANGED, workspace, workspace, **fields)
+
+
+def stored_request(workspace: Workspace) -> WorkspaceRequest:
+    """Return the settings of a workspace, for changes of some of them."""
+    names = [field.name for field in fields(WorkspaceRequest)]
+    return WorkspaceRequest(**{name: getattr(workspace, name) for name in names})
 
 
 def delete_workspace(workspace: Workspace, doer: Doer) -> None:
@@ -81,4 +88,5 @@ def _checked(wanted: WorkspaceRequest) -> dict[str, Any]:
         "gpu_hour_price": price,
         "currency": currency,
         "projects_are_open": wanted.projects_are_open,
+        "requires_second_factor": wanted.requires_second_factor,
     }

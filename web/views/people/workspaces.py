@@ -116,6 +116,7 @@ def _wanted(data: QueryDict) -> WorkspaceRequest:
         gpu_hour_price=typed_price(data.get("gpu_hour_price", "")),
         currency=data.get("currency", ""),
         projects_are_open=data.get("access") != "chosen",
+        requires_second_factor="requires_second_factor" in data,
     )
 
 
@@ -131,6 +132,7 @@ def _page(
         "gpu_hour_price": "" if price is None else all_digits(price),
         "currency": found.currency,
         "access": "open" if found.projects_are_open else "chosen",
+        "requires_second_factor": found.requires_second_factor,
     }
     context = {
         "workspace": found,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from tracker.actions.people.workspaces import (
     change_workspace,
     create_workspace,
     delete_workspace,
+    stored_request,
 )
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
@@ -29,7 +30,7 @@ TO_CHANGE = "change the workspace"
 
 
 class WorkspaceDetailsOut(Schema):
-    """The last four are the defaults of new projects."""
+    """From `retention_days` to `projects_are_open`: defaults of new projects."""
 
     slug: str
     name: str
@@ -39,6 +40,7 @@ class WorkspaceDetailsOut(Schema):
     gpu_hour_price: float | None
     currency: str
     projects_are_open: bool
+    requires_second_factor: bool
 
 
 class WorkspaceIn(Schema):
@@ -55,6 +57,9 @@ class WorkspaceChangeIn(Schema):
     gpu_hour_price: Price | None = Field(None, description="null: not known.")
     currency: str = ""
     projects_are_open: bool = True
+    requires_second_factor: bool = Field(
+        False, description="true: members without one reach no page."
+    )
 
 
 class DeletedWorkspaceOut(Schema):
@@ -88,13 +93,10 @@ def change(
 ) -> HttpResponse:
     """Change the name, the description or the defaults of new projects."""
     found = managed_workspace(request.auth, workspace, to=TO_CHANGE)
-    stored = WorkspaceRequest(
-        **{each.name: getattr(found, each.name) for each in fields(WorkspaceRequest)}
-    )
     given = wanted.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
-    change_workspace(found, replace(stored, **given), doer_of(request))
+    change_workspace(found, replace(stored_request(found), **given), doer_of(request))
     return _details(own_member(request.auth, workspace).workspace)
 
 
@@ -120,5 +122,6 @@ def _details(workspace: Any) -> HttpResponse:
             "gpu_hour_price": number(workspace.gpu_hour_price),
             "currency": workspace.currency,
             "projects_are_open": workspace.projects_are_open,
+            "requires_second_factor": workspace.requires_second_factor,
         }
     )

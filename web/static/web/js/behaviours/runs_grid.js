@@ -108,7 +108,7 @@ class RunsGrid {
     this.bulk = later(() => this.makeBulk())
     // Whoever is quicker than their module is heard once it is there.
     this.part("picked")?.addEventListener("click", async ({ target }) => {
-      const button = target.closest("[data-part=trash], [data-part=tag-add], [data-part=tag-remove]")
+      const button = target.closest("[data-part=trash], [data-part=move], [data-part=tag-add], [data-part=tag-remove]")
       if (button && !this.isBulkThere && (await this.bulk())) button.click()
     }, true)
   }

@@ -40,6 +40,7 @@ export class BulkActions {
       tags.querySelector(`[data-part=tag-${what}]`).addEventListener("click", () => this.tag(what, tags))
     }
     element.querySelector("[data-part=trash]").addEventListener("click", () => this.trash())
+    element.querySelector("[data-part=move]").addEventListener("click", () => this.move())
   }
 
   async tag(what, panel) {
@@ -83,6 +84,18 @@ export class BulkActions {
       : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
     const back = { address: this.addresses.restore, fields: {} }
     this.#say(found, text, back, isMatching ? { isOver: true } : { gone: done })
+  }
+
+  // The server's page names the runs and asks where to.
+  move() {
+    if (this.#isBusy) return
+    const form = this.bar.querySelector("[data-part=move-form]")
+    const matching = this.matching()
+    const [name, value] = matching ? ["question", matching.question] : ["runs", this.ids().join(",")]
+    const input = Object.assign(document.createElement("input"), { type: "hidden", name, value })
+    form.append(input)
+    form.submit()
+    input.remove()
   }
 
   // `how` says what becomes of what is ticked.
