@@ -117,6 +117,49 @@ def test_the_prediction_of_a_baseline_does_not_move_with_its_own_ladder(
     assert rung.predicted.likely == predicted[1]["likely"]
 
 
+def test_no_run_learns_from_another_step_of_its_own_ladder(project):
+    runs = ladder(project, WAITS, CURED, Job("third"))
+    learn()
+
+    assert all(D1 not in recoveries(but=run.id) for run in runs)
+    assert recoveries(but=UUID(int=0))[D1].pairs == 1
+
+
+def test_two_runs_on_two_ladders_are_one_pair(project):
+    runs = ladder(project, WAITS, CURED)
+    create_ladder(project, "again", [WantedRung(str(run.id)) for run in runs])
+
+    assert len(saved()) == 1
+
+
+@pytest.mark.parametrize(("ratio", "is_learned"), [(1.09, True), (1.05, False)])
+def test_differences_within_the_noise_teach_nothing(project, ratio, is_learned):
+    before, after = ladder(project, WAITS, CURED)
+    rate = Diagnosis.objects.get(run=before).examples_per_second
+    Diagnosis.objects.filter(run=after).update(examples_per_second=ratio * rate)
+
+    assert bool(saved()) == is_learned
+
+
+def test_few_steps_teach_nothing(project):
+    _, after = ladder(project, WAITS, CURED)
+    Diagnosis.objects.filter(run=after).update(step_count=149)
+
+    assert saved() == []
+
+
+def test_nothing_is_learned_where_two_causes_have_gone(project):
+    before, after = ladder(project, WAITS, CURED)
+    cause = Finding.objects.filter(run=before, is_primary=True).get()
+    cause.pk, cause.rule, cause.is_primary = None, "checkpoints-take-long", False
+    cause.save()
+    judged = Diagnosis.objects.get(run=after)
+    judged.healthy = [*judged.healthy, "checkpoints-take-long"]
+    judged.save()
+
+    assert read_pairs() == []
+
+
 def test_fixes_that_were_measured_after_a_run_say_nothing_about_it(project):
     _, after = ladder(project, WAITS, CURED)
     learn()
