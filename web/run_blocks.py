@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from tracker.errors import InvalidInput
 from tracker.queries.column_keys import (
+    DEFAULT,
     OF_RUN,
     PATH_MARK,
-    USUAL,
     of_attribute,
     paths_of,
 )
@@ -35,6 +35,8 @@ from web.run_cells import json_cell, json_value, milliseconds
 from web.table_state import TableState, read_table
 
 BLOCK = 100
+# Metrics of a table for which no columns are chosen.
+MAIN_METRICS = 3
 
 # Whatever JSON can hold.
 Json = dict[str, Any]
@@ -105,8 +107,14 @@ def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
     """Return the keys of the columns, those that the runs suggest if none are chosen."""
     if state.columns:
         return state.columns
-    found = [*metric_paths(project_id), *changed_params(project_id)]
-    return [*USUAL, *(PATH_MARK + path for path in found)]
+    metrics = metric_paths(project_id)[:MAIN_METRICS]
+    params = changed_params(project_id)
+    return [
+        *DEFAULT,
+        *(PATH_MARK + path for path in metrics),
+        "finding",
+        *(PATH_MARK + path for path in params),
+    ]
 
 
 def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Json:

@@ -16,13 +16,16 @@ SUMMARY_MARKS = {
     PATH_MARK: "last",
     **{f"{name}:": name for name in SUMMARIES if name != "last"},
 }
-# Those that a table shows unless somebody says otherwise.
-USUAL = ("state", "started", "duration", "stages", "tags", "finding", "gpu", "cpu")
+# The first columns of a table for which no columns are chosen.
+DEFAULT = ("started", "duration", "made_by", "tags")
 # What the ledger of time says of a run.
 OF_GPU_TIME = ("gpu_idle", "gpu_hours", "energy")
 # Columns of the run whose numbers are put together in groups.
 NUMBERS_OF_RUN = ("duration", "wall_time", "gpu", "cpu", *OF_GPU_TIME)
-OF_RUN = (*USUAL, "wall_time", *OF_GPU_TIME, "created", "ended", "made_by")
+OF_RUN = (
+    *("state", "started", "duration", "stages", "tags", "finding", "gpu", "cpu"),
+    *("wall_time", *OF_GPU_TIME, "created", "ended", "made_by"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ UNITS = {
     "finding": "main finding",
     "made_by": "made by",
 }
+OF_STATE = ("state", "stages")
 # What is told of the numbers that the runs of a group have in a column.
 AGGREGATES = {
     "count": "runs with",
@@ -92,6 +93,9 @@ def _aggregate(group: RunGroup, place: int, name: str) -> float | None:
 def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     """Read the runs as they are when asked for, a few at a time."""
     keys = shown_columns(project_id, state)
+    if not state.columns:
+        # A page shows the state as a sign.
+        keys = [*OF_STATE, *keys]
     paths = paths_of(keys)
     places = value_places(keys, paths)
     yield ["name", *map(_title, keys), "id"]

@@ -49,7 +49,7 @@ def test_has_the_usual_columns_where_none_are_chosen(download, project):
 
     head, row = download()
 
-    assert head[:4] == ["name", "state", "started", "duration (s)"]
+    assert head[:4] == ["name", "state", "stages", "started"]
     assert row[head.index("tags")] == "x, y"
     assert row[head.index("stages")] == "train: running"
 

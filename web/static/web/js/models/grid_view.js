@@ -4,15 +4,22 @@ import { GridKeys } from "./grid_keys.js"
 import { icon } from "./elements.js"
 import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
-import { NARROWEST, WIDEST, columnsFor, listColumns, texts } from "./run_columns.js"
+import { NARROWEST, WIDEST, columnsFor, listColumns, stateSign, texts } from "./run_columns.js"
 import { gettext } from "../texts.js"
 
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
+// The width of the names' column follows the longest name, in pixels.
+const NARROWEST_NAMES = 150
+const WIDEST_NAMES = 440
+const NAME_CHARACTER = 7
+const NAME_SIGNS = 84
+// Names that are too long are cut in the middle, because runs of a sweep differ at the end.
+const NAME_END = 14
 
 export class GridView {
-  // For each row that is drawn: { element, name, mark, eye, dot, pin, link, group, cells, position, row, place }.
+  // For each row that is drawn: { element, name, mark, sign, eye, dot, pin, link, group, cells, position, row, place }.
   #drawn = [] // reused
   #onTop = []
 
@@ -112,6 +119,9 @@ export class GridView {
       ? listColumns()
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
+    const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
+    const width = Math.min(WIDEST_NAMES, Math.max(NARROWEST_NAMES, longest * NAME_CHARACTER + NAME_SIGNS))
+    this.element.style.setProperty("--names", `${width}px`)
     // Only rows of a tree can be opened.
     this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
     this.#setWidths()
@@ -195,6 +205,7 @@ export class GridView {
     const element = made("div", "runs-grid__row", "row")
     const name = made("div", "runs-grid__name", "gridcell")
     const mark = made("span", "runs-grid__mark")
+    const sign = made("span", "runs-grid__state")
     const link = made("a", "runs-grid__link")
     link.tabIndex = -1
     const group = made("span", "runs-grid__group")
@@ -203,7 +214,7 @@ export class GridView {
     dot.title = gettext("Colour")
     const pin = made("span", "runs-grid__pin")
     pin.append(icon("pin"))
-    name.append(mark, group, link, pin, eye, dot)
+    name.append(mark, group, sign, link, pin, eye, dot)
     const cells = this.columns.map((column) => {
       const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
@@ -212,7 +223,7 @@ export class GridView {
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, eye, dot, pin, link, group, cells }
+    return { element, name, mark, sign, eye, dot, pin, link, group, cells }
   }
 
   #place(drawn, position) {
@@ -231,7 +242,8 @@ export class GridView {
       drawn.reference = reference
       this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
-      drawn.link.textContent = row?.name ?? ""
+      drawn.link.replaceChildren(...cutInTheMiddle(row?.name ?? ""))
+      drawn.sign.replaceChildren(...(row ? [stateSign(row, now)] : []))
       drawn.link.title = row?.name ?? ""
       if (row) drawn.link.href = row.url
       else drawn.link.removeAttribute("href")
@@ -244,6 +256,7 @@ export class GridView {
       drawn.place = undefined
     } else if (row?.state === "running") {
       // Time passes even when nothing is logged.
+      drawn.sign.replaceChildren(stateSign(row, now))
       for (const [i, column] of this.columns.entries()) {
         const passes = ["duration", "wall_time"].includes(column.key) || (column.key === "state" && row.silent !== null)
         if (passes) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
@@ -275,6 +288,7 @@ export class GridView {
     delete drawn.element.dataset.slot
     drawn.link.removeAttribute("href")
     drawn.link.textContent = ""
+    drawn.sign.replaceChildren()
     drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
     drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
     this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown, column))
@@ -358,6 +372,14 @@ export class GridView {
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right
   }
+}
+
+function cutInTheMiddle(name) {
+  const start = made("span", "runs-grid__start")
+  start.textContent = name.slice(0, -NAME_END)
+  const end = made("span", "runs-grid__end")
+  end.textContent = name.slice(-NAME_END)
+  return [start, end]
 }
 
 function coloured(slot) {

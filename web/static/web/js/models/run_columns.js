@@ -115,17 +115,36 @@ function attributeColumn(key, place, rows) {
   }
 }
 
+// A sign of the state without its name, which is in a hint and for screen readers.
+export function stateSign(row, now) {
+  if (row.silent !== null) {
+    const sign = document.createElement("span")
+    sign.className = "runs-grid__severity--warning"
+    sign.title = silentHint(row, now)
+    sign.append(icon("triangle-alert"), hidden(sign.title))
+    return sign
+  }
+  const sign = chip("", `chip--plain chip--${row.state}`)
+  sign.title = row.state
+  sign.replaceChildren(hidden(row.state))
+  return sign
+}
+
+function silentHint(row, now) {
+  const time = duration(Math.max(0, Math.round((now - row.silent) / 1_000)))
+  return gettext("running, but not responding for %(time)s", { time })
+}
+
 // There is room for one sign; of a silent run the silence is news, and that it runs is in a hint.
 function fillState(cell, value, row, now) {
   if (row.silent === null) {
     cell.title = ""
     return cell.replaceChildren(chip(value, `chip--${value}`))
   }
-  const time = duration(Math.max(0, Math.round((now - row.silent) / 1_000)))
   const sign = chip(gettext("silent"), "chip--warning")
   sign.firstChild.setAttribute("aria-hidden", "true")
   sign.prepend(icon("triangle-alert"))
-  cell.title = gettext("running, but silent for %(time)s: the agent says every few seconds that it lives", { time })
+  cell.title = silentHint(row, now)
   cell.replaceChildren(sign, hidden(cell.title))
 }
 
