@@ -44,7 +44,7 @@ def main() -> None:
     if options.floor:
         below = below_floor(scored["tune"], json.loads(options.floor.read_text()))
         sys.exit("\n".join(below))
-    if options.write and not options.part and not options.names:
+    if options.write and not options.names:
         write_page(scored)
 
 
@@ -184,24 +184,20 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def write_page(scored: dict[str, list[Replayed]]) -> None:
-    """Replace what lies between the markers of the page."""
+    """Replace what lies between the markers of the page for each part."""
     today = datetime.now(UTC)
-    parts = "\n\n".join(f"### {part}\n\n{scores(scored[part])}" for part in scored)
-    wrong = "\n\n".join(f"### {part}\n\n{mistakes(scored[part])}" for part in scored)
-    without = [
-        row.split(" | ")[0].removeprefix("| ")
-        for row in rules_table(scored).splitlines()[2:]
-        if row.count("none") == len(scored)
-    ]
+    content = {}
+    for part, replayed in scored.items():
+        content[f"scores of {part}"] = (
+            f"{scores(replayed)}\n\nMeasured on {today.day} {today:%B %Y}."
+        )
+        # The page has none of test: a rule must not be written for them.
+        content[f"mistakes of {part}"] = mistakes(replayed)
     text = PAGE.read_text()
-    for name, content in (
-        ("scores", f"Measured on {today.day} {today:%B %Y}.\n\n{parts}"),
-        ("mistakes", wrong),
-        ("rules", ", ".join(f"`{rule}`" for rule in without) + "."),
-    ):
+    for name, shown in content.items():
         text = re.sub(
             rf"(?s)(<!-- {name} -->\n).*?(\n<!-- end -->)",
-            lambda match, content=content: match[1] + content + match[2],
+            lambda match, shown=shown: match[1] + shown + match[2],
             text,
         )
     PAGE.write_text(text)
