@@ -53,7 +53,7 @@ def test_a_description_and_tags_are_written_where_they_are_read(
     page.get_by_text("Description and tags").click()
     page.get_by_label("Description").fill("Nothing loads ahead.")
     page.get_by_label("digits").check()
-    page.get_by_label("New tags").fill("slow, to fix")
+    page.get_by_label("Add tags").fill("slow, to fix")
     page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.locator(".run__description")).to_have_text("Nothing loads ahead.")

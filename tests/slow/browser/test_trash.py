@@ -93,12 +93,12 @@ def test_a_run_is_pinned_and_then_has_no_way_to_the_trash(visit, ada, run):
 def test_retention_is_set_and_said_back(visit, ada, project, run):
     page = visit("/w/ada-workspace/vision/settings", ada)
 
-    page.get_by_label("Days of silence").fill("90")
+    page.get_by_label("Move runs to trash after").fill("90")
     kept = page.get_by_role("region", name="Run retention")
     kept.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.locator(".toast")).to_contain_text("Saved.")
-    expect(page.get_by_label("Days of silence")).to_have_value("90")
+    expect(page.get_by_label("Move runs to trash after")).to_have_value("90")
 
 
 def test_a_dashboard_is_deleted_and_comes_back_by_the_toast(visit, ada, board):

@@ -164,9 +164,7 @@ def test_who_does_not_own_the_project_sees_no_form(project, owner, client_of):
     )
     client = client_of(made)
 
-    assert "No price of a GPU-hour is known" in text_of(
-        client, address(project, "settings")
-    )
+    assert "No price is set" in text_of(client, address(project, "settings"))
     refused = client.post(
         address(project, "settings"), {"gpu_hour_price": "1", "currency": "EUR"}
     )
