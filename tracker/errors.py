@@ -34,7 +34,7 @@ class NotAllowed(TrackerError):
     code = "not_allowed"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"This needs a role or token that may {what}.")
+        super().__init__(f"Your role or API key cannot {what}.")
 
 
 class SecondFactorRequired(NotAllowed):

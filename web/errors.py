@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 RETRY_AFTER_SECONDS = "5"
 RELOAD = gettext_lazy("Go back, reload the page and try again.")
 RELOAD_HERE = gettext_lazy("Reload the page and try again.")
-LOOK_AGAIN = gettext_lazy("Reload the page to see how things are now.")
+LOOK_AGAIN = gettext_lazy("Reload the page.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,75 +42,71 @@ class Told:
 
 
 CANNOT = Told(
-    gettext_lazy("This cannot be done"),
-    gettext_lazy("What was sent is not what this page takes."),
-    gettext_lazy("Go back, change what was typed and try again."),
+    gettext_lazy("Invalid request"),
+    gettext_lazy("The form or address has an invalid value."),
+    gettext_lazy("Go back, correct it and try again."),
 )
 PAGES = {
     HTTPStatus.BAD_REQUEST: CANNOT,
     HTTPStatus.CONFLICT: replace(
         CANNOT,
-        message=gettext_lazy("Something else has changed meanwhile."),
-        advice=gettext_lazy("Go back and reload the page to see how things are now."),
+        message=gettext_lazy("The data changed in the meantime."),
+        advice=gettext_lazy("Go back and reload the page."),
         here=LOOK_AGAIN,
     ),
     HTTPStatus.FORBIDDEN: Told(
         gettext_lazy("Not allowed"),
-        gettext_lazy("Your role in this workspace does not let you do that."),
-        gettext_lazy("Ask one of its owners to do it, or to change your role."),
-        gettext_lazy("Ask one of its owners to do it, or to change your role."),
+        gettext_lazy("Your role in this workspace does not allow this."),
+        gettext_lazy("Ask an owner or admin of the workspace."),
+        gettext_lazy("Ask an owner or admin of the workspace."),
     ),
     HTTPStatus.NOT_FOUND: Told(
-        gettext_lazy("Nothing here"),
-        gettext_lazy("There is no page at this address."),
+        gettext_lazy("Page not found"),
+        gettext_lazy("No page has this address."),
         gettext_lazy(
-            "It may be mistyped, in the trash or deleted, or you may not see it. Press"
-            " Ctrl K (on a Mac ⌘ K) to find a project or a run by its name."
+            "Check the address, or press Ctrl+K (⌘K on a Mac) to find a project or run by"
+            " name."
         ),
         LOOK_AGAIN,
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: Told(
-        gettext_lazy("This address only takes forms"),
-        gettext_lazy("It changes something, so it is not opened like a page."),
-        gettext_lazy(
-            "Go back to the page with the button that leads here, and press that."
-        ),
+        gettext_lazy("Method not allowed"),
+        gettext_lazy("This address accepts only forms."),
+        gettext_lazy("Go back and use the button on the page."),
     ),
     HTTPStatus.REQUEST_TIMEOUT: Told(
-        gettext_lazy("Too slow"),
-        gettext_lazy("What was sent did not come in time."),
-        gettext_lazy("Go back and try again once the connection is better."),
-        gettext_lazy("Try again once the connection is better."),
+        gettext_lazy("Request timed out"),
+        gettext_lazy("The request took too long to arrive."),
+        gettext_lazy("Go back and try again with a better connection."),
+        gettext_lazy("Try again with a better connection."),
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Told(
-        gettext_lazy("Too much at once"),
-        gettext_lazy("What was sent is larger than a form may be."),
-        gettext_lazy(
-            "Send less. Files are uploaded by the agent, which sends them in parts."
-        ),
+        gettext_lazy("Request too large"),
+        gettext_lazy("The form is larger than the limit."),
+        gettext_lazy("Send less. To upload files, use the agent."),
         gettext_lazy("Send less."),
     ),
     HTTPStatus.TOO_MANY_REQUESTS: Told(
-        gettext_lazy("Too fast"),
-        gettext_lazy("The server was asked more often than it answers."),
+        gettext_lazy("Too many requests"),
+        gettext_lazy("The server limits the rate of requests."),
         gettext_lazy("Wait a few seconds and reload the page."),
         gettext_lazy("Wait a few seconds and try again."),
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: Told(
         gettext_lazy("Something went wrong"),
-        gettext_lazy("The server made a mistake, and its log says which."),
+        gettext_lazy("The server log has the error."),
         gettext_lazy(
-            "Nothing that was logged is lost. Try again; if it stays like this, tell"
-            " whoever runs the server when it happened."
+            "No logged data is lost. Try again. If the error persists, report the time"
+            " to the administrator."
         ),
-        gettext_lazy("Try again; if it stays like this, tell whoever runs the server."),
+        gettext_lazy("Try again. If the error persists, contact the administrator."),
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: Told(
-        gettext_lazy("Not available just now"),
-        gettext_lazy("The server or its database is too busy, or is being started."),
+        gettext_lazy("Temporarily unavailable"),
+        gettext_lazy("The server or its database is busy or starting."),
         gettext_lazy(
-            "Nothing that was logged is lost: agents keep it until the server is back. Try"
-            " again in a few seconds."
+            "No logged data is lost: agents keep it until the server is back. Try again in"
+            " a few seconds."
         ),
         gettext_lazy("Try again in a few seconds."),
     ),
@@ -166,11 +162,11 @@ def bad_request(
     _request: HttpRequest, exception: Exception | None = None
 ) -> HttpResponse:
     # Whatever was wrong may be a host name or a cookie, so nothing is looked up.
-    message = gettext("The browser's request cannot be understood.")
+    message = gettext("The server cannot read this request.")
     if isinstance(exception, DisallowedHost):
         message = gettext(
-            "Seamark does not answer to this host name. Use the address it printed at "
-            "its start, or add the name to SEAMARK_HOSTS and start it again."
+            "This server does not accept this host name. Use the address it printed at "
+            "its start, or add the name to SEAMARK_HOSTS and restart it."
         )
     told = Told(CANNOT.title, message, "")
     return _plain(HTTPStatus.BAD_REQUEST, told)
@@ -185,7 +181,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
     message = gettext(
-        "The page was open for too long, or the request came from elsewhere."
+        "The page was open for too long, or the request came from another site."
     )
     known = PAGES[HTTPStatus.FORBIDDEN]
     told = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)

@@ -36,7 +36,7 @@ def test_the_committed_catalogue_is_what_the_command_writes(tmp_path):
 def test_a_language_is_made_kept_and_compiled(tmp_path):
     call_command("texts", "de", folder=tmp_path)
     source = tmp_path / "de" / "LC_MESSAGES" / "django.po"
-    untold = 'msgid "Nothing here"\nmsgstr ""'
+    untold = 'msgid "Page not found"\nmsgstr ""'
     assert untold in source.read_text()
     told = source.read_text().replace(untold, untold[:-2] + '"Hier ist nichts"')
     source.write_text(told + '\nmsgid "A text that went"\nmsgstr "Weg"\n')
@@ -44,7 +44,7 @@ def test_a_language_is_made_kept_and_compiled(tmp_path):
     call_command("texts", folder=tmp_path)
 
     text = source.read_text()
-    assert 'msgid "Nothing here"\nmsgstr "Hier ist nichts"' in text
+    assert 'msgid "Page not found"\nmsgstr "Hier ist nichts"' in text
     # Kept, for whoever brings it back.
     assert '#~ msgid "A text that went"' in text
     assert "fuzzy" not in text

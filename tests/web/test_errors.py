@@ -28,7 +28,7 @@ def test_an_unknown_address_says_so_and_leads_back(member, client_of):
     response = client_of(member).get("/nothing/here")
 
     assert response.status_code == HTTPStatus.NOT_FOUND
-    assert b"There is no page at this address" in response.content
+    assert b"No page has this address" in response.content
     assert b'href="/"' in response.content
 
 
@@ -123,7 +123,7 @@ def test_an_address_that_takes_forms_says_so_when_it_is_opened(member, client_of
 
     assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
     assert response["Allow"] == "POST"
-    assert b"only takes forms" in response.content
+    assert b"accepts only forms" in response.content
 
 
 @pytest.mark.parametrize("status", [405, 413, 429])
@@ -147,7 +147,7 @@ def test_too_large_a_form_is_refused_on_a_page(member, client_of, settings):
     response = client_of(member).post("/account/keys", {"name": "x" * 200})
 
     assert response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    assert b"Too much at once" in response.content
+    assert b"Request too large" in response.content
 
 
 def test_what_may_not_be_done_says_whom_to_ask(member, client_of):
@@ -160,7 +160,7 @@ def test_what_may_not_be_done_says_whom_to_ask(member, client_of):
     )
 
     assert response.status_code == HTTPStatus.FORBIDDEN
-    assert b"Ask one of its owners" in response.content
+    assert b"Ask an owner or admin" in response.content
 
 
 def test_a_page_of_nothing_is_no_fault_of_ours_while_the_database_is_away():

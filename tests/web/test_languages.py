@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 HEADER = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
 # German, as far as this test has learned it.
 PAGES = """
-msgid "Nothing here"
+msgid "Page not found"
 msgstr "Hier ist nichts"
 
 msgid "step"
@@ -98,7 +98,7 @@ def test_whoever_wants_another_gets_english(german, wanted):
 
     page = response.content.decode()
     assert '<html lang="en" dir="ltr"' in page
-    assert "Nothing here" in page
+    assert "Page not found" in page
     assert "/texts/" not in page
     assert varies_by_language(response)
 
