@@ -83,6 +83,12 @@ def may_reset_account(actor: Actor, user: User) -> bool:
     )
 
 
+def manages_account(actor: Actor, user: User) -> bool:
+    """Return whether the actor manages all workspaces of the user, at least one."""
+    is_member = Member.objects.filter(user=user).exists()
+    return is_member and may_reset_account(actor, user)
+
+
 def resettable_member(actor: Actor, workspace: str, member_id: int) -> Member:
     """Return a member whose password and second factors the actor may reset."""
     member = managed_member(actor, workspace, member_id)

@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-out", sign_in.sign_out, name="sign-out"),
     path("account/deactivated", sign_in.inactive, name="account_inactive"),
     path("account/", profile.profile, name="account"),
+    path("account/email/<str:token>", profile.confirm_email, name="confirm-email"),
     path("account/sessions", sessions.sessions, name="sessions"),
     path(
         "account/sessions/end-others",

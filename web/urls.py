@@ -90,6 +90,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
             "remove": members.remove,
             "reset-link": member_sign_in.reset_link,
             "second-factor": member_sign_in.remove_second_factor,
+            "confirm-email": member_sign_in.confirm_email,
         }.items()
     ),
     *(

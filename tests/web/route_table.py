@@ -60,7 +60,7 @@ PAGES = {
     "s4433+++++": "GET:members",
     "s443333+++": """
         invite GET:member member-role member-deactivate member-reactivate
-        member-reset-link member-second-factor member-offboard member-remove invitation-renew invitation-revoke
+        member-confirm-email member-reset-link member-second-factor member-offboard member-remove invitation-renew invitation-revoke
         GET:workspace-keys workspace-key-revoke GET:service-account-new
         service-account-new GET:service-account service-account
         service-account-delete GET:audit GET:audit-csv
@@ -119,7 +119,7 @@ PAGES = {
     """,
     # Absent for its readers, too: the sample has none of these.
     "s444444444": """
-        GET:widget-picture GET:report-picture GET:run-evidence end-session
+        GET:confirm-email confirm-email GET:widget-picture GET:report-picture GET:run-evidence end-session
         GET:mfa_deactivate_totp mfa_deactivate_totp GET:mfa_view_recovery_codes
     """,
 }
@@ -143,6 +143,7 @@ API = {
     "ss43333+++": [
         f"GET {WORKSPACE}/members",
         f"PATCH {WORKSPACE}/members/{{member_id}}",
+        f"POST {WORKSPACE}/members/{{member_id}}/confirm-email",
         f"POST {WORKSPACE}/members/{{member_id}}/offboard",
         f"POST {WORKSPACE}/members/{{member_id}}/remove",
         f"GET {WORKSPACE}/audit",

@@ -13,6 +13,8 @@ class User(AbstractUser):
     """A person, or a service account, which has keys and cannot sign in."""
 
     name = models.CharField(max_length=150, default="", db_default="")
+    # An address that the user entered and nobody has confirmed yet.
+    pending_email = models.EmailField(default="", db_default="")
     is_service = models.BooleanField(default=False, db_default=False)
 
     class Meta(AbstractUser.Meta):

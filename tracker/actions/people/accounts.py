@@ -12,11 +12,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import int_to_base36
 
 from tracker.actions.people.audit import Action, note
-from tracker.actions.people.mail import queue_mail
 from tracker.errors import InvalidInput
 from tracker.models import User
 from tracker.reset_tokens import ResetTokens
@@ -53,34 +51,22 @@ def create_account(
         user.set_unusable_password()
     with transaction.atomic():
         user.username = _free_username(email.partition("@")[0] or name)
-        _save(user)
-        _keep_address(user, is_verified=email_is_verified)
+        save_account(user)
+        keep_address(user, is_verified=email_is_verified)
         note(Action.ACCOUNT_CREATED, user, by=by or user, address=address)
     return user
 
 
-def change_profile(user_id: int, *, name: str, email: str, address: str = "") -> None:
-    """Change the user's own name and email address; an empty address removes it."""
-    user = User.objects.get(id=user_id)
-    before = user.email
-    changed = {
-        field: value
-        for field, value in (
-            ("name", valid_name(name)),
-            ("email", valid_email(email) if email.strip() else ""),
-        )
-        if value != getattr(user, field)
-    }
-    if not changed:
+def change_name(user: User, name: str, *, address: str = "") -> None:
+    """Change the user's own name."""
+    name = valid_name(name)
+    if name == user.name:
         return
-    for field, value in changed.items():
-        setattr(user, field, value)
+    user.name = name
     with transaction.atomic():
-        _save(user)
+        user.save(update_fields=["name"])
+        changed = {"name": name}
         note(Action.ACCOUNT_CHANGED, user, by=user, address=address, changed=changed)
-        if "email" in changed:
-            _keep_address(user, is_verified=False)
-            _report_change(before, user, address)
 
 
 def make_reset_link(
@@ -141,18 +127,6 @@ def valid_password(password: str, user: User) -> str:
     return password
 
 
-def _report_change(previous: str, user: User, address: str) -> None:
-    """Send a mail to the address that the account had."""
-    if previous:
-        context = {
-            "name": user.display_name,
-            "change": "email-changed",
-            "timestamp": timezone.now(),
-            "ip": address,
-        }
-        queue_mail(previous, "account_changed", context)
-
-
 def _free_username(wanted: str) -> str:
     """Return a short name for mentions and commands that no account has yet."""
     base = NOT_IN_USERNAMES.sub("-", wanted.lower()).strip("-.")[:100] or "user"
@@ -168,10 +142,15 @@ def _free_username(wanted: str) -> str:
     return username
 
 
-def _save(user: User) -> None:
-    same = User.objects.filter(email__iexact=user.email).exclude(id=user.id)
-    if user.email and same.exists():
+def require_free_address(user: User, email: str) -> None:
+    same = User.objects.filter(email__iexact=email).exclude(id=user.id)
+    if email and same.exists():
         raise InvalidInput("email", EMAIL_TAKEN)
+
+
+def save_account(user: User) -> None:
+    """Store an account; refuse an email address that another one has."""
+    require_free_address(user, user.email)
     try:
         with transaction.atomic():
             user.save()
@@ -180,7 +159,7 @@ def _save(user: User) -> None:
         raise InvalidInput("email", EMAIL_TAKEN) from error
 
 
-def _keep_address(user: User, *, is_verified: bool) -> None:
+def keep_address(user: User, *, is_verified: bool) -> None:
     """Store the address where allauth looks whether it is verified."""
     addresses = EmailAddress.objects.filter(user=user)
     addresses.exclude(email=user.email).delete()

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from tracker.actions.people.accounts import create_account, make_reset_link
 from tracker.actions.people.activation import deactivate_account, reactivate_account
+from tracker.actions.people.addresses import confirm_address
 from tracker.actions.people.doer import COMMAND
 from tracker.actions.people.members import add_member
 from tracker.management.people import (
@@ -45,6 +46,7 @@ class Command(BaseCommand):
         for action, text in {
             "deactivate": "end the account's sessions, and refuse it and its keys",
             "reactivate": "undo that",
+            "confirm-email": "confirm the address that a user entered on their profile",
             "password-link": "print a link that sets a new password, once, in a day",
         }.items():
             actions.add_parser(action, help=text).add_argument(
@@ -84,6 +86,13 @@ class Command(BaseCommand):
         user = the_user(options["who"])
         reactivate_account(user, COMMAND)
         self.stdout.write(f"{user.username} is active.")
+
+    def confirm_email(self, options: dict[str, Any]) -> None:
+        user = the_user(options["who"])
+        confirm_address(user)
+        self.stdout.write(
+            f"{user.pending_email} is the address of {user.username} now."
+        )
 
     def password_link(self, options: dict[str, Any]) -> None:
         self.stdout.write(make_reset_link(the_user(options["who"])))

@@ -8,7 +8,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.actions.people.accounts import make_reset_link, remove_second_factors
+from tracker.actions.people.addresses import confirm_address
 from tracker.client_address import client_address
+from tracker.errors import InvalidInput
 from tracker.people_access import resettable_member
 from web.session import PageRequest, signed_in
 from web.toasts import tell
@@ -35,4 +37,18 @@ def remove_second_factor(
     remove_second_factors(member.user, by=request.actor.user_id, address=address)
     text = gettext("Second factor of %(name)s removed.")
     tell(request, text % {"name": member.user.display_name})
+    return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))
+
+
+@require_POST
+@signed_in
+def confirm_email(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
+    """Confirm the address that the member entered."""
+    member = resettable_member(request.actor, workspace, member_id)
+    address = client_address(request)
+    try:
+        confirm_address(member.user, by=request.actor.user_id, address=address)
+    except InvalidInput as error:
+        return show_member(request, workspace, member_id, error=error)
+    tell(request, gettext("Email address confirmed."))
     return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))

@@ -160,6 +160,7 @@ def show_member(
         "may_reset": may_reset_account(request.actor, member.user),
         "has_second_factor": has_second_factor(member.user_id),
         "reset_link": reset_link,
+        "pending_email": member.user.pending_email,
         "is_self": member.user_id == request.actor.user_id,
         "error": error,
     }

@@ -1,9 +1,9 @@
-"""One's own name and email address."""
+"""The user's own name and email address."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.models import AbstractUser
@@ -12,9 +12,18 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from tracker.actions.people.accounts import change_profile
+from tracker.actions.people.accounts import change_name
+from tracker.actions.people.addresses import (
+    confirm_address,
+    pending_address,
+    request_address,
+    set_address,
+    withdraw_address,
+)
+from tracker.actions.people.mail import can_mail
 from tracker.client_address import client_address
 from tracker.errors import InvalidInput
+from tracker.people_access import manages_account
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
@@ -31,18 +40,48 @@ def profile(request: PageRequest) -> HttpResponse:
     return _save(request)
 
 
-def _save(request: PageRequest) -> HttpResponse:
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def confirm_email(request: PageRequest, token: str) -> HttpResponse:
+    """Show the address that the link confirms; on POST, confirm it."""
+    user: Any = request.user
+    email = pending_address(user.id, token)
+    if request.method != "POST":
+        context = {"tab": "profile", "email": email}
+        return render(request, "people/confirm_email.html", context)
     try:
-        change_profile(
-            request.actor.user_id,
-            name=request.POST.get("name", ""),
-            email=request.POST.get("email", ""),
-            address=client_address(request),
-        )
+        confirm_address(user, by=user, address=client_address(request))
+    except InvalidInput as error:
+        return _profile(request, error)
+    tell(request, gettext("Email address confirmed."))
+    return redirect("account")
+
+
+def _save(request: PageRequest) -> HttpResponse:
+    user: Any = request.user
+    address = client_address(request)
+    try:
+        change_name(user, request.POST.get("name", ""), address=address)
+        _save_address(request, user, request.POST.get("email", "").strip().lower())
     except InvalidInput as error:
         return _profile(request, error)
     tell(request, gettext("Profile saved."))
     return redirect("account")
+
+
+# Any: a row of the users table, which pages do not import.
+def _save_address(request: PageRequest, user: Any, email: str) -> None:
+    """Change the address, or have it confirmed first.
+
+    Without a mail server, a user who manages their own account confirms it by saving.
+    """
+    address = client_address(request)
+    if email == user.email:
+        withdraw_address(user)
+    elif not email or (not can_mail() and manages_account(request.actor, user)):
+        set_address(user, email, by=user, address=address)
+    else:
+        request_address(user, email, address=address)
 
 
 # A new address can reset the password, so a stolen session must not be enough.
@@ -55,6 +94,7 @@ def _profile(request: PageRequest, error: InvalidInput | None = None) -> HttpRes
         "tab": "profile",
         "error": error,
         "typed": request.POST if error else user,
+        "can_mail": can_mail(),
         "is_incomplete": not (user.email and user.has_usable_password()),
     }
     status = HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK

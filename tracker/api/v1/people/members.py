@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
+from tracker.actions.people.addresses import confirm_address
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.members import (
     change_role,
@@ -26,6 +27,7 @@ from tracker.people_access import (
     managed_member,
     managed_workspace,
     require_grantable,
+    resettable_member,
 )
 from tracker.queries.people.members import MemberRow, Person, workspace_members
 
@@ -110,6 +112,22 @@ def write_member(
         if wanted.is_active is not None:
             change = reactivate if wanted.is_active else deactivate
             change(member, doer)
+    return _one(request, workspace, member_id)
+
+
+@router.post(
+    "/workspaces/{slug:workspace}/members/{int:member_id}/confirm-email",
+    response=MemberOut,
+    auth=WriterAuth(),
+)
+def confirm_email(request: ApiRequest, workspace: str, member_id: int) -> HttpResponse:
+    """Confirm the email address that a member entered on their profile.
+
+    The caller must manage all workspaces of the member.
+    """
+    member = resettable_member(request.auth, workspace, member_id)
+    by, address = request.auth.user_id, client_address(request)
+    confirm_address(member.user, by=by, address=address)
     return _one(request, workspace, member_id)
 
 

@@ -1,0 +1,110 @@
+"""Changes the email address of an account; a new one counts once it is confirmed.
+
+Until then the account keeps its address: sign-in, password resets, mail and identity
+providers find it by that one.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.core import signing
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from tracker.actions.people.accounts import (
+    keep_address,
+    require_free_address,
+    save_account,
+    valid_email,
+)
+from tracker.actions.people.audit import Action, note
+from tracker.actions.people.mail import queue_mail
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import User
+
+LINK_LIFETIME = timedelta(days=3)
+SALT = "seamark.confirm-address"
+
+
+def request_address(user: User, email: str, *, address: str = "") -> None:
+    """Remember a new address, and mail a link there that confirms it."""
+    email = valid_email(email)
+    require_free_address(user, email)
+    with transaction.atomic():
+        user.pending_email = email
+        user.save(update_fields=["pending_email"])
+        note(
+            Action.ACCOUNT_CHANGED,
+            user,
+            by=user,
+            address=address,
+            changed={"pending_email": email},
+        )
+        token = signing.dumps([user.id, email], salt=SALT, compress=True)
+        path = reverse("confirm-email", args=[token])
+        context = {"name": user.display_name, "url": settings.PUBLIC_URL + path}
+        queue_mail(email, "confirm_email", context)
+
+
+def withdraw_address(user: User) -> None:
+    """Forget an address that was not confirmed."""
+    User.objects.filter(id=user.id).update(pending_email="")
+
+
+def pending_address(user_id: int, token: str) -> str:
+    """Return the address that a link confirms; raise NotFound for any other link."""
+    try:
+        known, email = signing.loads(token, salt=SALT, max_age=LINK_LIFETIME)
+    except signing.BadSignature as error:
+        raise NotFound("link") from error
+    is_pending = User.objects.filter(id=user_id, pending_email=email).exists()
+    if known != user_id or not is_pending:
+        raise NotFound("link")
+    return str(email)
+
+
+def confirm_address(
+    user: User, *, by: User | int | None = None, address: str = ""
+) -> None:
+    """Make the pending address the account's own.
+
+    The caller has seen the link, or `by` manages the user's account.
+    """
+    user = User.objects.get(id=user.id)
+    if not user.pending_email:
+        raise InvalidInput("the email address", "is confirmed already")
+    set_address(user, user.pending_email, by=by, address=address)
+
+
+def set_address(
+    user: User, email: str, *, by: User | int | None = None, address: str = ""
+) -> None:
+    """Change the address at once; an empty one removes it."""
+    before, email = user.email, valid_email(email) if email.strip() else ""
+    user.email, user.pending_email = email, ""
+    with transaction.atomic():
+        save_account(user)
+        note(
+            Action.ACCOUNT_CHANGED,
+            user,
+            by=by,
+            address=address,
+            changed={"email": email},
+        )
+        keep_address(user, is_verified=True)
+        if before:
+            _report_change(before, user, address)
+
+
+def _report_change(previous: str, user: User, address: str) -> None:
+    """Send a mail to the address that the account had."""
+    context = {
+        "name": user.display_name,
+        "change": "email-changed",
+        "timestamp": timezone.now(),
+        "ip": address,
+    }
+    queue_mail(previous, "account_changed", context)
