@@ -257,7 +257,7 @@ def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
 def _is_known(earlier: EarlierRun) -> bool:
     """Whether its numbers are measurements; of series, those who use them decide."""
     numbers = [earlier.ranks, earlier.step_seconds, earlier.examples_per_second]
-    numbers += [*earlier.parts.values()]
+    numbers += [*earlier.parts.values(), *earlier.medians]
     known = (
         _is_measurement(np.array(numbers))
         & _is_measurement(earlier.step_examples).all()

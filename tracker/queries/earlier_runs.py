@@ -13,6 +13,7 @@ from tracker.models import Attribute, Run, Rung, Stage
 from tracker.queries.attributes import AttributeRow, attribute_values, list_attributes
 from tracker.queries.losses import loss_paths, losses_of
 from tracker.queries.namespaces import STEP_SECONDS, monitoring_path
+from tracker.queries.same_name_runs import read_same_name_runs
 from tracker.queries.thinned import read_curves
 from tracker.series.points import Points
 
@@ -36,6 +37,7 @@ def read_earlier(stage: Stage, ranks: float | None) -> dict[str, EarlierRun]:
     found = {
         "run_of_fewer_ranks": _run_of_fewer_ranks(stage, ranks),
         "rung_before": _rung_before(stage),
+        "same_name_runs": read_same_name_runs(stage),
     }
     return {name: run for name, run in found.items() if run is not None}
 

@@ -47,6 +47,15 @@ DERIVED = (
         "The run before this one on a ladder.",
         LADDER,
     ),
+    Signal(
+        "same_name_runs",
+        "",
+        "",
+        Kind.EARLIER,
+        "The last runs of this name in the project, on the same hardware and with the"
+        " same parameters.",
+        LOADER,
+    ),
     fact("logging_ranks", "", "ranks", "Processes of the stage that log."),
     fact(
         "same_stage_runs",

@@ -109,6 +109,9 @@ class EarlierRun:
     step_times: Times = field(default_factory=lambda: np.empty(0, np.int64))
     step_examples: Array = field(default_factory=lambda: np.empty(0))
     losses: Mapping[str, Tracked] = field(default_factory=dict)
+    medians: tuple[
+        float, ...
+    ] = ()  # step times of several runs, where it stands for them
 
 
 @dataclass(frozen=True, slots=True)

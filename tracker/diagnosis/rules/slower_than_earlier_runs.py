@@ -1,0 +1,153 @@
+"""Steps are slower than in earlier runs.
+
+## What it looks for
+A median step time that is 8 % and more above that of the last runs of the same name but for a
+number or date at its end, in the same project, on the same hardware and with the same
+parameters. The 95 % interval of the median
+has to lie above all of those runs; with one such run only, above it by 8 %.
+
+## Why it matters
+The run does the same as before and takes longer: a change of code, data or software made it
+slower, or the machine is worse.
+
+## When it is wrong
+Parameters that are not logged may differ. Steps in which the process waits for a CPU core are
+slower because of other jobs: the wait is taken off before the comparison.
+Data that changed, such as longer sequences, make steps longer on purpose.
+
+Catalogue: P5, regression against earlier runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracker.diagnosis.contention import CROWDED
+from tracker.diagnosis.core_wait import without_core_waits
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+    Side,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.signals import Array, EarlierRun, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import count, duration, percent
+
+NOTABLE_CHANGE = 0.08
+RELEASE_CHANGE = 0.05
+LARGE_CHANGE = 0.25
+
+FEWEST_STEPS = 100
+BLOCKS = 20
+RESAMPLES = 2000
+LOW_PERCENTILE = 2.5
+
+
+def check(
+    step_seconds: Array,
+    same_name_runs: EarlierRun,
+    *,
+    step_end_seconds: Array | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if len(step_seconds) < FEWEST_STEPS:
+        return Abstention((f"at least {FEWEST_STEPS} steps",))
+    if not same_name_runs.medians or not same_name_runs.step_seconds > 0:
+        return None
+    own = step_seconds
+    if step_end_seconds is not None:
+        own = without_core_waits(
+            step_seconds,
+            step_end_seconds,
+            job_main_thread_core_wait_share,
+            worker_core_wait_share,
+        )
+    limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
+    if not _is_slower(step_seconds, same_name_runs, limit):
+        return None
+    if not _is_slower(own, same_name_runs, limit):
+        return Abstention((CROWDED,))
+    return _finding(float(np.median(step_seconds)), same_name_runs)
+
+
+def _is_slower(seconds: Array, before: EarlierRun, limit: float) -> bool:
+    change = float(np.median(seconds)) / before.step_seconds - 1.0
+    alone = len(before.medians) == 1
+    highest = max(before.medians) * (1.0 + limit if alone else 1.0)
+    return change >= limit and _low(seconds) > highest
+
+
+def _low(seconds: Array) -> float:
+    """Return the lower end of the interval of the median, by blocks of steps."""
+    blocks = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
+    # Seeded: a page that is opened twice says the same.
+    random = np.random.default_rng(0)
+    chosen = random.integers(BLOCKS, size=(RESAMPLES, BLOCKS))
+    return float(np.percentile(np.median(blocks[chosen], axis=1), LOW_PERCENTILE))
+
+
+def _finding(median: float, before: EarlierRun) -> Finding:
+    change = median / before.step_seconds - 1.0
+    runs = len(before.medians)
+    which = f"the last {count(runs, 'run', 'runs')}" if runs > 1 else "the last run"
+    return Finding(
+        severity=Severity.WARNING if change >= LARGE_CHANGE else Severity.NOTICE,
+        summary=(
+            f"A step takes {duration(median)} (median), {percent(change)} more than the"
+            f" {duration(before.step_seconds)} of {which} of {before.name} on the same"
+            " hardware with the same parameters."
+        ),
+        evidence=(
+            Evidence(
+                "same_name_runs",
+                "change of the median step time against earlier runs",
+                change,
+                "share",
+                NOTABLE_CHANGE,
+                Side.ABOVE,
+                release=RELEASE_CHANGE,
+            ),
+            Evidence("step_seconds", "step time, median", median, "s"),
+            Evidence(
+                "same_name_runs",
+                "step time of earlier runs, median",
+                before.step_seconds,
+                "s",
+            ),
+            Evidence(
+                "same_name_runs",
+                "step time of the slowest of them, median",
+                max(before.medians),
+                "s",
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Compare this run with the last one of its name: code, packages, hardware"
+                " and the parts of a step.",
+                code="git diff <commit of the earlier run>",
+            ),
+            Recommendation(
+                "Run the earlier commit again on this machine: if it is as slow, the"
+                " machine has changed and not the code."
+            ),
+        ),
+        disproof=(
+            "Repeat the run: if the next one is as fast as the earlier ones, nothing has"
+            " become slower for good."
+        ),
+        gain=expected_gain(
+            median, (Floor(before.step_seconds, "the step time of the earlier runs"),)
+        ),
+        margin=margin_above(change, NOTABLE_CHANGE),
+        corroboration=AGREEING if runs > 1 else ALONE,
+    )
