@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import uuid
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -14,6 +15,8 @@ from django.utils import timezone
 
 from tracker.actions.alerts import deliver
 from tracker.actions.names import expect_room
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
 from tracker.alerts.message import Message
 from tracker.alerts.peers import check_url
 from tracker.diagnosis.finding import Severity
@@ -23,7 +26,9 @@ from tracker.models import Channel, ChannelKind, Delivery, Project
 MOST_CHANNELS = 20
 
 
-def add_channel(project: Project, kind: str, address: str, severity: str) -> Channel:
+def add_channel(
+    project: Project, kind: str, address: str, severity: str, doer: Doer | None = None
+) -> Channel:
     """Return the channel, which may have been there before."""
     if severity not in {str(known) for known in Severity}:
         raise InvalidInput("severity", "must be one of those offered")
@@ -50,6 +55,7 @@ def add_channel(project: Project, kind: str, address: str, severity: str) -> Cha
                 "secret": secrets.token_urlsafe(32),
             },
         )
+        _note(Action.CHANNEL_ADDED, channel, doer, severity=severity)
     return channel
 
 
@@ -64,8 +70,30 @@ def _check_mail(address: str) -> None:
         raise InvalidInput("address", "must be an e-mail address") from None
 
 
-def remove_channel(project: Project, channel_id: int) -> None:
-    Channel.objects.filter(project=project, id=channel_id).delete()
+def remove_channel(project: Project, channel_id: int, doer: Doer | None = None) -> None:
+    channel = Channel.objects.filter(project=project, id=channel_id).first()
+    if channel is not None:
+        with transaction.atomic():
+            _note(Action.CHANNEL_REMOVED, channel, doer)
+            channel.delete()
+
+
+def _note(
+    action: Action, channel: Channel, doer: Doer | None, **details: object
+) -> None:
+    """Note where alerts go; addresses of webhooks are secrets, so only their host."""
+    if doer is None:
+        return
+    project, address = channel.project, channel.address
+    is_mail = channel.kind == ChannelKind.EMAIL
+    doer.note(
+        action,
+        address if is_mail else urlsplit(address).hostname or "",
+        project.workspace,
+        project=project.name,
+        kind=channel.kind,
+        **details,
+    )
 
 
 def try_channel(project: Project, channel_id: int) -> None:

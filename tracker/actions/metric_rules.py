@@ -9,6 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.names import expect_room
+from tracker.actions.people.audit import Action
+from tracker.actions.people.doer import Doer
 from tracker.errors import InvalidInput
 from tracker.models import MetricRule, Project, RuleCondition, RuleUnit, Run
 from tracker.texts import is_storable
@@ -48,16 +50,21 @@ def stored_request(rule: MetricRule) -> RuleRequest:
     )
 
 
-def create_rule(project: Project, wanted: RuleRequest, *, user_id: int) -> MetricRule:
+def create_rule(
+    project: Project, wanted: RuleRequest, *, user_id: int, doer: Doer | None = None
+) -> MetricRule:
     rule = checked_rule(project, wanted)
     rule.owner_id = user_id
     with transaction.atomic():
         expect_room(project, MetricRule.objects.filter(project=project), MAX_RULES)
         rule.save()
+        _note(Action.METRIC_RULE_CREATED, rule, doer)
     return rule
 
 
-def change_rule(rule: MetricRule, wanted: RuleRequest) -> None:
+def change_rule(
+    rule: MetricRule, wanted: RuleRequest, doer: Doer | None = None
+) -> None:
     """Change a rule; what it found before is of another condition and forgotten."""
     changed = checked_rule(rule.project, wanted)
     with transaction.atomic():
@@ -71,19 +78,45 @@ def change_rule(rule: MetricRule, wanted: RuleRequest) -> None:
             run=changed.run,
             is_shared=changed.is_shared,
         )
+        changed.is_shared |= rule.is_shared
+        _note(Action.METRIC_RULE_CHANGED, changed, doer)
 
 
-def pause_rule(rule: MetricRule) -> None:
-    MetricRule.objects.filter(id=rule.id).update(paused_at=timezone.now())
-    rule.incidents.filter(ended_at=None).delete()
+def pause_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+    with transaction.atomic():
+        MetricRule.objects.filter(id=rule.id).update(paused_at=timezone.now())
+        rule.incidents.filter(ended_at=None).delete()
+        _note(Action.METRIC_RULE_CHANGED, rule, doer, is_paused=True)
 
 
-def resume_rule(rule: MetricRule) -> None:
-    MetricRule.objects.filter(id=rule.id).update(paused_at=None)
+def resume_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+    with transaction.atomic():
+        MetricRule.objects.filter(id=rule.id).update(paused_at=None)
+        _note(Action.METRIC_RULE_CHANGED, rule, doer, is_paused=False)
 
 
-def delete_rule(rule: MetricRule) -> None:
-    MetricRule.objects.filter(id=rule.id).delete()
+def delete_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+    with transaction.atomic():
+        _note(Action.METRIC_RULE_DELETED, rule, doer)
+        MetricRule.objects.filter(id=rule.id).delete()
+
+
+def _note(
+    action: Action, rule: MetricRule, doer: Doer | None, **details: object
+) -> None:
+    """Note rules of the whole project; those of one member notify nobody else."""
+    if doer is None or not rule.is_shared:
+        return
+    project = rule.project
+    doer.note(
+        action,
+        rule.path,
+        project.workspace,
+        project=project.name,
+        condition=rule.condition,
+        limit=rule.limit,
+        **details,
+    )
 
 
 def checked_rule(project: Project, wanted: RuleRequest) -> MetricRule:

@@ -15,6 +15,7 @@ from tracker.actions import metric_rules
 from tracker.actions.metric_rules import RuleRequest
 from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.queries.metric_rules import tested_on_past_runs
+from web.doer import doer_of
 from web.metric_rule_texts import CONDITIONS, UNITS
 from web.session import PageRequest, signed_in
 from web.toasts import tell
@@ -43,7 +44,9 @@ def new_rule(request: PageRequest, workspace: str, project: str) -> HttpResponse
         if "test" in request.POST:
             return _tested(request, found, wanted)
         _expect_may_share(request, found, wanted)
-        metric_rules.create_rule(found, wanted, user_id=request.actor.user_id)
+        metric_rules.create_rule(
+            found, wanted, user_id=request.actor.user_id, doer=doer_of(request)
+        )
     except InvalidInput as error:
         return _page(request, found, typed=wanted, error=str(error))
     tell(request, gettext("Rule created."))
@@ -66,7 +69,7 @@ def rule(
         if "test" in request.POST:
             return _tested(request, found, wanted, rule=stored)
         _expect_may_share(request, found, wanted)
-        metric_rules.change_rule(stored, wanted)
+        metric_rules.change_rule(stored, wanted, doer_of(request))
     except InvalidInput as error:
         return _page(request, found, typed=wanted, rule=stored, error=str(error))
     tell(request, gettext("Rule saved."))
@@ -82,13 +85,13 @@ def change_rule(
     found = readable_project(request.actor, workspace, project)
     stored = editable_rule(request.actor, found, rule_id)
     if change == "pause":
-        metric_rules.pause_rule(stored)
+        metric_rules.pause_rule(stored, doer_of(request))
         tell(request, gettext("Rule paused."))
     elif change == "resume":
-        metric_rules.resume_rule(stored)
+        metric_rules.resume_rule(stored, doer_of(request))
         tell(request, gettext("Rule resumed."))
     elif change == "delete":
-        metric_rules.delete_rule(stored)
+        metric_rules.delete_rule(stored, doer_of(request))
         tell(request, gettext("Rule deleted."))
     else:
         raise NotFound("page")

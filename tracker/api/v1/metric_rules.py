@@ -23,7 +23,7 @@ from tracker.actions.metric_rules import (
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Condition, Unit
-from tracker.api.v1.people.members import Json
+from tracker.api.v1.people.members import Json, doer_of
 from tracker.errors import InvalidInput, NotAllowed
 from tracker.queries.metric_rules import RuleRow, rules_of
 
@@ -100,7 +100,7 @@ def write_rule(
         raise NotAllowed("create rules")
     rule = _request(wanted.model_dump())
     _expect_may_share(request, found, rule)
-    made = create_rule(found, rule, user_id=request.auth.user_id)
+    made = create_rule(found, rule, user_id=request.auth.user_id, doer=doer_of(request))
     return _one(request, found, made.id)
 
 
@@ -127,9 +127,9 @@ def write_change(
         if given:
             changed = _request(given, stored_request(rule))
             _expect_may_share(request, found, changed)
-            change_rule(rule, changed)
+            change_rule(rule, changed, doer_of(request))
         if is_paused is not None:
-            (pause_rule if is_paused else resume_rule)(rule)
+            (pause_rule if is_paused else resume_rule)(rule, doer_of(request))
     return _one(request, found, rule_id)
 
 
@@ -143,7 +143,7 @@ def delete(
 ) -> HttpResponse:
     """Delete a rule with its alerts."""
     found = readable_project(request.auth, workspace, project)
-    delete_rule(editable_rule(request.auth, found, rule_id))
+    delete_rule(editable_rule(request.auth, found, rule_id), doer_of(request))
     return json_response({"id": rule_id, "is_deleted": True})
 
 
