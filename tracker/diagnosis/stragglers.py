@@ -1,4 +1,4 @@
-"""Which rank makes the others wait, by how much, and in which part of its step.
+"""Which ranks make the others wait, by how much, and in which part of their step.
 
 Ranks that work together take equally long for a step, whoever is slow: the others wait
 for the slow one where they meet. So the time of meeting is taken off, and what remains is
@@ -32,26 +32,36 @@ BEYOND_CHANCE = 3.0
 # Steps of ranks that meet in every step take equally long, within this.
 TOGETHER = 0.05
 
+# Ranks that are slower than half of all by this belong together, as those of one machine.
+SET_RATIO = 1.10
+# A step in which the slow ranks are beyond the others by more than jitter.
+BEYOND_OTHERS = 1.05
+
 # Where gradients are exchanged if the script does not say.
 MEETING_KINDS = (PhaseKind.BACKWARD, PhaseKind.OPTIMIZER)
 
 
 @dataclass(frozen=True, slots=True)
 class Straggler:
-    """The rank that is slowest most often; means over the steps.
+    """The rank that is slowest most often, or several that are; means over the steps.
 
     `excess` is by part of the step: seconds more than the other ranks' median.
     """
 
-    rank: int
+    ranks: tuple[int, ...]
     step_seconds: float
     own_seconds: float
     others_seconds: float
     share: float  # of the time of all steps: what it takes longer than the others
     tail_share: float  # of the steps that stand out: those in which it was slowest
     chance_share: float  # what it would have by chance, at the most
+    above_share: float  # of all steps: those in which it takes longer than the others
     excess: Mapping[str, float]
     met_in: str  # the part in which ranks wait for each other; "" where they do not
+
+    @property
+    def rank(self) -> int:
+        return self.ranks[0]
 
 
 def find_straggler(ranks: Ranks) -> Straggler | None:
@@ -65,21 +75,25 @@ def find_straggler(ranks: Ranks) -> Straggler | None:
     if meeting is None:
         return None
     own = np.maximum(0.0, steps - sum((parts[name] for name in meeting), 0.0 * steps))
-    rank = _slowest(own)
-    others = _of_others(own, rank)
-    excess = np.maximum(0.0, own[:, rank] - others)
-    tail_share, chance = _tail(own, rank)
+    slow = _slow(own)
+    others = _of_others(own, slow)
+    excess = np.maximum(0.0, own[:, slow].max(axis=1) - others)
+    tail_share, chance = _tail(own, slow)
     total = float(steps.max(axis=1).sum())
+    usual = np.median(own[:, slow], axis=1)
     return Straggler(
-        rank=ranks.ranks[rank] if rank < len(ranks.ranks) else rank,
+        ranks=tuple(
+            ranks.ranks[rank] if rank < len(ranks.ranks) else rank for rank in slow
+        ),
         step_seconds=total / len(steps),
-        own_seconds=float(own[:, rank].mean()),
+        own_seconds=float(own[:, slow].mean()),
         others_seconds=float(others.mean()),
         share=float(excess.sum()) / total if total > 0 else 0.0,
         tail_share=tail_share,
         chance_share=chance,
+        above_share=float(np.mean(usual > BEYOND_OTHERS * others)),
         excess={
-            name: float((part[:, rank] - _of_others(part, rank)).mean())
+            name: float((part[:, slow].mean(axis=1) - _of_others(part, slow)).mean())
             for name, part in parts.items()
             if name not in meeting
         },
@@ -125,6 +139,17 @@ def _meeting(parts: Mapping[str, Array], steps: Array) -> list[str] | None:
     return [max(spread, key=spread.__getitem__)]
 
 
+def _slow(own: Array) -> list[int]:
+    """Return the ranks that are slow together, or the one that is slowest most often."""
+    usual = np.median(own, axis=0)
+    # Of ranks of which half are slow, the others are the measure.
+    typical = float(np.sort(usual)[(len(usual) - 1) // 2])
+    together = np.flatnonzero(usual > SET_RATIO * typical)
+    if 1 < len(together) <= len(usual) / 2:
+        return [int(rank) for rank in together]
+    return [_slowest(own)]
+
+
 def _slowest(own: Array) -> int:
     """Return the rank that is slowest in most steps; of equals, by its time."""
     counts = np.bincount(own.argmax(axis=1), minlength=own.shape[1])
@@ -132,23 +157,23 @@ def _slowest(own: Array) -> int:
     return int(most[own[:, most].sum(axis=0).argmax()])
 
 
-def _of_others(column: Array, rank: int) -> Array:
-    median: Array = np.median(np.delete(column, rank, axis=1), axis=1)
+def _of_others(column: Array, slow: list[int]) -> Array:
+    median: Array = np.median(np.delete(column, slow, axis=1), axis=1)
     return median
 
 
-def _tail(own: Array, rank: int) -> tuple[float, float]:
-    """Return the rank's share of steps that stand out, and the most that chance gives."""
+def _tail(own: Array, slow: list[int]) -> tuple[float, float]:
+    """Return the share of steps that stand out in the slow ranks, and by chance at most."""
     count, width = own.shape
     slowest = own.argmax(axis=1)
     rows = np.arange(count)
     ordered = np.sort(own, axis=1)
-    typical = np.median(ordered[:, :-1], axis=1)
+    typical = np.median(ordered[:, : width - len(slow)], axis=1)
     stand_out = own[rows, slowest] > OUTLIER_RATIO * typical
     if stand_out.sum() < FEWEST_OUTLIERS * count:
         stand_out = np.ones(count, np.bool_)
 
-    share = float((slowest[stand_out] == rank).mean())
-    chance = 1.0 / width
+    share = float(np.isin(slowest[stand_out], slow).mean())
+    chance = len(slow) / width
     error = math.sqrt(chance * (1.0 - chance) / int(stand_out.sum()))
     return share, chance + BEYOND_CHANCE * error

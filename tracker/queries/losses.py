@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
+import numpy as np
 from django.db.models import Q
 
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.signals import Tracked
-from tracker.models import Kind, Stage
+from tracker.models import Attribute, Kind, Stage
 from tracker.queries.attributes import attribute_paths
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.thinned import read_curves
@@ -46,8 +47,18 @@ def read_evaluations(stage: Stage) -> dict[str, Tracked]:
 
 
 def read_learning_rates(stage: Stage) -> dict[str, Tracked]:
+    """Return learning rates that the run logs, or else one among its parameters."""
     paths = [path for path in _series_with(stage, RATES) if RATE.search(path)]
-    return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+    if paths:
+        return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+    parameters = Attribute.objects.filter(
+        run_id=stage.run_id, is_parameter=True, number__isnull=False
+    ).filter(reduce(or_, (Q(path__icontains=word) for word in RATES)))
+    return {
+        path: Tracked(np.zeros(1), np.zeros(1, np.int64), np.array([number]))
+        for path, number in parameters.values_list("path", "number")
+        if RATE.search(path)
+    }
 
 
 def _series_with(stage: Stage, words: tuple[str, ...]) -> list[str]:

@@ -56,3 +56,29 @@ def test_chance_has_no_rank():
 
     assert found is not None
     assert found.tail_share < found.chance_share
+
+
+def test_ranks_of_a_slow_machine_are_slow_together():
+    noise = np.random.default_rng(1).normal(1.0, 0.03, (300, 8))
+    work = noise * np.where(np.arange(8) >= 4, 0.06, 0.03)
+
+    found = find_straggler(ranks_of(0.1, ranks=8, forward=work, backward=0.1 - work))
+
+    assert found is not None
+    assert found.ranks == (4, 5, 6, 7)
+    assert found.share == pytest.approx(0.3, abs=0.03)
+    assert found.tail_share == pytest.approx(1.0)
+    assert found.excess["phase/forward"] == pytest.approx(0.03, abs=0.001)
+
+
+def test_one_of_many_is_slow_in_nearly_all_steps_and_slowest_in_some():
+    noise = np.random.default_rng(1).normal(1.0, 0.08, (300, 64)).clip(0.5)
+    noise[:, 17] *= 1.25
+    step = np.full((300, 64), 0.1)
+    work = 0.06 * noise
+
+    found = find_straggler(ranks_of(step, ranks=64, forward=work, backward=step - work))
+
+    assert found is not None
+    assert found.ranks == (17,)
+    assert found.above_share > 0.9

@@ -190,6 +190,17 @@ def test_reads_evaluations_and_learning_rates():
     assert set(found.learning_rates) == {"train/lr"}
 
 
+def test_a_learning_rate_among_the_parameters_counts():
+    run = measured_run(count=20)
+    write_values(run, {"params/lr": 0.5, "params/color": 3.0})
+
+    rates = read_measurements(stage_of(run)).learning_rates
+
+    assert {path: rate.values.tolist() for path, rate in rates.items()} == {
+        "params/lr": [0.5]
+    }
+
+
 def test_losses_and_steps_of_ranks_are_thinned_where_they_are_long(monkeypatch):
     monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 20)
     monkeypatch.setattr(thinned, "MOST_RANK_POINTS", 20)

@@ -2,7 +2,8 @@
 
 ## What it looks for
 A loss that is NaN or infinite at its newest points, and was a number before or never
-was one. A single point that is followed by numbers is a skipped step.
+was one. A single point that is followed by numbers is a skipped step. A loss that rose or swung
+more and more before points to a learning rate that is too high; the logged one is named.
 
 ## Why it matters
 Weights that have become NaN stay so: every further hour is lost.
@@ -32,13 +33,23 @@ from tracker.diagnosis.finding import (
     Side,
 )
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Tracked
+from tracker.diagnosis.signals import Array, Tracked
 from tracker.diagnosis.wording import count
 
 SPAN = Span.STAGE
 
 # At the end, so many points in a row; or all, of a series with fewer.
 FEWEST_IN_A_ROW = 3
+
+# How a loss diverges: against its lowest level before, or by its swings.
+FEWEST_BEFORE = 20
+BLOCKS = 10
+QUARTERS = 4
+LAST_POINTS = 5
+RISE_SHARE = 0.50
+SWING_FACTOR = 3.0
+# What a rate that was too high is divided by to begin with.
+LOWER = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +58,13 @@ class _Broken:
     since: float  # step
     points: int
     last_number: float | None
+    course: str = ""  # how it went before, where that shows too high a learning rate
 
 
 def check(
     losses: Mapping[str, Tracked],
     *,
+    learning_rates: Mapping[str, Tracked] | None = None,
     torch_autocast: str | None = None,
     framework: str | None = None,
     stage_state: str | None = None,
@@ -62,17 +75,17 @@ def check(
         return None
 
     first = min(broken, key=lambda one: one.since)
-    before = (
-        f" It was {first.last_number:.4g} before."
-        if first.last_number is not None
-        else " It was never a number."
-    )
+    rate = _rate_at(learning_rates or {}, first.since)
+    before = _before(first, rate)
     others = (
         f" {count(len(broken) - 1, 'other loss is', 'other losses are')} NaN, too."
         if len(broken) > 1
         else ""
     )
     return Finding(
+        title=(
+            "Learning rate is too high: the loss became NaN" if first.course else ""
+        ),
         spoils_the_run=True,
         severity=Severity.CRITICAL,
         summary=(
@@ -90,8 +103,15 @@ def check(
                 Side.ABOVE,
             ),
             Evidence("losses", "first step with NaN or infinity", first.since, "step"),
+            *(
+                (Evidence("learning_rates", "learning rate before it", rate, ""),)
+                if rate is not None
+                else ()
+            ),
         ),
-        recommendations=_recommendations(torch_autocast, framework, stage_state),
+        recommendations=_recommendations(
+            first, rate, torch_autocast, framework, stage_state
+        ),
         disproof=(
             "Look at the weights: if all of them are numbers, only the loss is computed"
             " wrongly."
@@ -110,17 +130,59 @@ def _broken(path: str, series: Tracked) -> _Broken | None:
         return None
     if not np.isfinite(steps[begin]):
         return None
-    last = float(series.values[order][numbers[-1]]) if len(numbers) else None
-    return _Broken(path, float(steps[begin]), points, last)
+    values = series.values[order]
+    last = float(values[numbers[-1]]) if len(numbers) else None
+    course = _course(values[numbers])
+    return _Broken(path, float(steps[begin]), points, last, course)
+
+
+def _course(values: Array) -> str:
+    """Return how a loss diverged before it was no number any more; "" if it did not."""
+    if len(values) < FEWEST_BEFORE:
+        return ""
+    levels = [float(np.median(part)) for part in np.array_split(values, BLOCKS)]
+    lowest, last = min(levels[:-1]), float(np.median(values[-LAST_POINTS:]))
+    spread = float(np.median(np.abs(values[:-LAST_POINTS] - np.median(values))))
+    if last > lowest + max(RISE_SHARE * abs(lowest), 2 * spread):
+        return f"It rose from {lowest:.4g} to {last:.4g} before"
+    swings = [float(np.std(np.diff(part))) for part in np.array_split(values, QUARTERS)]
+    if swings[-1] > SWING_FACTOR * max(swings[1], np.finfo(float).tiny):
+        return "It swung more and more before"
+    return ""
+
+
+def _rate_at(rates: Mapping[str, Tracked], step: float) -> float | None:
+    """Return the learning rate that was logged last before a step."""
+    for series in rates.values():
+        known = np.isfinite(series.values) & (series.steps <= step)
+        if np.any(known):
+            place = int(np.argmax(np.where(known, series.steps, -np.inf)))
+            return float(series.values[place])
+    return None
+
+
+def _before(broken: _Broken, rate: float | None) -> str:
+    if broken.last_number is None:
+        return " It was never a number."
+    if not broken.course:
+        return f" It was {broken.last_number:.4g} before."
+    at = f" The learning rate was {rate:.4g}." if rate is not None else ""
+    return f" {broken.course}, as with too high a learning rate.{at}"
 
 
 def _recommendations(
-    torch_autocast: str | None, framework: str | None, stage_state: str | None
+    broken: _Broken,
+    rate: float | None,
+    torch_autocast: str | None,
+    framework: str | None,
+    stage_state: str | None,
 ) -> tuple[Recommendation, ...]:
     recommendations = [
         Recommendation(
             "Go back to the last checkpoint before that step, with a lower learning"
             " rate, a longer warm-up, or clipped gradients.",
+            current=f"{rate:.4g}" if rate and broken.course else "",
+            suggested=f"{rate / LOWER:.4g}" if rate and broken.course else "",
             code=(
                 "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
                 if framework == "pytorch"

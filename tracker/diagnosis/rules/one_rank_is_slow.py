@@ -8,6 +8,9 @@ out, all steps count: a rank that is always a tenth slower costs as much.
 Time in which ranks wait for each other is taken off first. It is the time of phases that
 are named as communication, and else of the part of the step in which gradients are
 exchanged.
+Ranks that are at least a tenth slower than half of all ranks count together, as those of a slow
+machine; and so does a rank that is slower than the others in nine of ten steps, though among
+many ranks another one is often slower by chance.
 Then it asks in which part of its step the slow rank spends the excess.
 
 ## Why it matters
@@ -51,6 +54,9 @@ RELEASE_SHARE = 0.07
 CRITICAL_SHARE = 0.20
 
 TAIL_SHARE = 0.60
+# Of all steps: a rank that is slower than the others in so many is no chance.
+ABOVE_SHARE = 0.90
+MOST_NAMED = 4
 # Of the excess: what one part must explain to be called the cause.
 COVERED_SHARE = 0.80
 
@@ -76,21 +82,25 @@ def check(
 
     limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
     by_itself = max(TAIL_SHARE, straggler.chance_share)
-    if straggler.share < limit or straggler.tail_share < by_itself:
+    is_steady = straggler.above_share >= ABOVE_SHARE
+    if straggler.share < limit or not (straggler.tail_share >= by_itself or is_steady):
         return None
 
     cause, why, advice = _cause(straggler, ranks, gpus or {})
     is_critical = straggler.share >= CRITICAL_SHARE
+    is_one = len(straggler.ranks) == 1
     return Finding(
-        title=f"Rank {straggler.rank} is slow",
+        title=f"{_who(straggler)} {'is' if is_one else 'are'} slow",
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"Rank {straggler.rank} takes {duration(straggler.own_seconds)} per"
+            f"{_who(straggler)} {'takes' if is_one else 'take'}"
+            f" {duration(straggler.own_seconds)} per"
             f" step, the others {duration(straggler.others_seconds)}: all ranks"
-            f" wait for it {percent(straggler.share)} of the time. {why}"
+            f" wait for {'it' if is_one else 'them'}"
+            f" {percent(straggler.share)} of the time. {why}"
         ),
         evidence=_evidence(straggler, cause),
-        recommendations=advice,
+        recommendations=advice if is_one else (_TOGETHER, *advice),
         disproof=(
             f"Move rank {straggler.rank} to another GPU or machine, or give its data to"
             " another rank: if another rank is slow then, it is the place or the data,"
@@ -105,10 +115,27 @@ def check(
                 ),
             ),
         ),
-        explains=("communication-dominates", "gpus-are-loaded-unequally"),
+        # GPUs of the other ranks are busy with waiting, and idle where they are loaded last.
+        explains=(
+            "communication-dominates",
+            "gpus-are-loaded-unequally",
+            "gpu-is-busy-with-little-work",
+            "gpu-and-cpu-are-both-idle",
+            "gpu-utilization-is-low",
+        ),
         margin=margin_above(straggler.share, NOTABLE_SHARE),
         corroboration=AGREEING if cause else ALONE,
     )
+
+
+def _who(straggler: Straggler) -> str:
+    if len(straggler.ranks) == 1:
+        return f"Rank {straggler.rank}"
+    named = [str(rank) for rank in straggler.ranks[:MOST_NAMED]]
+    more = len(straggler.ranks) - len(named)
+    if more:
+        return f"Ranks {', '.join(named)} and {more} more"
+    return f"Ranks {', '.join(named[:-1])} and {named[-1]}"
 
 
 def _cause(
@@ -182,7 +209,7 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             "ranks",
-            f"extra time of rank {straggler.rank}, share of step time",
+            "extra time of the slow ranks, share of step time",
             straggler.share,
             "share",
             NOTABLE_SHARE,
@@ -191,7 +218,7 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "ranks",
-            f"outlier steps in which rank {straggler.rank} is slowest, share",
+            "outlier steps in which a slow rank is slowest, share",
             straggler.tail_share,
             "share",
             max(TAIL_SHARE, straggler.chance_share),
@@ -211,6 +238,10 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
     return tuple(evidence)
 
 
+_TOGETHER = Recommendation(
+    "Look for what the slow ranks have in common: a machine, a switch, a disk or a part of"
+    " the data."
+)
 _WAITS = (
     Recommendation(
         "Look at that rank's input: fewer or busier loader workers, a slower disk or a"

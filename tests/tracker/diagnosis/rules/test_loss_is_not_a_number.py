@@ -72,3 +72,42 @@ def test_float16_is_suspected():
 
     assert isinstance(finding, Finding)
     assert [r.suggested for r in finding.recommendations] == ["", "bfloat16", ""]
+
+
+def diverging(before, rate=None):
+    values = np.concatenate([before, np.full(5, np.nan)])
+    steps = np.arange(len(values), dtype=np.float64)
+    times = (steps * 1e6).astype(np.int64)
+    rates = (
+        {} if rate is None else {"train/lr": Tracked(steps, times, 0 * steps + rate)}
+    )
+    return check({"train/loss": Tracked(steps, times, values)}, learning_rates=rates)
+
+
+def test_a_loss_that_rose_before_had_too_high_a_learning_rate():
+    finding = diverging(
+        np.concatenate([np.linspace(2, 1, 60), 1.1 ** np.arange(40)]), 0.5
+    )
+
+    assert isinstance(finding, Finding)
+    assert finding.title.startswith("Learning rate is too high")
+    assert "The learning rate was 0.5." in finding.summary
+    lower = finding.recommendations[0]
+    assert (lower.current, lower.suggested) == ("0.5", "0.05")
+
+
+def test_a_loss_that_swung_before_had_too_high_a_learning_rate():
+    swings = (-1.0) ** np.arange(100) * np.geomspace(0.01, 0.6, 100)
+
+    finding = diverging(1.0 + swings)
+
+    assert isinstance(finding, Finding)
+    assert "It swung more and more before" in finding.summary
+
+
+def test_a_loss_that_fell_until_then_blames_no_learning_rate():
+    finding = diverging(np.linspace(2, 1, 100), 0.5)
+
+    assert isinstance(finding, Finding)
+    assert not finding.title
+    assert not finding.recommendations[0].current

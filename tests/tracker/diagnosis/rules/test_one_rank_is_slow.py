@@ -122,3 +122,24 @@ def test_one_process_is_not_asked():
     rule = Rule.from_module(one_rank_is_slow)
 
     assert diagnose(alone, rules=[rule]).unanswered == {rule.name: (ONE_PROCESS,)}
+
+
+def test_ranks_that_are_slow_together_are_named_together():
+    work = np.where(np.arange(8) >= 6, 0.06, 0.03)
+    finding = check(ranks_of(0.1, ranks=8, forward=work, backward=0.1 - work))
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "Ranks 6 and 7 are slow"
+    assert "in common" in finding.recommendations[0].text
+
+
+def test_gpus_that_spin_while_a_rank_loads_are_its_symptom():
+    finding = check(
+        ranks_of(
+            0.1, data_wait_seconds=[0.0, 0.0, 0.06, 0.0], backward=[0.1, 0.1, 0.04, 0.1]
+        )
+    )
+
+    assert isinstance(finding, Finding)
+    assert "waiting for data" in finding.summary
+    assert "gpu-is-busy-with-little-work" in finding.explains

@@ -1,0 +1,142 @@
+"""The model could not be loaded.
+
+## What it looks for
+A stage that failed with an error that libraries raise while they read weights: a file that is
+missing, damaged or no checkpoint, or weights whose names and shapes do not fit the model.
+
+## Why it matters
+The job has reserved its hardware and does nothing with it. A service that restarts fails again
+each time.
+
+## When it is wrong
+Errors are recognized by their texts. Another file than that of the model may be missing: the
+text has to name a checkpoint, weights or a model.
+
+Catalogue: I4, load errors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+
+SPAN = Span.STAGE
+
+LONGEST_TEXT = 300
+# The finding is certain, or not there.
+FEWEST_ERRORS = 1.0
+
+# A file of weights, by its name or by what the text calls it.
+MODEL = re.compile(
+    r"checkpoint|ckpt|weights?\b|state_?dict|safetensors|pytorch_model|\bmodel\b"
+    r"|\.(pt|pth|onnx|gguf|keras|h5)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    pattern: re.Pattern[str]
+    words: str
+    advice: Recommendation
+    names_model: bool = True  # its text can only be about a model
+
+
+CAUSES = (
+    _Cause(
+        re.compile(
+            r"loading state_dict|size mismatch for|Missing key\(s\)|Unexpected key\(s\)"
+            r"|Missing keys? in|shape mismatch .*weight",
+            re.IGNORECASE,
+        ),
+        "its weights do not fit the model",
+        Recommendation(
+            "Build the model with the settings that it was saved with, and compare the"
+            " names: a prefix such as `module.` comes from a wrapper.",
+            code="model.load_state_dict(state, strict=False)  # prints what differs",
+        ),
+    ),
+    _Cause(
+        re.compile(
+            r"PytorchStreamReader|failed finding central directory|invalid load key"
+            r"|HeaderTooLarge|Error while deserializing header|InvalidHeader"
+            r"|pickle data was truncated|Ran out of input|Unable to (synchronously )?open"
+            r"|file signature not found|not a zip file",
+            re.IGNORECASE,
+        ),
+        "its file is damaged or was not written to its end",
+        Recommendation(
+            "Load an earlier checkpoint, and write new ones to a temporary file that is"
+            " renamed when it is complete.",
+            code='torch.save(state, path + ".part"); os.replace(path + ".part", path)',
+        ),
+    ),
+    _Cause(
+        re.compile(
+            r"No such file|FileNotFoundError|does not appear to have a file named"
+            r"|is not a local folder and is not a valid model|Can't load (the model|weights)",
+            re.IGNORECASE,
+        ),
+        "its file is not there",
+        Recommendation(
+            "Check the path on this machine: a folder that is not mounted, a relative"
+            " path, or a file that an earlier stage did not write."
+        ),
+        names_model=False,
+    ),
+)
+
+
+def check(
+    failure_message: str,
+    *,
+    failure_type: str | None = None,
+    stage_state: str | None = None,
+) -> Answer:
+    if stage_state == "finished":
+        return None
+    text = f"{failure_type or ''}: {failure_message}"
+    cause = next(
+        (
+            cause
+            for cause in CAUSES
+            if cause.pattern.search(text)
+            and (cause.names_model or MODEL.search(failure_message))
+        ),
+        None,
+    )
+    if cause is None:
+        return None
+    return Finding(
+        severity=Severity.CRITICAL,
+        summary=(
+            f"The stage failed while it loaded the model: {cause.words}."
+            f" {failure_type or 'Error'}: {_first_line(failure_message)}."
+        ),
+        evidence=(Evidence("failure_message", "load errors", FEWEST_ERRORS, "errors"),),
+        recommendations=(
+            cause.advice,
+            Recommendation(
+                "Check that the file can be loaded before the job is queued, on a machine"
+                " without a GPU."
+            ),
+        ),
+        disproof="Load the same file by itself: if that works, the error is another one.",
+        spoils_the_run=True,
+        corroboration=AGREEING,
+    )
+
+
+def _first_line(text: str) -> str:
+    line = next((part for part in text.splitlines() if part.strip()), "")
+    return line.strip()[:LONGEST_TEXT].rstrip(".:")
