@@ -33,7 +33,7 @@ COMMANDS = [
     ("migrate", "Bring the database up to date."),
     (
         "prepare",
-        "Make the database, its owner and the agents' token; `up` does it too.",
+        "Make the database, its owner and the agents' API key; `up` does it too.",
     ),
     ("serve", "Run the web server alone, as a part of a team's installation."),
     ("worker", "Run the background worker alone, likewise."),

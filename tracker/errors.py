@@ -26,7 +26,7 @@ class NotAuthenticated(TrackerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Send a valid API key in the Authorization header: Bearer <token>."
+            "Send a valid API key in the Authorization header: Bearer <API key>."
         )
 
 

@@ -1,4 +1,4 @@
-"""Forgets the stored address and token.
+"""Deletes the stored address and API key.
 
 The API key itself still holds: it is revoked on the server's API keys page. What is not
 delivered stays, and waits for the next `seamark login`.
@@ -13,7 +13,7 @@ from seamark.commands.login import KEYS_PAGE
 from seamark.commands.output import say, say_json
 from seamark.servers import agent_file, read_agent_file
 
-HELP = "forget the stored address and token"
+HELP = "delete the stored address and API key"
 EXAMPLES = ("seamark logout",)
 
 

@@ -120,7 +120,7 @@ def _file(environment: Environment) -> Iterator[Finding]:
         return
     if read_agent_file(environment) == (None, None):
         yield problem(
-            "file", f"{path} holds no address and token", "say `seamark login`"
+            "file", f"{path} holds no address and API key", "say `seamark login`"
         )
     elif mode & 0o077:
         yield note(

@@ -42,7 +42,7 @@ Json = dict[str, Any]
 Refusals = tuple[type[TrackerError], ...]
 
 MEANINGS: dict[type[TrackerError], str] = {
-    Busy: "The server is behind, and this token sends the most; send again later.",
+    Busy: "The server is behind, and this API key sends the most; send again later.",
     Changed: "Somebody else changed it since it was read; nothing was stored.",
     DigestDiffers: "What came of a file is not what its digest says.",
     FrameDiffers: "A frame of this number is stored with other content.",
@@ -50,12 +50,12 @@ MEANINGS: dict[type[TrackerError], str] = {
     LengthRequired: "The body came without its length.",
     MalformedBatch: "The body is not a batch; nothing of it was stored.",
     NoRoom: "There is no space for the file, or the workspace may hold no more.",
-    NotAllowed: "The token's scope or the member's role does not reach so far.",
-    NotAuthenticated: "The token is missing, unknown, expired or revoked.",
-    NotFound: "It does not exist, or the token may not see it.",
+    NotAllowed: "The API key's scope or the member's role does not reach so far.",
+    NotAuthenticated: "The API key is missing, unknown, expired or revoked.",
+    NotFound: "It does not exist, or the API key may not see it.",
     OutOfOrder: "Frames before these are missing; go on from the number expected.",
     Pinned: "The run is pinned; unpin it first.",
-    RunFinished: "The run is finished, and the token may not reopen it.",
+    RunFinished: "The run is finished, and the API key may not reopen it.",
     TooLarge: "The body is beyond a limit.",
     TooSlow: "The body did not come in the time that it may take; send less at a time.",
     Unavailable: "The server or its database is busy or away, or too much of what is"

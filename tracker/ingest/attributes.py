@@ -38,8 +38,8 @@ EXACT_INTEGER = 2**53
 STORED_FIELDS = ("kind", "number", "is_nan", "text", "items")
 VALUE_FIELDS = (*STORED_FIELDS, "is_parameter", "updated_at")
 CLOSED = (
-    "The run had finished before this was sent; with this token a process may add to a"
-    " finished run, and change nothing that was there."
+    "The run had finished before this was sent; with this API key a process may add to"
+    " a finished run, and change nothing that was there."
 )
 
 

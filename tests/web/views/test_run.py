@@ -569,7 +569,7 @@ def test_says_who_joined_the_run_after_it_had_finished(project, page, member):
     assert "Joined after it finished" in text
     assert '<details class="card stage__folded" id="reopenings" open>' in text
     assert "reopened" in text
-    assert "by ada with token test (smk_" in text
+    assert "by ada with the API key test (smk_" in text
     assert "stage train, rank 0, on node-1" in text
 
 

@@ -1,4 +1,4 @@
-"""Who is calling, so that a person or an agent can check a token."""
+"""Who is calling, so that a person or an agent can check an API key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MeOut(Schema):
 
 @router.get("/me", response=MeOut, auth=CallerAuth())
 def read_caller(request: ApiRequest) -> HttpResponse:
-    """Whom the token or session speaks for, and what it may do where."""
+    """The user of the API key or session, and their roles."""
     found = memberships(request.auth)
     return json_response(
         {

@@ -11,7 +11,7 @@ from tracker.embedded.first_start import prepare
 
 
 class Command(BaseCommand):
-    help = "Bring the database up to date, make the owner and the agents' token."
+    help = "Bring the database up to date, make the owner and the agents' API key."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
