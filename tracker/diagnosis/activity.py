@@ -17,14 +17,21 @@ OF_GPU = ("gpu_sm_active_percent", "gpu_utilization_percent")
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Samples between 0 and 1, the best measurement first."""
+    """Samples between 0 and 1, the best measurement first.
+
+    `running` is whether any kernel runs, which hides a wait however little it does.
+    """
 
     samples: tuple[Samples, ...]
+    running: Samples | None = None
 
     def mean(self, start: float, end: float) -> float | None:
         """Return the mean over this time; None without a sample in it."""
         means = (_mean(samples, start, end) for samples in self.samples)
         return next((mean for mean in means if mean is not None), None)
+
+    def mean_running(self, start: float, end: float) -> float | None:
+        return None if self.running is None else _mean(self.running, start, end)
 
 
 def activity_of(measurements: Measurements, gpu: int | None) -> Activity:
@@ -35,14 +42,12 @@ def activity_of(measurements: Measurements, gpu: int | None) -> Activity:
             return Activity(())
         working = (cores.values > WORKING_CPU_CORES).astype(float)
         return Activity((Samples(cores.times, working),))
-    found = (measurements.gpus[gpu].get(name) for name in OF_GPU)
-    return Activity(
-        tuple(
-            Samples(each.times, np.clip(each.values / 100, 0.0, 1.0))
-            for each in found
-            if isinstance(each, Samples)
-        )
-    )
+    found = {
+        name: Samples(each.times, np.clip(each.values / 100, 0.0, 1.0))
+        for name in OF_GPU
+        if isinstance(each := measurements.gpus[gpu].get(name), Samples)
+    }
+    return Activity(tuple(found.values()), found.get(OF_GPU[-1]))
 
 
 def _mean(samples: Samples, start: float, end: float) -> float | None:

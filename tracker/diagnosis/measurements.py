@@ -35,6 +35,11 @@ SMALLEST_FACT = 1e-9
 SHORTEST_STEP_SECONDS = 1e-9
 
 MICROSECONDS = 1_000_000
+
+# A GPU that waits for another one in a collective is busy with so few processors.
+SPINNING_PERCENT = 85.0
+SPINNING_SM_PERCENT = 20.0
+
 # Times are those of machines that log; years beyond 9999 have no date.
 LATEST = 253_402_300_799 * MICROSECONDS
 
@@ -380,13 +385,31 @@ def _is_date(times: Times) -> NDArray[np.bool_]:
     return (times > 0) & (times <= LATEST)
 
 
+def _without_spinning(signals: Mapping[str, Samples | Fact]) -> Samples | None:
+    """Return a GPU's utilization; of kernels that only wait for another GPU, their work."""
+    busy = signals.get("gpu_utilization_percent")
+    working = signals.get("gpu_sm_active_percent")
+    if not isinstance(busy, Samples):
+        return None
+    if not isinstance(working, Samples) or not len(working.times):
+        return busy
+    near = np.searchsorted(working.times, busy.times, side="right") - 1
+    active = working.values[np.maximum(near, 0)]
+    is_spinning = (
+        (near >= 0) & (busy.values >= SPINNING_PERCENT) & (active < SPINNING_SM_PERCENT)
+    )
+    return replace(busy, values=np.where(is_spinning, active, busy.values))
+
+
 def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
-    readings = [
-        value
+    found = (
+        # A GPU alone has no other to wait for.
+        _without_spinning(signals)
+        if len(gpus) > 1
+        else signals.get("gpu_utilization_percent")
         for signals in gpus.values()
-        for name, value in signals.items()
-        if name == "gpu_utilization_percent" and isinstance(value, Samples)
-    ]
+    )
+    readings = [value for value in found if isinstance(value, Samples)]
     if not readings:
         return Samples(np.empty(0, np.int64), np.empty(0))
 

@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
+from tests.tracker.diagnosis.stages import (
+    SECOND,
+    START,
+    finding_of,
+    samples,
+    stage,
+    steps,
+)
+from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.ledger import keep_ledger
 from tracker.diagnosis.measurements import Measurements, Window
 from tracker.diagnosis.signals import Samples
@@ -301,3 +309,31 @@ def test_parts_add_up_to_all_of_it_whatever_was_measured(seed):
 
     assert ledger.total == pytest.approx(within.seconds * max(1, ledger.gpus))
     assert min(ledger.seconds.values()) >= 0
+
+
+@pytest.mark.parametrize(
+    ("busy", "active", "waiting"),
+    [
+        (60.0, None, 0.05),
+        (60.0, 30.0, 0.05),
+        (20.0, 10.0, 0.05),
+        (85.0, 5.0, 0.03),
+        (0.0, None, 0.06),
+    ],
+)
+def test_it_counts_as_much_waiting_as_the_finding_about_it(busy, active, waiting):
+    sm = {} if active is None else {"gpu_sm_active_percent": active}
+    measured = stage(
+        step_rows=steps(total=0.1, waiting=waiting, count=600),
+        gpus=1,
+        gpu_percent=busy,
+        gpu=sm,
+    )
+
+    ledger = keep_ledger(measured, window(60))
+    found = finding_of(diagnose(measured), "data-wait-dominates")
+
+    share = found.finding.evidence[0].value
+    assert ledger.seconds[Use.DATA_WAIT] / ledger.total == pytest.approx(
+        share, abs=0.02
+    )

@@ -151,3 +151,19 @@ def test_steps_stay_of_which_a_trace_says_nothing():
 
     assert len(steps) == 3
     assert "exposed_wait_seconds" not in steps.columns
+
+
+def test_gpus_that_spin_for_another_one_do_not_hide_its_waits():
+    def gpu(busy, active):
+        return {
+            "gpu_utilization_percent": samples(np.full(30, busy)),
+            "gpu_sm_active_percent": samples(np.full(30, active)),
+        }
+
+    loading, spinning = gpu(10.0, 8.0), gpu(100.0, 12.0)
+
+    together = clean(Measurements(gpus={0: loading, 1: spinning}))
+    alone = clean(Measurements(gpus={0: spinning}))
+
+    assert together.samples["busiest_gpu_percent"].values.max() == 12.0
+    assert alone.samples["busiest_gpu_percent"].values.max() == 100.0

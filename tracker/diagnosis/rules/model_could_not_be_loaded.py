@@ -32,7 +32,6 @@ from tracker.diagnosis.rule import Span
 
 SPAN = Span.STAGE
 
-LONGEST_TEXT = 300
 # The finding is certain, or not there.
 FEWEST_ERRORS = 1.0
 
@@ -121,7 +120,7 @@ def check(
         severity=Severity.CRITICAL,
         summary=(
             f"The stage failed while it loaded the model: {cause.words}."
-            f" {failure_type or 'Error'}: {_first_line(failure_message)}."
+            f" The error is {failure_type or 'at the end of the traceback'}."
         ),
         evidence=(Evidence("failure_message", "load errors", FEWEST_ERRORS, "errors"),),
         recommendations=(
@@ -135,8 +134,3 @@ def check(
         spoils_the_run=True,
         corroboration=AGREEING,
     )
-
-
-def _first_line(text: str) -> str:
-    line = next((part for part in text.splitlines() if part.strip()), "")
-    return line.strip()[:LONGEST_TEXT].rstrip(".:")

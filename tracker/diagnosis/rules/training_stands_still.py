@@ -3,7 +3,7 @@
 ## What it looks for
 A stage that runs and whose hardware is still read, but that has made no step for ten
 times as long as its slow steps take, five minutes at the least, and twice as long as
-its longest phase between steps. What the GPUs and the CPU do meanwhile tells apart what
+its longest phase between steps. Or one that was killed or failed after such a time. What the GPUs and the CPU do meanwhile tells apart what
 it hangs in: in communication, in storage, or in a lock.
 
 ## Why it matters
@@ -47,6 +47,9 @@ SPAN = Span.STAGE
 SLOW_STEPS = 10.0  # of the 99th percentile
 FEWEST_SECONDS = 300.0
 LONGEST_SPANS = 2.0
+
+# Of a stage that did not end by itself; one that finished may have done something else last.
+ENDED_STATES = ("failed", "crashed", "preempted")
 
 # Longer, and nothing is known of what the process does now.
 SILENT_SECONDS = 90.0
@@ -94,9 +97,14 @@ def check(
     io_full_pressure_share: Samples | None = None,
     world_size: float | None = None,
 ) -> Answer:
-    if stage_state != "running":
+    has_ended = stage_state in ENDED_STATES
+    if stage_state != "running" and not has_ended:
         return None
-    if silent_seconds is not None and silent_seconds >= SILENT_SECONDS:
+    if (
+        not has_ended
+        and silent_seconds is not None
+        and silent_seconds >= SILENT_SECONDS
+    ):
         return Abstention(("readings of the last minute",))
 
     last = float(step_end_seconds[-1])
@@ -117,7 +125,9 @@ def check(
         storage=_after(io_full_pressure_share, last),
     )
     hang = _what_hangs(since, world_size)
-    return None if hang is None else _finding(hang, since, waited, limit)
+    if hang is None:
+        return None
+    return _finding(hang, since, waited, limit, has_ended=has_ended)
 
 
 def _after(samples: Samples | None, seconds: float) -> float | None:
@@ -201,20 +211,26 @@ def _communication(since: _Since, world_size: float | None) -> _Hang | None:
     )
 
 
-def _finding(hang: _Hang, since: _Since, waited: float, limit: float) -> Finding:
+def _finding(
+    hang: _Hang, since: _Since, waited: float, limit: float, *, has_ended: bool
+) -> Finding:
+    when = " before the stage ended" if has_ended else ""
+    restart = (
+        "Start from the last checkpoint, and watch the first steps."
+        if has_ended
+        else "If nothing moves, end the processes and start from the last checkpoint."
+    )
     return Finding(
         title=hang.title,
         severity=Severity.CRITICAL,
         summary=(
-            f"No step for {duration(waited)}, and {hang.how}: the job uses"
+            f"No step for {duration(waited)}{when}, and {hang.how}: the job uses"
             f" {cores(since.cpu)}."
         ),
         evidence=_evidence(since, waited, limit),
         recommendations=(
             hang.advice,
-            Recommendation(
-                "If nothing moves, end the processes and start from the last checkpoint."
-            ),
+            Recommendation(restart),
         ),
         disproof="Wait for as long again: if a step comes, it was slow and did not hang.",
         quality=SAMPLED,

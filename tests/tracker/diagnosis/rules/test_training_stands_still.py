@@ -31,6 +31,8 @@ ALARMS = [
     still(),
     still(gpu=0.0),
     still(gpu=100.0, cpu=1.0, watts=150.0),
+    # Killed after it hung, by a user or a scheduler.
+    still(stage_state="crashed", silent_seconds=5000.0),
 ]
 SILENCES = [
     still(waited=200),
@@ -113,5 +115,13 @@ def test_a_stage_that_nothing_comes_from_is_not_judged():
     assert ask(900, silent_seconds=10.0) is not None
 
 
-def test_a_stage_that_has_ended_does_not_hang():
-    assert ask(900, state="failed") is None
+def test_a_stage_that_has_finished_does_not_hang():
+    assert ask(900, state="finished") is None
+
+
+def test_a_hang_is_still_named_after_the_stage_was_killed():
+    finding = ask(900, state="failed")
+
+    assert isinstance(finding, Finding)
+    assert "before the stage ended" in finding.summary
+    assert "watch the first steps" in finding.recommendations[-1].text
