@@ -17,6 +17,8 @@ from django.utils.translation import gettext, ngettext
 
 register = template.Library()
 
+# Characters at the end of a name that are not cut.
+NAME_END = 14
 UNKNOWN = "–"
 NARROW_SPACE = "\u202f"
 MINUS = "\u2212"
@@ -77,6 +79,16 @@ def breakable(path: str) -> SafeString:
     """Let a path's line break after its separators rather than within a word."""
     return format_html_join(
         "", "{}<wbr>", ((part,) for part in re.split(r"(?<=[/_.])", path))
+    )
+
+
+@register.filter
+def cut_in_the_middle(name: str) -> SafeString:
+    """Keep the end of a name visible, because names of a sweep differ there."""
+    return format_html(
+        '<bdi class="cut"><span>{}</span><span>{}</span></bdi>',
+        name[:-NAME_END],
+        name[-NAME_END:],
     )
 
 

@@ -51,7 +51,9 @@ FOUND = 12
 # As many projects are listed to look in; of more, all are looked in by what is typed.
 MOST_PROJECTS = 200
 # More runs stand beside what is drawn of them, in a list that scrolls.
-LISTED_ABOVE = 12
+LISTED_ABOVE = 1
+# More runs than this can be searched by name.
+SEARCHED_ABOVE = 12
 # Attributes of a table that are looked at again together.
 MOST_LOOKED_AT = 2_000
 
@@ -165,6 +167,7 @@ def _states(comparison: Comparison) -> dict[str, Any]:
         "project": comparison.project,
         "everyone": everyone,
         "is_many": len(everyone) > LISTED_ABOVE,
+        "is_long": len(everyone) > SEARCHED_ABOVE,
         "state_address": asked.address,
         "is_going_on": any(may_go_on(each.run) for each in everyone),
         "may_be_resumed": any(may_resume(each.run) for each in everyone),

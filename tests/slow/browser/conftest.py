@@ -202,6 +202,13 @@ def address_now(page: Page) -> str:
     return str(page.evaluate("location.href"))
 
 
+def open_options(page: Page) -> None:
+    """Open the panel of rarely used choices above compared charts."""
+    options = page.locator(".compare-options")
+    if options.get_attribute("open") is None:
+        options.locator("summary").click()
+
+
 def open_account_menu(page: Page) -> None:
     page.wait_for_function(CONNECTED)
     page.get_by_role("button", name="Account:").click()

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, address_now, wait_until
+from tests.slow.browser.conftest import PHONE, address_now, open_options, wait_until
 from tests.slow.browser.test_chart_page import BOX, JOINED, PINNED, choose, join
 from tests.slow.browser.test_compared_charts import compared, point_at
 from tracker.models import State
@@ -184,7 +184,8 @@ def test_series_are_joined_as_lines_of_each_run_and_taken_apart(charts):
 
 def test_changes_are_undone_and_done_again_by_keys(charts):
     page = charts()
-    logarithmic = page.get_by_role("checkbox", name="Log y")
+    open_options(page)
+    logarithmic = page.get_by_label("Log y")
     logarithmic.check(force=True)
     wait_for_axes(page, "log")
     wait_until(page, lambda: changes(page) == 2)
@@ -284,6 +285,8 @@ def test_a_series_that_is_divided_moves_as_a_whole(visit, ada, runs):
 
 
 def join_anew(page: Page, *paths: str) -> None:
+    if page.locator(".compare-options").count():
+        open_options(page)
     page.get_by_role("button", name="Join series").click()
     dialog = page.get_by_role("dialog")
     for path in paths:

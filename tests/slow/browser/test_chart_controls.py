@@ -13,7 +13,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from tests.builders import make_project, make_run, write_series
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, address_now, wait_until
+from tests.slow.browser.conftest import PHONE, address_now, open_options, wait_until
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.reports import create_report, save_version
 from tracker.boards.board import Board, Place, Widget
@@ -166,12 +166,14 @@ def test_charts_are_laid_over_epochs_and_any_series(compare):
     expect(notes).to_contain_text(MARKUP)
     assert page.evaluate("window.hacked") is None
 
+    open_options(page)
     over = page.get_by_role("combobox", name="Over")
     expect(over).to_have_value(EPOCH)
     over.fill(LOSS)
     over.press("Enter")
     expect_lines(page, 3)
     page.get_by_role("link", name="Step", exact=True).click()
+    open_options(page)
     expect(page.get_by_role("combobox", name="Over")).to_have_value("")
     expect_lines(page, 3)
 
@@ -181,8 +183,10 @@ def test_scales_clipping_and_smoothing_are_in_the_address(compare, runs):
     page = compare("&text=val/loss")
     drawn(page, "val/loss")
 
+    open_options(page)
     page.get_by_text("Clip outliers").click()
     expect(page.get_by_text("Clipped: 1 of 301 points")).to_be_visible()
+    open_options(page)
     page.get_by_text("Log x", exact=True).click()
     expect(page.get_by_label("Log x")).to_be_checked()
     expect(page.get_by_text("at 0 or before has no place")).to_be_visible()
@@ -225,6 +229,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
     expect(page.get_by_role("button", name="Epoch")).to_have_attribute(
         "aria-pressed", "true"
     )
+    open_options(page)
     page.get_by_text("Clip outliers").click()
     page.get_by_title("Regular expression").click()
     text = page.get_by_role("searchbox", name="Show charts with")
@@ -244,6 +249,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
     ).click()
     expect_lines(page, 2)
     expect(page.get_by_label("Clip outliers")).to_be_checked()
+    open_options(page)
     expect(page.get_by_role("combobox", name="Over")).to_have_value(EPOCH)
 
 

@@ -18,7 +18,7 @@ from tests.builders import (
     write,
 )
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, address_now, sign_in
+from tests.slow.browser.conftest import PHONE, address_now, open_options, sign_in
 from tests.slow.browser.test_run_page import (
     DRAWN,
     HOSTILE,
@@ -80,6 +80,8 @@ def choose(page, chart, item):
 
 
 def join(page, *paths):
+    if page.locator(".compare-options").count():
+        open_options(page)
     page.get_by_role("button", name="Join series").click()
     dialog = page.get_by_role("dialog")
     for path in paths:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import address_now
+from tests.slow.browser.conftest import address_now, open_options
 from tracker.models import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -439,6 +439,7 @@ def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):
     page = visit(address(*make_sweep(project, 6)), ada)
     wait_for_charts(page, 1)
 
+    open_options(page)
     page.get_by_label("Dash by").fill("params/optimizer")
     page.get_by_label("Dash by").press("Enter")
     expect(
@@ -446,6 +447,7 @@ def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):
     ).to_have_text(
         [re.compile("adam.*2"), re.compile("sgd.*3"), re.compile("not set.*1")]
     )
+    open_options(page)
     page.get_by_label("Chart for each").fill("params/optimizer")
     page.get_by_label("Chart for each").press("Enter")
     wait_for_charts(page, 3)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.builders import browser_of, make_project, make_run, write_series
-from tests.slow.browser.conftest import address_now
+from tests.slow.browser.conftest import address_now, open_options
 from tests.web.sample_run import make_sample_run
 from tracker.actions.annotations import annotate
 
@@ -79,6 +79,7 @@ def test_texts_are_marks_that_are_read_and_switched_off(visit, ada, runs):
     wait_for_charts(page, 1)
     expect(marks).to_have_count(1)
 
+    open_options(page)
     page.get_by_text("Hide texts").click()
     page.wait_for_url("**bare=1**")
     wait_for_charts(page, 1)

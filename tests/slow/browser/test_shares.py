@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.builders import make_project, write_values
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import PHONE, WIDE, Watch
+from tests.slow.browser.conftest import PHONE, WIDE, Watch, open_options
 from tests.web.sample_run import make_sample_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.models import ShareLink
@@ -139,6 +139,7 @@ def test_a_comparison_is_shared_as_it_is_arranged(visit, ada, runs, stranger_pag
     assert violations(stranger_page) == []
 
     stranger_page.get_by_role("link", name="Charts", exact=True).click()
+    open_options(stranger_page)
     stranger_page.get_by_label("Colour by").fill("params/lr")
     stranger_page.get_by_label("Colour by").press("Enter")
     colours = stranger_page.get_by_role("list", name="Colours")

@@ -142,7 +142,7 @@ def test_a_hundred_runs_are_compared_by_a_link(share, project):
     address, page = opened(base)
 
     assert len(answer.serialize_headers()) < HEADERS_AT_MOST
-    shown = re.findall(r'class="compare-run__name clip"[^>]*><bdi>([^<]+)<', page)
+    shown = re.findall(r'class="compare-run__name clip" [^>]*title="([^"]+)"', page)
     assert shown == [f"run-{number:03}" for number in range(RUNS_AT_MOST)]
     assert shortened(made[-1].id) in address
     assert Client().get(f"{base}runs/{made[-1].id}/").status_code == 200

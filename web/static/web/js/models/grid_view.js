@@ -4,7 +4,7 @@ import { GridKeys } from "./grid_keys.js"
 import { icon } from "./elements.js"
 import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
-import { NARROWEST, WIDEST, columnsFor, listColumns, stateSign, texts } from "./run_columns.js"
+import { NARROWEST, WIDEST, columnsFor, stateSign, texts } from "./run_columns.js"
 import { gettext } from "../texts.js"
 
 const SPARE_ROWS = 8
@@ -116,7 +116,7 @@ export class GridView {
     const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
     const { widths, pinned } = this.state
     this.columns = this.state.isCharts
-      ? listColumns()
+      ? []
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
@@ -138,7 +138,7 @@ export class GridView {
   }
 
   #setWidths() {
-    const widths = this.columns.map((column) => `${column.width}px`).join(" ")
+    const widths = this.columns.map((column) => `${column.width}px`).join(" ") || "0px"
     this.canvas.style.setProperty("--columns", widths)
     let left = 0
     for (const column of this.columns.filter((one) => one.isPinned)) {
@@ -206,7 +206,7 @@ export class GridView {
     const name = made("div", "runs-grid__name", "gridcell")
     const mark = made("span", "runs-grid__mark")
     const sign = made("span", "runs-grid__state")
-    const link = made("a", "runs-grid__link")
+    const link = made("a", "runs-grid__link cut")
     link.tabIndex = -1
     const group = made("span", "runs-grid__group")
     const eye = made("span", "runs-grid__eye")
@@ -375,11 +375,11 @@ export class GridView {
 }
 
 function cutInTheMiddle(name) {
-  const start = made("span", "runs-grid__start")
-  start.textContent = name.slice(0, -NAME_END)
-  const end = made("span", "runs-grid__end")
-  end.textContent = name.slice(-NAME_END)
-  return [start, end]
+  return [name.slice(0, -NAME_END), name.slice(-NAME_END)].map((text) => {
+    const part = made("span", "")
+    part.textContent = text
+    return part
+  })
 }
 
 function coloured(slot) {

@@ -70,12 +70,6 @@ export function columnsFor(found, rows, { widths, pinned, isCompared }) {
   })
 }
 
-// Beside charts there is room for a name, and for how the run is.
-export function listColumns() {
-  const fill = (cell, _, row, now) => fillState(cell, row.state, row, now)
-  return [{ ...OF_RUN.state, key: "state", kind: "run", place: 0, isFixed: true, fill }]
-}
-
 // The path that a column shows, and what of it: "last" of a path alone.
 function attributeOf(key) {
   const colon = key.indexOf(":")
