@@ -19,6 +19,7 @@ from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.signals import Array, Ranks
 
 STEP, WAIT, OTHER = "step_seconds", "data_wait_seconds", "other"
+CORE_WAIT = "core_wait_seconds"
 PHASE = "phase/"
 
 # A step of one rank that is so much longer than those of the others stands out.
@@ -75,6 +76,8 @@ def find_straggler(ranks: Ranks) -> Straggler | None:
     if meeting is None:
         return None
     own = np.maximum(0.0, steps - sum((parts[name] for name in meeting), 0.0 * steps))
+    # What other jobs take of the cores is no rank's fault.
+    own = np.maximum(0.0, own - ranks.columns.get(CORE_WAIT, 0.0 * steps))
     slow = _slow(own)
     others = _of_others(own, slow)
     excess = np.maximum(0.0, own[:, slow].max(axis=1) - others)

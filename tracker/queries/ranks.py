@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import numpy as np
 from django.db.models import Q
 
 from tracker.diagnosis.alignment import align, align_ranks, split_phase
-from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.signals import SIGNALS, Array, Ranks
+from tracker.diagnosis.core_wait import without_core_waits
+from tracker.diagnosis.measurements import MICROSECONDS, Steps
+from tracker.diagnosis.signals import SIGNALS, Array, Ranks, Samples
+from tracker.diagnosis.stragglers import CORE_WAIT as WAIT
 from tracker.models import Kind, Stage, State
 from tracker.queries.attributes import attribute_paths
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.readings import LIVE_SECONDS
-from tracker.queries.thinned import read_common_steps
+from tracker.queries.thinned import read_common_steps, read_curves
 from tracker.series.points import Points
 
 # Of more than so many ranks, the first ones stand for all.
@@ -23,6 +27,7 @@ MOST_RANKS = 64
 RANK = re.compile(r"rank-(\d{1,6})/(step/(?!nested/).+)$")
 PHASE = re.compile(r"step/(phase|device)/(.+)_seconds$")
 SIGNAL_OF = {"phase": "phase_seconds", "device": "device_phase_seconds"}
+CORE_WAIT = SIGNALS["job_main_thread_core_wait_share"].path
 COLUMNS = ("step_seconds", "data_wait_seconds")
 
 
@@ -48,7 +53,31 @@ def read_ranks(stage: Stage, first: Steps) -> Ranks:
         )
         for rank in ranks
     }
-    return align_ranks({0: first} | steps)
+    aligned = align_ranks({0: first} | steps)
+    return _with_core_waits(stage, prefix, aligned)
+
+
+def _with_core_waits(stage: Stage, prefix: str, ranks: Ranks) -> Ranks:
+    """Add how long each rank waited for a core in each step, where all of them say so."""
+    paths = [
+        f"{prefix}{CORE_WAIT}" if rank == 0 else f"{prefix}rank-{rank}/{CORE_WAIT}"
+        for rank in ranks.ranks
+    ]
+    points = read_curves(stage.run, paths) if paths else {}
+    if not paths or not all(len(points.get(path, ())) for path in paths):
+        return ranks
+    ends, lasting = ranks.times / MICROSECONDS, ranks.columns["step_seconds"]
+    waits = [
+        lasting[:, column]
+        - without_core_waits(lasting[:, column], ends, _samples(points[path]))
+        for column, path in enumerate(paths)
+    ]
+    return replace(ranks, columns={**ranks.columns, WAIT: np.column_stack(waits)})
+
+
+def _samples(points: Points) -> Samples:
+    in_order = points.sorted_by_time()
+    return Samples(in_order.times, np.nan_to_num(in_order.values))
 
 
 def _steps(points: dict[str, Points]) -> Steps:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,14 @@ def test_one_of_many_is_slow_in_nearly_all_steps_and_slowest_in_some():
     assert found is not None
     assert found.ranks == (17,)
     assert found.above_share > 0.9
+
+
+def test_a_rank_that_waits_for_a_core_is_no_straggler():
+    work = np.tile([0.03, 0.03, 0.06, 0.03], (300, 1))
+    ranks = ranks_of(0.1, forward=work, backward=0.1 - work)
+    waits = np.tile([0.0, 0.0, 0.03, 0.0], (300, 1))
+
+    crowded = replace(ranks, columns={**ranks.columns, "core_wait_seconds": waits})
+
+    assert find_straggler(ranks).share == pytest.approx(0.3)
+    assert find_straggler(crowded).share == pytest.approx(0.0, abs=1e-9)

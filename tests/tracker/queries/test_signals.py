@@ -236,6 +236,21 @@ def test_reads_the_steps_of_all_ranks():
     assert ranks.columns["step_seconds"][0, 2] == pytest.approx(0.2)
 
 
+def test_reads_how_long_each_rank_waited_for_a_core():
+    run = measured_run(count=60)
+    wait = "job/main_thread_core_wait_share"
+    times = [START + second * SECOND for second in range(1, 7)]
+    write_series(run, "monitoring/train/rank-1/step/seconds", [0.1] * 60)
+    for rank, share in (("", 0.0), ("rank-1/", 0.5)):
+        path = f"monitoring/train/{rank}{wait}"
+        write_series(run, path, [share] * 6, times=times)
+
+    waits = read_measurements(stage_of(run)).ranks.columns["core_wait_seconds"]
+
+    assert waits.shape == (60, 2)
+    assert waits[20].tolist() == pytest.approx([0.0, 0.05])
+
+
 def test_readings_are_as_good_as_the_run_says():
     run = measured_run(count=20)
     text = "job/cpu_cores\tcores\tprocess tree\t1\t/proc\nhost/cpu_percent\tbroken"

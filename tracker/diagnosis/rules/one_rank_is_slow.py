@@ -23,6 +23,7 @@ What the GPU does is seen only where the script waits for it: a rank whose GPU a
 can show up in the phase in which it meets the others.
 Clocks and neighbours are known of the first machine's GPUs only, and are matched with ranks
 where there are as many GPUs as ranks.
+Time in which a rank waits for a CPU core is taken off, where all ranks log it.
 With two ranks, either's excess is measured against the other alone.
 
 Catalogue: G3, straggler with its cause.
