@@ -94,7 +94,7 @@ def _projects(found: list[Any]) -> list[dict[str, str]]:
 
 
 def _run(run: Any) -> dict[str, str]:
-    state = gettext("silent") if run.is_silent else run.state
+    state = gettext("not responding") if run.is_silent else run.state
     return _place("run", run.name, f"{run.project_name}, {state}", "run", run.id)
 
 

@@ -428,7 +428,7 @@ def test_the_list_says_that_a_run_has_fallen_silent(visit, ada, project):
     heard = timezone.now() - timedelta(minutes=5)
     Run.objects.filter(id=live.id).update(last_seen_at=heard)
 
-    expect(run.get_by_title("running, but silent for 5 min")).to_be_visible(
+    expect(run.get_by_title("running, but not responding for 5 min")).to_be_visible(
         timeout=20_000
     )
     expect(compared.get_by_role("listitem")).to_have_count(2)

@@ -86,7 +86,7 @@ def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
 
 
 def test_a_silent_run_is_marked_and_the_list_asks_again(get, project):
-    silent, ended = make_run(project, "silent"), make_run(project, "ended", "finished")
+    silent, ended = make_run(project, "silent"), make_run(project, "ended", "failed")
     heard = timezone.now() - timedelta(minutes=5)
     Run.objects.filter(project=project).update(last_seen_at=heard)
 
@@ -94,10 +94,11 @@ def test_a_silent_run_is_marked_and_the_list_asks_again(get, project):
     (asked,) = re.findall(r'id="compare-states" hx-get="([^"]+)"', page)
     again = text(get(silent, ended, colours="4.2", headers={"hx-request": "true"}))
 
-    assert page.count("running, but silent for 5 min") == 2  # as a hint, and as a text
+    # As a hint, and as a text.
+    assert page.count("running, but not responding for 5 min") == 2
     assert unescape(asked).endswith(f"?runs={silent.id},{ended.id}&colours=4.2")
     assert len(again) < 2_000
-    for slot, said in ((4, "silent for 5 min"), (2, "chip--finished")):
+    for slot, said in ((4, "not responding for 5 min"), (2, "chip--failed")):
         state = again.split(f'id="state-{slot}" hx-swap-oob')[1].split("state-")[0]
         assert said in state
 
@@ -294,7 +295,7 @@ def test_finds_runs_to_add(get, runs, project):
     found = text(get(runs[0], name="compare-search", q="i"))
 
     assert ">third<" in found
-    assert "running, but silent for 5 min" in found
+    assert "running, but not responding for 5 min" in found
     assert ">second<" not in found
     assert f"runs={runs[0].id}," in found
 

@@ -326,7 +326,9 @@ def test_a_table_marks_a_silent_run(visitor, dashboard, project):
 
     shown = body(visitor, dashboard, TABLE)
 
-    assert shown.count("running, but silent for 5 min") == 2  # a hint, and a text
+    assert (
+        shown.count("running, but not responding for 5 min") == 2
+    )  # a hint, and a text
     row = shown.split(f'href="/runs/{run.id}/"')[1].split("</tr>")[0]
     assert "chip--warning" in row
     assert "hx-get" in shown

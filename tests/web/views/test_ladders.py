@@ -93,7 +93,9 @@ def test_a_silent_rung_is_marked(visitor, project, listed, name):
     address = listed if name == "ladders" else reverse(name, args=[ladder.id])
     page = visitor.get(address).content.decode()
 
-    assert page.count("running, but silent for 5 min") == 2  # as a hint, and as a text
+    assert (
+        page.count("running, but not responding for 5 min") == 2
+    )  # as a hint, and as a text
     assert "chip--running" not in page
 
 

@@ -291,7 +291,7 @@ def test_for_how_long_a_run_is_silent_is_not_sent_again(ask, project):
 
     heard_of(100)
     first = ask(f"/runs/{run.id}/header")
-    assert "silent for" in first.content.decode()
+    assert "not responding for" in first.content.decode()
     assert ask(f"/runs/{run.id}/header", first["ETag"]).status_code == 304
 
     # It has been heard of in between, by nobody who looked at the page.

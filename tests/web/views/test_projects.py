@@ -195,7 +195,7 @@ def test_an_agent_that_has_fallen_silent_is_marked(home, project):
     last = timezone.now() - timedelta(minutes=5)
     Run.objects.filter(id=run.id).update(last_seen_at=last)
 
-    assert "silent for 5 min" in home().content.decode()
+    assert "not responding for 5 min" in home().content.decode()
 
 
 def test_what_runs_is_asked_again_alone(client_of, member, project):

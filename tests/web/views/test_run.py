@@ -360,7 +360,7 @@ def test_a_silent_run_says_for_how_long(project, page):
     )
 
     assert re.search(
-        r'silent for <span [^>]*data-seconds="36\d\d"[^>]*>1 h<', page(run)
+        r'not responding for <span [^>]*data-seconds="36\d\d"[^>]*>1 h<', page(run)
     )
 
 

@@ -28,7 +28,7 @@ const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
 export const OF_RUN = {
-  state: { label: gettext("State"), width: 94, fill: fillState },
+  state: { label: gettext("State"), width: 128, fill: fillState },
   started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
   duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), said: duration, fill: fillDuration },
   wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), said: duration, fill: fillWallTime },
@@ -135,7 +135,7 @@ function fillState(cell, value, row, now) {
     cell.title = ""
     return cell.replaceChildren(chip(value, `chip--${value}`))
   }
-  const sign = chip(gettext("silent"), "chip--warning")
+  const sign = chip(gettext("not responding"), "chip--warning")
   sign.firstChild.setAttribute("aria-hidden", "true")
   sign.prepend(icon("triangle-alert"))
   cell.title = silentHint(row, now)
