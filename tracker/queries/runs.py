@@ -216,11 +216,11 @@ def project_tags(project_id: int) -> list[str]:
     return sorted({tag for items in tags for tag in items or []})
 
 
-def makers_of(project_id: int) -> dict[str, str]:
-    """Return the users who started the newest runs: their names by username."""
+def makers_of(project_id: int) -> list[User]:
+    """Return the users who started the newest runs, by username."""
     newest = Run.objects.filter(id__in=_newest(project_id, RUNS_ASKED_FOR_TAGS))
     makers = User.objects.filter(id__in=newest.order_by().values("made_by"))
-    return {each.username: each.display_name for each in makers.order_by("username")}
+    return list(makers.order_by("username"))
 
 
 def _newest(project_id: int, count: int) -> QuerySet[Run, UUID]:

@@ -53,19 +53,34 @@ OF_ACCOUNT = (
 )
 
 
-# Any: a user, or a row of a query that has these two attributes.
+# Any: a user, or a row of a query that has these attributes.
 @register.simple_tag
 def avatar(user: Any, extra_class: str = "") -> SafeString:
     """Return the initials in the user's color; a text next to it has the name.
 
     `user` has `id` and `initials`; None is an account that was deleted.
     """
+    classes, initials = _avatar(user)
     return format_html(
-        '<span class="avatar avatar--{} {}" aria-hidden="true">{}</span>',
-        "none" if user is None else user.id % COLORS,
+        '<span class="avatar {} {}" aria-hidden="true">{}</span>',
+        classes,
         extra_class,
-        "?" if user is None else user.initials,
+        initials,
     )
+
+
+# Any: as above.
+def avatar_of(user: Any) -> dict[str, str]:
+    """Return what scripts draw an avatar of."""
+    classes, initials = _avatar(user)
+    return {"name": user.display_name, "classes": classes, "initials": initials}
+
+
+def _avatar(user: Any) -> tuple[str, str]:
+    if user is None:
+        return "avatar--none", "?"
+    kind = " avatar--service" if getattr(user, "is_service", False) else ""
+    return f"avatar--{user.id % COLORS}{kind}", user.initials
 
 
 # Any: a template's context.

@@ -28,6 +28,7 @@ from web.polling import wait_answer
 from web.run_blocks import asked_block, asked_groups, first_groups
 from web.session import PageRequest, signed_in
 from web.table_state import CHARTS, says_nothing, with_view
+from web.templatetags.people import avatar_of
 from web.views.compare_frame import COLOUR_NAMES
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
@@ -67,8 +68,10 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "is_view_gone": bool(request.GET.get("view")) and view is None,
         "states": STATES,
         "tags": project_tags(found.id),
-        "makers": makers.items(),
-        "is_known_maker": asked.get("by", "") in {*makers, request.user.get_username()},
+        "makers": [(each.username, each.display_name) for each in makers],
+        "avatars": {each.username: avatar_of(each) for each in makers},
+        "is_known_maker": asked.get("by", "")
+        in {*(each.username for each in makers), request.user.get_username()},
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
         "changed_at_most": MOST_RUNS,

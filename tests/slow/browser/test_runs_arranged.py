@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.builders import (
+    make_member,
     make_project,
     make_run,
     write_series,
@@ -692,3 +693,17 @@ def test_ticked_runs_are_moved_to_another_project(open_runs, ada, project):
 
     expect(page.get_by_text("Moved 2 runs to")).to_be_visible()
     assert Run.objects.filter(project=target).count() == 2
+
+
+def test_a_run_shows_who_started_it_with_initials(open_runs, ada, project):
+    service = make_member("service-1", "member", workspace=ada.workspace)
+    service.user.is_service, service.user.name = True, "Nightly CI"
+    service.user.save()
+    for name, maker in (("a", ada), ("b", service)):
+        Run.objects.filter(id=make_run(project, name).id).update(made_by=maker.user)
+    page = open_runs("?column=made_by")
+
+    cell = page.locator(".runs-grid .person", has_text="Nightly CI")
+
+    expect(cell.locator(".avatar--service")).to_have_text("NC")
+    expect(page.locator(".runs-grid .person .avatar")).to_have_count(2)

@@ -1,6 +1,6 @@
 // What each column of the runs table shows, and how a cell is filled.
 import { full, short, toSecond, zoneName } from "./clock.js"
-import { icon } from "./elements.js"
+import { icon, made } from "./elements.js"
 import { duration, number, percent } from "./format.js"
 import { gettext } from "../texts.js"
 
@@ -24,6 +24,7 @@ const TAG_PADDING = 18
 const ROOM_FOR_REST = 22
 const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
 const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
+let read = { element: null, avatars: {} }
 // What runs have in common beside attributes.
 const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
@@ -42,7 +43,7 @@ export const OF_RUN = {
   energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
   created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
   ended: { label: gettext("Ended"), hint: zoned(gettext("Ended")), width: 114, fill: fillMoment },
-  made_by: { label: gettext("Made by"), width: 110, fill: fillValue },
+  made_by: { label: gettext("Made by"), width: 140, fill: fillMaker },
 }
 
 // The columns to the right of the name, in the order the server answers them.
@@ -241,6 +242,25 @@ function fillValue(cell, value) {
   const [text, title] = texts(value)
   fillText(cell, text, title)
   if (value?.none) cell.classList.add("muted")
+}
+
+// The user with initials; of users whom the page does not know, the username alone.
+function fillMaker(cell, username) {
+  const known = avatars()[username]
+  if (!known) return fillValue(cell, username)
+  const avatar = made("span", `avatar avatar--small ${known.classes}`, known.initials)
+  avatar.setAttribute("aria-hidden", "true")
+  const person = made("span", "person")
+  person.append(avatar, made("span", "clip", known.name))
+  cell.replaceChildren(person)
+  cell.title = username
+}
+
+// By username; read once for each page, as cells are filled while people scroll.
+function avatars() {
+  const element = document.getElementById("avatars")
+  if (element !== read.element) read = { element, avatars: element ? JSON.parse(element.textContent) : {} }
+  return read.avatars
 }
 
 // What is shown of a value, and what a hint says in full.
