@@ -119,11 +119,22 @@ def diagnose(
     return Diagnosis(
         steady=steady,
         window=judged,
-        findings=tuple(arrange(notes.findings)),
+        findings=tuple(arrange(_not_alone(notes.findings))),
         healthy=tuple(notes.healthy),
         unanswered=notes.unanswered,
         failed=tuple(notes.failed),
     )
+
+
+def _not_alone(findings: list[Judgement]) -> list[Judgement]:
+    """Leave out hints that say nothing without the finding that they are about."""
+    rules = {judgement.rule for judgement in findings}
+    return [
+        judgement
+        for judgement in findings
+        if not judgement.finding.only_beside
+        or not rules.isdisjoint(judgement.finding.only_beside)
+    ]
 
 
 class _Stage:

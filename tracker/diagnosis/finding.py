@@ -112,7 +112,8 @@ class Finding:
     """One rule's claim about one scope.
 
     `title` may be left empty: the rule's own is used then. `explains` names the
-    rules whose findings are symptoms of this one. `comes_after` names the rules whose
+    rules whose findings are symptoms of this one. `only_beside` names rules of which one must
+    have a finding, too: without it this one is worth nothing. `comes_after` names the rules whose
     findings have to be cured first, before the cure of this one changes anything: it
     is shown then as what comes next. `spoils_the_run` is for what no speed makes up for: it
     ended the run, or made its result worthless. `lost_share` is the share of all time
@@ -130,6 +131,7 @@ class Finding:
     gain: Gain | None = None
     lost_share: float = 0.0
     explains: tuple[str, ...] = ()
+    only_beside: tuple[str, ...] = ()
     comes_after: tuple[str, ...] = ()
     quality: float = MEASURED
     margin: float = 1.0

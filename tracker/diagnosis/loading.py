@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.gain import Floor
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import highest, typical
+from tracker.diagnosis.statistics import average_or_none, highest, typical
 from tracker.diagnosis.waiting import Waiting
 from tracker.diagnosis.wording import count
 
@@ -37,11 +37,18 @@ class Loading:
     other_cpu_seconds: float  # training, per step
     # What the training process itself took, per step; None where it loads, too.
     main_cpu_seconds: float | None = None
+    # Of the time, one loading process could have run and had no core.
+    core_wait: float = 0.0
+
+    @property
+    def wanted_cores(self) -> float:
+        """Return how busy a loading process would be with a core of its own."""
+        return min(1.0, self.busy_cores + self.core_wait)
 
     @property
     def only_waits(self) -> bool:
         """Whether loading takes hardly any CPU time: more processes need no more cores."""
-        return self.busy_cores <= WAITING_CORES
+        return self.wanted_cores <= WAITING_CORES
 
     def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, Floor]:
         """What limits the step when loading runs beside training."""
@@ -109,6 +116,8 @@ def measure_loading(
     job_workers: Samples | None = None,
     worker_cpu_cores: Samples | None = None,
     job_main_cpu_cores: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
 ) -> Loading | None:
     """Return None where it is not known who loads, or how busy they are."""
     children = typical(job_workers) if job_workers is not None else None
@@ -130,8 +139,10 @@ def measure_loading(
         workers * waiting.step_seconds if workers else waiting.seconds
     ) * busy_cores
     loading_seconds = min(loading_seconds, step_cpu_seconds)
+    core_wait = worker_core_wait_share if workers else job_main_thread_core_wait_share
     return Loading(
         workers=workers,
+        core_wait=average_or_none(core_wait) or 0.0,
         is_counted=loader_workers is not None,
         busy_cores=busy_cores,
         cpu_seconds=loading_seconds,

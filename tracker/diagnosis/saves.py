@@ -22,6 +22,7 @@ MOST_TICKS_SHARE = 0.60
 # Of the slow steps, so many have written at least that.
 SAVES_SHARE = 0.70
 LEAST_BYTES = 1_000_000.0
+MUCH_BYTES = 8_000_000.0
 # Of the extra time: what lies in no phase, and waits for no data.
 UNNAMED_SHARE = 0.60
 
@@ -59,7 +60,13 @@ def find_saves(loop: Loop, written: Samples) -> Saves | None:
     rows = outliers.rows + dropped
     if len(rows) < FEWEST_SAVES or not _are_unnamed(loop, outliers, dropped):
         return None
-    each = _written_in(written, loop.ends[rows] - loop.seconds[rows], loop.ends[rows])
+    period = period_of(outliers.rows, len(loop.seconds) - dropped)
+    each = _written_in(
+        written,
+        loop.ends[rows] - loop.seconds[rows],
+        loop.ends[rows],
+        is_regular=period is not None,
+    )
     if each is None:
         return None
     return Saves(
@@ -67,7 +74,7 @@ def find_saves(loop: Loop, written: Samples) -> Saves | None:
         seconds=float(outliers.excess.sum()),
         each_seconds=float(np.median(outliers.excess)),
         each_bytes=float(np.median(each)),
-        period=period_of(outliers.rows, len(loop.seconds) - dropped),
+        period=period,
     )
 
 
@@ -77,8 +84,13 @@ def _are_unnamed(loop: Loop, outliers: Outliers, dropped: int) -> bool:
     return extra >= UNNAMED_SHARE * float(outliers.excess.sum())
 
 
-def _written_in(written: Samples, starts: Array, ends: Array) -> Array | None:
-    """Return the bytes written around each slow step; None if much is written elsewhere."""
+def _written_in(
+    written: Samples, starts: Array, ends: Array, *, is_regular: bool
+) -> Array | None:
+    """Return the bytes written around each slow step; None if much is written elsewhere.
+
+    Where slow steps are in nearly all ticks, they have to come regularly, and to write much.
+    """
     ticks = written.times / MICROSECONDS
     usual = float(np.median(np.diff(ticks)))
     bytes_of = written.values * np.diff(ticks, prepend=ticks[0] - usual)
@@ -90,9 +102,12 @@ def _written_in(written: Samples, starts: Array, ends: Array) -> Array | None:
     total = np.concatenate([[0.0], np.cumsum(bytes_of)])
     each = total[last + 1] - total[np.minimum(first, len(ticks))]
 
+    if float(touched.mean()) > MOST_TICKS_SHARE:
+        of_one = float(bytes_of.sum()) / len(starts)
+        is_much = is_regular and of_one >= MUCH_BYTES
+        return np.full(len(starts), of_one) if is_much else None
     is_aligned = (
         float(bytes_of[touched].sum()) >= WRITTEN_SHARE * float(bytes_of.sum())
-        and float(touched.mean()) <= MOST_TICKS_SHARE
         and float(np.mean(each >= LEAST_BYTES)) >= SAVES_SHARE
     )
     return each if is_aligned else None

@@ -12,12 +12,15 @@ import numpy as np
 from tracker.diagnosis.finding import Evidence, Gain, Severity, Side
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average
+from tracker.diagnosis.statistics import average, highest_average
 from tracker.diagnosis.wording import duration
 
 NOTABLE_SHARE = 0.10
 # A finding that is open stays open above this.
 RELEASE_SHARE = 0.07
+
+# Of time, without a core: less is usual on a machine that others use.
+CORE_WAIT_SHARE = 0.10
 
 # Less than this of the step time, hidden by the GPU, is not worth a word.
 HIDDEN_SHARE = 0.01
@@ -76,6 +79,12 @@ class Waiting:
     def is_notable(self, *, already_open: bool) -> bool:
         limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
         return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
+
+    def is_for_a_core(self, *shares: Samples | None) -> bool:
+        """Whether little of it is left without the time in which no core was free."""
+        without_core = min(1.0, highest_average(*shares) or 0.0)
+        left = self.exposed_share * (1.0 - without_core)
+        return without_core >= CORE_WAIT_SHARE and left < NOTABLE_SHARE
 
     def severity(self, critical_share: float) -> Severity:
         is_critical = self.exposed_share >= critical_share

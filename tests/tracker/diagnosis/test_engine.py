@@ -329,3 +329,9 @@ def test_a_stage_of_a_few_seconds_may_have_findings():
     waiting = stage(step_rows=steps(total=0.05, waiting=0.03, count=100))
 
     assert D1 in rules_of(diagnose(waiting))
+
+
+def test_a_hint_about_waiting_is_left_out_where_nothing_waits():
+    hint = some_finding(only_beside=("the-cause",))
+
+    assert not diagnose(stage(), rules=[rule_with(lambda step_seconds: hint)]).findings

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -43,8 +44,8 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.fleet import Gpus, busiest_of, facts_of, median_of
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.phases import PhaseKind, of_kind
-from tracker.diagnosis.signals import Array, Ranks
-from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.signals import Array, Ranks, Samples
+from tracker.diagnosis.statistics import average_or_none, margin_above
 from tracker.diagnosis.wording import duration, percent
 
 NOTABLE_SHARE = 0.10
@@ -60,6 +61,9 @@ LITTLE_POWER_SHARE = 0.50
 # One direction of one link of NVLink 2 to 4, as NVIDIA says of V100, A100 and H100; of
 # NVLink 5 it is twice as much, so that its links seem busier than they are.
 NVLINK_BYTES_PER_SECOND = 25e9
+
+# Of time: from here on other jobs slow down the ranks, now one and now another.
+CORE_WAIT_SHARE = 0.10
 
 UNKNOWN = 'the time of communication: with run.phase("communicate"):'
 
@@ -84,6 +88,7 @@ def check(
     world_size: float | None = None,
     distributed_backend: str | None = None,
     model_wrapper: str | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
     is_alone = ranks is None and (world_size or 1) <= 1 and len(gpus or {}) <= 1
@@ -94,8 +99,13 @@ def check(
         if is_alone:
             return Abstention((ONE_GPU,))
         return _by_links(gpus or {})
-    if not exposed.share >= (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    if not exposed.share >= limit:
         return None
+    # A rank that waits for a core lets the others wait where they meet.
+    without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
+    if without_core >= CORE_WAIT_SHARE and exposed.share - without_core < limit:
+        return Abstention((CROWDED,))
 
     step = exposed.step_seconds
     return Finding(

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import (
     ALONE,
     COARSE,
@@ -98,6 +99,8 @@ def check(
     cgroup_throttled_share: Samples | None = None,
     io_pressure_share: Samples | None = None,
     loader_workers: float | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
     framework: str | None = None,
     probe_step_seconds: float | None = None,
     probe_loader_seconds: float | None = None,
@@ -111,6 +114,10 @@ def check(
         )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
+        if waiting.is_for_a_core(
+            job_main_thread_core_wait_share, worker_core_wait_share
+        ):
+            return Abstention((CROWDED,))
         trials = Trials(
             probe_step_seconds,
             probe_loader_seconds,

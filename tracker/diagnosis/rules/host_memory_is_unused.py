@@ -200,6 +200,7 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
             " was not what was missing."
         ),
         quality=SAMPLED,
+        only_beside=("data-wait-dominates",),
         margin=margin_above(use.room, 1.0),
         corroboration=ALONE,
     )

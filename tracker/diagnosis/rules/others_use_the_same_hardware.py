@@ -54,13 +54,13 @@ STOLEN_RELEASE_PERCENT = 20.0
 WAITING_SHARE = 0.10
 WAITING_RELEASE_SHARE = 0.07
 # From this share on, the waiting for data comes from it.
-EXPLAINING_SHARE = 0.20
+EXPLAINING_SHARE = 0.35
 # Stopped by its own quota as often as this, it waits for that.
 THROTTLED_SHARE = 0.05
 
 # What is about a card says nothing of waiting for a core.
 GPU = ("gpu_other_sm_percent", "gpu_other_memory_bytes")
-EXPLAINED = ("data-wait-dominates", "steps-are-slow-now-and-then")
+EXPLAINED = ("data-wait-dominates",)
 
 Signals = Mapping[str, Samples | Fact]
 
@@ -121,7 +121,6 @@ def check(
     lost = max(waits, default=0.0)
     if said.evidence[0].signal in GPU:
         return said
-    said = replace(said, lost_share=min(1.0, lost))
     if lost < EXPLAINING_SHARE:
         return said
     # The kernel counts how long the job could have run: it says the same.

@@ -76,6 +76,9 @@ CAUSE_SHARE = 0.60
 # The number of examples explains times that follow it so closely.
 SIZE_CORRELATION = 0.80
 
+# Of all time: from here on waiting for data is no matter of a few steps.
+WAITING_SHARE = 0.30
+
 DATA = "waiting for data"
 OWN_WORK = (PhaseKind.CHECKPOINT, PhaseKind.EVALUATE, PhaseKind.LOG)
 
@@ -124,10 +127,12 @@ def check(
     cause = _cause(outliers, named, float(np.median(seconds)))
     ends = _after(step_end_seconds, dropped)
     lasting = step_seconds[dropped:]
-    if not cause.name and (
+    is_of_a_kind = not cause.name and (
         is_kind_of_step(outliers, period, len(seconds))
         or (ends is not None and are_logged(outliers, ends, lasting, evaluations))
-    ):
+    )
+    waits_anyway = wait is not None and cause.name == DATA and _is_much(wait, lasting)
+    if is_of_a_kind or waits_anyway:
         return None
     if ends is not None and not period and not _is_own_work(cause):
         waited = most_waited(
@@ -199,6 +204,11 @@ def _cause(
             ),
         )
     return _Cause(name, min(1.0, shares[name]), _advice(name))
+
+
+def _is_much(wait: Array, seconds: Array) -> bool:
+    """Whether all steps wait for data, which rules about the loader report."""
+    return float(wait.sum()) >= WAITING_SHARE * float(seconds.sum())
 
 
 def _is_own_work(cause: _Cause) -> bool:

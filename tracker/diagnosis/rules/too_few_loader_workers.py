@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from tracker.diagnosis.contention import is_crowded
+from tracker.diagnosis.contention import CROWDED, is_crowded
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
@@ -102,6 +102,8 @@ def check(
     job_workers: Samples | None = None,
     worker_cpu_cores: Samples | None = None,
     job_main_cpu_cores: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
     host_cpu_percent: Samples | None = None,
     host_cores: float | None = None,
     job_memory_bytes: Samples | None = None,
@@ -124,10 +126,14 @@ def check(
     )
     if waiting is None:
         return None
+    if waiting.is_for_a_core(job_main_thread_core_wait_share, worker_core_wait_share):
+        return Abstention((CROWDED,))
     if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
-        if loader_workers == 0:
-            return _nobody_else_loads(waiting, framework)
-        return _missing(job_cpu_cores, effective_cores)
+        return (
+            _nobody_else_loads(waiting, framework)
+            if loader_workers == 0
+            else _missing(job_cpu_cores, effective_cores)
+        )
 
     loading = measure_loading(
         waiting,
@@ -136,6 +142,8 @@ def check(
         job_workers=job_workers,
         worker_cpu_cores=worker_cpu_cores,
         job_main_cpu_cores=job_main_cpu_cores,
+        worker_core_wait_share=worker_core_wait_share,
+        job_main_thread_core_wait_share=job_main_thread_core_wait_share,
     )
     if loading is None:
         return Abstention(("loader_workers", "worker_cpu_cores"))
@@ -241,7 +249,7 @@ def _is_short_of_workers(shortage: _Shortage, *, already_open: bool) -> bool:
 
     most = MOST_CPU_SHARE_WITHOUT_WORKERS if already_open else MOST_CPU_SHARE
     busy = BUSY_WORKER_RELEASE_CORES if already_open else BUSY_WORKER_CORES
-    return cpu_share < most and loading.busy_cores >= busy
+    return cpu_share < most and loading.wanted_cores >= busy
 
 
 def _main_cores(samples: Samples | None) -> float:
@@ -329,7 +337,7 @@ def _corroboration(shortage: _Shortage) -> float:
     if shortage.is_crowded:
         return ALONE
     # The loader says how many there are, and the process tree how busy.
-    return AGREEING if loading.busy_cores >= BUSY_WORKER_CORES else ALONE
+    return AGREEING if loading.wanted_cores >= BUSY_WORKER_CORES else ALONE
 
 
 def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:

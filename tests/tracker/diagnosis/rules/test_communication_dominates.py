@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import ranks_of, readings, stage
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import (
     INFERRED,
     ONE_GPU,
@@ -124,3 +125,16 @@ def test_a_trace_shows_what_no_phase_names():
     assert isinstance(finding, Finding)
     assert finding.evidence[0].value == pytest.approx(0.4)
     assert "40 ms of each 100 ms step" in finding.summary
+
+
+def test_ranks_that_wait_for_a_core_communicate_no_longer_than_others():
+    asked = {
+        "step_seconds": np.full(100, 0.1),
+        "phase_seconds": {"all_reduce": np.full(100, 0.022)},
+        "world_size": 2.0,
+    }
+
+    crowded = check(**asked, job_main_thread_core_wait_share=readings(0.2))
+
+    assert crowded == Abstention((CROWDED,))
+    assert isinstance(check(**asked), Finding)

@@ -177,3 +177,9 @@ def test_slow_steps_that_wait_for_a_core_are_the_work_of_other_jobs():
 
     assert found(0.5) == Abstention((CROWDED,))
     assert isinstance(found(0.05), Finding)
+
+
+def test_slow_steps_among_steps_that_all_wait_are_the_loaders():
+    seconds = NOISE + 0.3 + every(40, 2.0)
+
+    assert check(seconds, data_wait_seconds=0.25 + every(40, 2.0)) is None

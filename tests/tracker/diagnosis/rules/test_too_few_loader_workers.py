@@ -9,6 +9,7 @@ from tests.tracker.diagnosis.stages import (
     loading_in_workers,
     readings,
 )
+from tracker.diagnosis.contention import CROWDED
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.too_few_loader_workers import check
 
@@ -297,3 +298,19 @@ def test_little_shared_memory_is_named():
 def test_loading_that_only_waits_needs_no_core_for_each_worker():
     """The training process sleeps on the network for 0.8 of each second."""
     assert suggested(ask(waiting=0.8, job=0.1, cores=2.0)) == "5 workers"
+
+
+def test_a_busy_worker_that_often_has_no_core_is_busy():
+    """Neighbors leave it 0.5 of a core, and it waits for one in the rest of the time."""
+    crowded = {"workers": 1.0, "busy": 0.5, "job": 0.6, "waiting": 0.8}
+
+    assert ask(**crowded) is None
+    waits = readings(0.4)
+    assert isinstance(ask(**crowded, worker_core_wait_share=waits), Finding)
+
+
+def test_waiting_for_a_core_is_not_waiting_for_workers():
+    waits = {"job_main_thread_core_wait_share": readings(0.3)}
+
+    assert ask(waiting=0.12, **waits) == Abstention((CROWDED,))
+    assert isinstance(ask(waiting=0.2, **waits), Finding)
