@@ -23,11 +23,16 @@ parser.add_argument("--steps", type=int, default=700)
 args = parser.parse_args()
 
 
-def circulate(gradient, left, right):
+def circulate(gradient, rank, left, right):
     total, passed = gradient, gradient
     for _ in range(args.workers - 1):
-        right.send(passed)
-        passed = left.recv()
+        if rank % 2:  # if all sent first, full pipes would block them
+            received = left.recv()
+            right.send(passed)
+        else:
+            right.send(passed)
+            received = left.recv()
+        passed = received
         total = total + passed
     return total / args.workers
 
@@ -50,9 +55,9 @@ def train(rank, left, right):
         gradient = x.T @ ((hidden - x) * (1 - hidden**2)) / len(x)
         if args.timed:
             with run.phase("all_reduce"):
-                gradient = circulate(gradient, left, right)
+                gradient = circulate(gradient, rank, left, right)
         else:
-            gradient = circulate(gradient, left, right)
+            gradient = circulate(gradient, rank, left, right)
         weights -= 0.05 * gradient
         run["loss"].append(loss)
     run.finish()
