@@ -29,6 +29,7 @@ SAME_SIZE_SPREAD = 0.25
 # Of the extra times as of the gaps between slow steps: room for the jitter of a machine.
 ALIKE_SHARE = 0.80
 # Optimization steps after so many forward passes at most, and no longer than so many.
+SHORTEST_RHYTHM = 8
 LONGEST_ACCUMULATION = 32
 LARGEST_ACCUMULATED_FACTOR = 4.0  # of the usual step
 # A kind of steps has so many of them.
@@ -96,6 +97,18 @@ def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
     is_exact = float(places.max()) >= ALIKE_SHARE * len(large.rows)
     is_short = typical <= LARGEST_ACCUMULATED_FACTOR * outliers.median
     return is_exact and is_short and period <= LONGEST_ACCUMULATION
+
+
+def is_rhythm(outliers: Outliers, period: int | None) -> bool:
+    """Whether slow steps keep their period from the first to the last.
+
+    Jitter of a busy machine has a short period here and there, by chance.
+    """
+    if period is None or period < SHORTEST_RHYTHM:
+        return False
+    places = np.bincount(largest_of(outliers).rows % period, minlength=period)
+    around = places + np.roll(places, 1) + np.roll(places, -1)
+    return float(around.max()) >= ALIKE_SHARE * float(places.sum())
 
 
 def are_logged(

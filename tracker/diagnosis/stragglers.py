@@ -76,8 +76,9 @@ def find_straggler(ranks: Ranks) -> Straggler | None:
     if meeting is None:
         return None
     own = np.maximum(0.0, steps - sum((parts[name] for name in meeting), 0.0 * steps))
-    # What other jobs take of the cores is no rank's fault.
-    own = np.maximum(0.0, own - ranks.columns.get(CORE_WAIT, 0.0 * steps))
+    # What other jobs take of the cores is no rank's fault. Where in a step a rank waited for
+    # one is not known: all of its parts count for as much less.
+    own = own * (1.0 - ranks.columns.get(CORE_WAIT, 0.0 * steps) / steps)
     slow = _slow(own)
     others = _of_others(own, slow)
     excess = np.maximum(0.0, own[:, slow].max(axis=1) - others)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracker.diagnosis.outliers import find_outliers, period_of
+from tracker.diagnosis.outliers import find_outliers, is_rhythm, period_of
 
 
 def test_outliers_are_far_beyond_the_usual_spread():
@@ -54,3 +54,15 @@ def test_slow_steps_in_a_row_are_one_event():
 )
 def test_finds_no_period_where_there_is_none(rows, count):
     assert period_of(np.array(rows, dtype=np.int64), count) is None
+
+
+def test_a_rhythm_is_kept_to_the_end():
+    regular = np.full(1000, 0.1)
+    regular[::40] = 0.5
+    chance = np.full(1000, 0.1)
+    chance[np.random.default_rng(2).choice(1000, 80, replace=False)] = 0.5
+
+    assert is_rhythm(find_outliers(regular), 40)
+    assert not is_rhythm(find_outliers(chance), 40)
+    # Three of six places are near any step.
+    assert not is_rhythm(find_outliers(regular), 4)

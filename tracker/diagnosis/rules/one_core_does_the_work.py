@@ -4,6 +4,8 @@
 A training process that keeps one core busy and no more, while the job's other cores and the
 GPU have time to spare, and time is lost outside of the model: in waiting for workers' batches,
 or in steps between the phases that compute.
+With or without a GPU: steps that wait for data while threads of the training process other than
+its main one keep one core busy, and no more.
 
 ## Why it matters
 Python runs one thread at a time. Collating, metrics and logging in the main thread, or threads
@@ -13,7 +15,8 @@ that load, share one core then, however many there are; an average over all core
 A process that waits for its GPU keeps a core busy, too: the GPU must be idle for a good part.
 A script that starts very many small kernels looks alike; its time is lost within the phases
 `forward` and `backward`, and where no phase says so, the rule does not judge.
-A training process that loads by itself is one of too few loader workers.
+A training process that loads by itself is one of too few loader workers. A single thread that
+loads ahead keeps one core busy as well; processes are the cure there, too.
 
 Catalogue: D5, one core or interpreter lock.
 """
@@ -36,6 +39,7 @@ from tracker.diagnosis.finding import (
     Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.loader_threads import find_threads
 from tracker.diagnosis.outside import outside_seconds
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase, seconds_of_kind
 from tracker.diagnosis.signals import Array, Fact, Samples
@@ -82,17 +86,31 @@ def check(
     job_cpu_cores: Samples,
     job_main_cpu_cores: Samples,
     effective_cores: float,
-    busiest_gpu_percent: Samples,
-    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    busiest_gpu_percent: Samples | None = None,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
     job_main_thread_cpu_cores: Samples | None = None,
     loader_workers: float | None = None,
     job_workers: Samples | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
+    framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not gpus or not effective_cores >= FEWEST_CORES:
+    if waiting is None or not effective_cores >= FEWEST_CORES:
         return None
+    threads = find_threads(
+        step_seconds,
+        data_wait_seconds,
+        effective_cores,
+        job_main_cpu_cores,
+        job_main_thread_cpu_cores,
+        loader_workers=loader_workers,
+        busiest_gpu_percent=busiest_gpu_percent,
+        framework=framework,
+        already_open=already_open,
+    )
+    if threads or not gpus or busiest_gpu_percent is None:
+        return threads
     main = typical(job_main_cpu_cores)
     if job_main_thread_cpu_cores is not None and main > MOST_CORES:
         main = typical(job_main_thread_cpu_cores)

@@ -46,6 +46,7 @@ from tracker.diagnosis.outliers import (
     are_logged,
     find_outliers,
     is_kind_of_step,
+    is_rhythm,
     largest_of,
     period_of,
 )
@@ -134,7 +135,8 @@ def check(
     waits_anyway = wait is not None and cause.name == DATA and _is_much(wait, lasting)
     if is_of_a_kind or waits_anyway:
         return None
-    if ends is not None and not period and not _is_own_work(cause):
+    is_own = is_rhythm(outliers, period) or _is_own_work(cause)
+    if ends is not None and not is_own:
         waited = most_waited(
             ends, lasting, job_main_thread_core_wait_share, worker_core_wait_share
         )

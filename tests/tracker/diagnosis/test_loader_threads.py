@@ -5,7 +5,7 @@ import pytest
 from tests.tracker.diagnosis.stages import rules_of, stage, steps
 from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.finding import Finding
-from tracker.diagnosis.rules.loader_threads_share_one_core import check
+from tracker.diagnosis.loader_threads import find_threads
 
 
 def threads(*, process=0.98, main=0.02, waiting=0.06, workers=0.0, cores=4.0):
@@ -20,22 +20,21 @@ def threads(*, process=0.98, main=0.02, waiting=0.06, workers=0.0, cores=4.0):
     )
 
 
-ALARMS = [threads(), threads(process=0.75)]
-SILENCES = [
-    threads(waiting=0.002),
+SILENT = [
+    {"waiting": 0.002},
     # The main thread loads by itself.
-    threads(main=0.95),
+    {"main": 0.95},
     # Threads that release the lock run beside each other.
-    threads(process=2.4),
-    threads(workers=4.0),
-    threads(cores=1.0),
+    {"process": 2.4},
+    {"workers": 4.0},
+    {"cores": 1.0},
 ]
 
 
 def ask(**how):
     measured = threads(**how)
     values = measured.values()
-    return check(
+    return find_threads(
         **{
             name: values[name]
             for name in (
@@ -65,6 +64,11 @@ def test_judges_near_each_limit(how, is_found):
     assert isinstance(ask(**how), Finding) == is_found
 
 
+@pytest.mark.parametrize("how", SILENT)
+def test_other_ways_to_load_are_no_threads_that_share_a_core(how):
+    assert ask(**how) is None
+
+
 def test_advises_processes_as_many_as_cores():
     finding = ask()
 
@@ -78,7 +82,7 @@ def test_advises_processes_as_many_as_cores():
 def test_it_is_the_cause_of_the_waiting():
     found = diagnose(threads())
 
-    assert rules_of(found)[0] == "loader-threads-share-one-core"
+    assert rules_of(found)[0] == "one-core-does-the-work"
     assert [j.rule for j in found.findings if not j.explained_by] == [
-        "loader-threads-share-one-core"
+        "one-core-does-the-work"
     ]

@@ -1,19 +1,6 @@
-"""Loader threads share one core.
+"""Threads of the training process that load data and share one core.
 
-## What it looks for
-Steps that wait for data, while threads of the training process other than its main one keep
-one core busy and no more.
-
-## Why it matters
-Python runs one thread at a time. However many threads decode and transform, they are as
-fast as one of them, and the other cores are idle.
-
-## When it is wrong
-A single thread that loads ahead keeps one core busy as well; processes are the cure there,
-too. Threads that share one core by the job's CPU quota look alike where the job may use
-more than one core.
-
-Catalogue: D5, one core or interpreter lock.
+Python runs one thread at a time: however many decode and transform, they are as fast as one.
 """
 
 from __future__ import annotations
@@ -23,7 +10,6 @@ import math
 from tracker.diagnosis.finding import (
     AGREEING,
     SAMPLED,
-    Answer,
     Evidence,
     Finding,
     Recommendation,
@@ -47,19 +33,23 @@ FEWEST_CORES = 2.0
 CRITICAL_SHARE = 0.20
 
 
-def check(
+def find_threads(
     step_seconds: Array,
     data_wait_seconds: Array,
     effective_cores: float,
     job_main_cpu_cores: Samples,
-    job_main_thread_cpu_cores: Samples,
+    job_main_thread_cpu_cores: Samples | None,
     *,
     loader_workers: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
-) -> Answer:
-    if loader_workers or not effective_cores >= FEWEST_CORES:
+) -> Finding | None:
+    if (
+        loader_workers
+        or job_main_thread_cpu_cores is None
+        or not effective_cores >= FEWEST_CORES
+    ):
         return None
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -82,6 +72,7 @@ def _finding(
     workers = max(2, math.floor(effective_cores))
     batch_seconds = (used - by_main) * waiting.step_seconds
     return Finding(
+        title="Loader threads share one core",
         severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"Each step waits {duration(waiting.exposed_seconds)} of"
