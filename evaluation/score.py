@@ -196,8 +196,8 @@ def write_page(scored: dict[str, list[Replayed]]) -> None:
     text = PAGE.read_text()
     for name, shown in content.items():
         text = re.sub(
-            rf"(?s)(<!-- {name} -->\n).*?(\n<!-- end -->)",
-            lambda match, shown=shown: match[1] + shown + match[2],
+            rf"(?s)(<!-- {name} -->\n).*?(<!-- end -->)",
+            lambda match, shown=shown: f"{match[1]}{shown}\n{match[2]}",
             text,
         )
     PAGE.write_text(text)
