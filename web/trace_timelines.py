@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from tracker.models import Run
 from tracker.queries.diagnoses import FindingView
 from tracker.queries.files import file_paths
 from web.stage_sections import StageSection
@@ -13,7 +13,8 @@ _TRACED_SIGNALS = ("traced_", "exposed_")
 _ENDING = "/timeline"
 
 
-def trace_timelines(run: Run, sections: Sequence[StageSection]) -> dict[int, str]:
+# Any: a row of the runs table, which pages do not import.
+def trace_timelines(run: Any, sections: Sequence[StageSection]) -> dict[int, str]:
     """Return the file path of the first timeline, by id of each finding of a trace."""
     found: dict[int, str] = {}
     for section in sections:
@@ -24,7 +25,8 @@ def trace_timelines(run: Run, sections: Sequence[StageSection]) -> dict[int, str
     return found
 
 
-def _first_timeline(run: Run, stage: str) -> str | None:
+# Any: as above.
+def _first_timeline(run: Any, stage: str) -> str | None:
     paths = file_paths(run, f"monitoring/{stage}/traces/")
     return next((path for path in paths if path.endswith(_ENDING)), None)
 
