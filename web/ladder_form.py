@@ -139,5 +139,5 @@ def _with_run(form: LadderForm, name: str, project: Any) -> LadderForm:
     if not added:
         return form.refused(gettext("There is no such run, or you may not see it."))
     if added[0].run_id in {row.run_id for row in form.rows}:
-        return form.refused(gettext("That run is on the ladder already."))
+        return form.refused(gettext("The run is already on the ladder."))
     return replace(form, rows=(*form.rows, *added))

@@ -20,7 +20,7 @@ from web.texts import gettext_lazy
 from web.widget_drawing import Audience, frame_of
 from web.widgets import KINDS
 
-ASK_WRITER = gettext_lazy("Whoever wrote it is told why.")
+ASK_WRITER = gettext_lazy("Its author sees the reason.")
 
 
 @dataclass

@@ -266,7 +266,7 @@ class RungCard:
         if self.rung.stage_grown is None:
             said = gettext(
                 "The stage took %(before)s before and %(after)s now:"
-                " what its steps won went elsewhere."
+                " the time gained in steps was lost elsewhere."
             )
             return said % took
         use, seconds = self.rung.stage_grown

@@ -34,7 +34,7 @@ PARTS = {
     ),
     Part.LOGS: (
         gettext_lazy("Logs"),
-        gettext_lazy("what was printed, other texts, why a stage failed"),
+        gettext_lazy("console output, other texts, reasons of failures"),
     ),
     Part.FILES: (
         gettext_lazy("Files"),

@@ -23,7 +23,7 @@ from web.views.chart_options import ChartOptions
 
 Options = Sequence[tuple[str, str]]
 LONGEST_PROJECT = 20
-WITHHELD = gettext_lazy("What is shown here is not shared.")
+WITHHELD = gettext_lazy("This content is not shared.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -345,7 +345,7 @@ def test_what_took_longer_in_a_stage_that_lags_is_named():
     rung = replace(FASTER, stage_seconds=(22.3, 22.8))
 
     assert card(rung).stage_lags == (
-        "The stage took 22.3 s before and 22.8 s now: what its steps won went elsewhere."
+        "The stage took 22.3 s before and 22.8 s now: the time gained in steps was lost elsewhere."
     )
     grown = replace(rung, stage_grown=(Use.INITIALIZATION, 3.6))
     assert card(grown).stage_lags == (

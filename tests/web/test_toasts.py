@@ -64,7 +64,9 @@ def test_it_says_what_became_of_a_view(owner, member, run):
 
     name = quoted("mine")
     assert told(shared="yes") == [f"The view {name} is shared with the team."]
-    assert told(default="yes") == [f"The view {name} is what everybody sees first."]
+    assert told(default="yes") == [
+        f"The view {name} is now the default for all members."
+    ]
     assert told(state="sort=-name") == [
         f"The view {name} shows the table as it is now."
     ]

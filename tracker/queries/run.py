@@ -30,7 +30,7 @@ from tracker.queries.run_columns import run_seconds, run_wall_seconds
 
 # What people say of a run, whether by its scripts or on its page.
 DESCRIPTION_PATH = "description"
-# The agent says every few seconds that it lives.
+# The agent sends a heartbeat every few seconds.
 SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.
 JOINED_WITHIN = timedelta(minutes=10)

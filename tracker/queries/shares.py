@@ -94,7 +94,7 @@ def _listed(
         why_ended = (
             f"revoked by {by}"
             if by
-            else "ended with what it led to, or by somebody who has left"
+            else "ended with what it led to, or by a former member"
         )
     elif link.expires_at is not None and link.expires_at <= now:
         why_ended = "expired"

@@ -136,7 +136,7 @@ def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> li
         notes.append(said % {"count": f"{count:,}", "path": look.over})
     if look.log_x and any((named.line.x <= 0).any() for named in lines):
         notes.append(
-            gettext("What lies at 0 or before has no place on a logarithmic axis.")
+            gettext("Values at or below 0 are not shown on a logarithmic axis.")
         )
     return notes
 

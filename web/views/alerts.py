@@ -77,7 +77,7 @@ def send_again(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.send_again(found, channel_id)
-    tell(request, gettext("What had been given up will be sent again."))
+    tell(request, gettext("Failed deliveries will be sent again."))
     return _back(workspace, project)
 
 

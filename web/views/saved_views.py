@@ -70,9 +70,9 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
         is_default = wanted["default"] == "yes"
         make_default(view, is_default=is_default)
         said = (
-            gettext("The view %(view)s is what everybody sees first.")
+            gettext("The view %(view)s is now the default for all members.")
             if is_default
-            else gettext("The view %(view)s is no longer what everybody sees first.")
+            else gettext("The view %(view)s is no longer the default.")
         )
     else:
         raise InvalidInput("view", "must get a name, a state, or who sees it")

@@ -36,7 +36,7 @@ GONE = {
     "told": Told(
         gettext_lazy("Nothing is shared here"),
         gettext_lazy("The link is not whole, or it has expired, or it was revoked."),
-        gettext_lazy("Ask whoever gave it to you."),
+        gettext_lazy("Ask the person who sent it."),
     ),
     "is_for_strangers": True,
 }

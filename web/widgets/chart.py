@@ -198,7 +198,7 @@ KIND = Kind(
             gettext_lazy("Metrics"),
             "paths",
             hint=gettext_lazy(
-                "Paths of series, such as train/loss. Several are told apart by dashes."
+                "Paths of series, such as train/loss. Several are distinguished by dashes."
             ),
             is_required=True,
             most=MOST_METRICS,

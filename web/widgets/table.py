@@ -121,7 +121,7 @@ KIND = Kind(
             "columns",
             hint=gettext_lazy(
                 "Paths: params/lr, train/loss; of a series also min(train/loss), max(…),"
-                " mean(…). Of the run itself: gpu, gpu_idle, gpu_hours, energy, finding,"
+                " mean(…). Run columns: gpu, gpu_idle, gpu_hours, energy, finding,"
                 " made_by."
             ),
             most=MOST_COLUMNS,

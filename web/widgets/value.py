@@ -72,7 +72,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     if field is not None:
         values = scene.fields(scene.runs, [field])[field]
         known = _known(scene.runs, values)
-        problem = gettext("Of none of these runs this is known.")
+        problem = gettext("No run has this value.")
         is_metric = True
     else:
         path = path_of(settings.metric)

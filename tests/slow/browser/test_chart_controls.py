@@ -94,7 +94,7 @@ def test_what_a_chart_shows_is_taken_along(compare):
     page = compare()
 
     table, picture = (
-        saved(page, "Save what is shown as CSV"),
+        saved(page, "Save as CSV"),
         saved(page, "Save as SVG"),
     )
 
@@ -266,7 +266,7 @@ def test_a_chart_of_a_dashboard_is_taken_along_and_fills_the_window(
     )
     page = visit(f"/dashboards/{board.id}/", ada)
 
-    table = saved(page, "Save what is shown as CSV")
+    table = saved(page, "Save as CSV")
     names = {row[0] for row in rows_of(table)}
     assert names == {"line", f"'{FORMULA}", "slow", MARKUP}
     drawn(page).get_by_role("button", name="Full screen").click()

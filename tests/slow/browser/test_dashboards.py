@@ -133,7 +133,7 @@ def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     page.get_by_role("button", name="Edit Loss").click()
 
-    page.get_by_label("What a query finds").check()
+    page.get_by_label("Runs of a query").check()
     page.get_by_label("Query", exact=True).fill("train/loss <")
     page.get_by_role("button", name="Save", exact=True).click()
 

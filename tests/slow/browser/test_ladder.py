@@ -83,7 +83,7 @@ def test_a_comparison_becomes_a_ladder(visit, ada, project):
 
     page.get_by_role("link", name="Make a ladder").click()
     page.get_by_label("Name", exact=True).fill("Faster decoding")
-    page.get_by_label("What was changed for second").fill("decoded ahead")
+    page.get_by_label("Change in second").fill("decoded ahead")
     page.get_by_role("button", name="Make ladder").click()
 
     expect(page.get_by_role("heading", name="Faster decoding")).to_be_visible()
@@ -162,7 +162,7 @@ def test_a_note_is_edited_where_it_stands(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/", ada)
     rung = page.get_by_role("article").nth(0)
 
-    rung.get_by_text("Say what the baseline is").click()
+    rung.get_by_text("Describe the baseline").click()
     rung.get_by_role("textbox", name="Note of").fill("All as it was")
     rung.get_by_role("button", name="Save", exact=True).click()
 

@@ -276,7 +276,7 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
     expect(cells.nth(3)).to_have_text("25 %")
 
     groups = panel(page, "groups")
-    groups.get_by_label("Search what to group by").fill("made")
+    groups.get_by_label("Search attributes to group by").fill("made")
     groups.get_by_role("option", name="Made by").click()
     page.locator("[data-part=groups] > summary").click()
     expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()

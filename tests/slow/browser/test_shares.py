@@ -55,7 +55,7 @@ def open_dialog(page: Page) -> None:
 def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page):
     page = visit(f"/runs/{runs[0].id}/", ada)
     open_dialog(page)
-    page.get_by_label("For whom or what").fill("for the review")
+    page.get_by_label("Note").fill("for the review")
     path = make_in_dialog(page)
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
     expect(page.get_by_role("dialog")).to_be_hidden()

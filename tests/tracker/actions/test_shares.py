@@ -373,7 +373,7 @@ def test_who_has_left_is_not_taken_for_a_thing_that_is_gone(share, project, runs
 
     grace.user.delete()
 
-    assert "by somebody who has left" in project_links(project)[0].why_ended
+    assert "by a former member" in project_links(project)[0].why_ended
 
 
 def test_links_that_work_are_listed_first(share, project, member, runs):

@@ -72,7 +72,7 @@ def test_a_logarithmic_axis_shows_exactly_the_range_asked_for():
 def test_says_what_a_logarithmic_horizontal_axis_cannot_show():
     notes = chart(PLAIN, log_x=True)["notes"]
 
-    assert notes == ["What lies at 0 or before has no place on a logarithmic axis."]
+    assert notes == ["Values at or below 0 are not shown on a logarithmic axis."]
 
 
 def test_clipping_narrows_the_axis_and_is_told():

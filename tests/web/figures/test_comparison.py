@@ -132,7 +132,7 @@ def test_an_overlay_has_the_axes_that_its_reader_wants():
     assert [note.split(":")[0].split(" lie ")[0] for note in figure["notes"]] == [
         "Clipped",
         "3 points",
-        "What lies at 0 or before has no place on a logarithmic axis.",
+        "Values at or below 0 are not shown on a logarithmic axis.",
     ]
     assert (figure["axis"], figure["over"]) == ("series", "<b>epoch</b>")
 

@@ -86,7 +86,7 @@ def test_a_project_without_gpu_time_says_why_and_what_would_appear(project, owne
     text = text_of(owner, address(project, "gpu-hours?days=all"))
 
     assert "1 run started so far, without a GPU." in text
-    assert "What this page shows" in text
+    assert "About this page" in text
     assert "agent.init" in text
 
 

@@ -59,7 +59,7 @@ def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     assert "DataLoader(dataset, num_workers=2, persistent_workers=True)" in text
     assert "Expected</span>" in text
     assert "at most</span>" in text
-    assert "What would disprove it" in text
+    assert "How to disprove it" in text
     assert "confirmed" in text
 
 

@@ -219,7 +219,7 @@ def test_what_was_configured_is_left_out_and_that_is_said(site, asked):
     assert "chosen-optimizer of first" in ticked
     assert "not shared" not in ticked
     assert "<a" not in bare + ticked
-    assert "What is shown here is not shared." in asked(SETTING)
+    assert "This content is not shared." in asked(SETTING)
     assert 'aria-label="Value"' in page
     assert "count-of-theirs" not in page
     assert ">7<" in asked(SETTING, Part.CONFIG)
@@ -279,7 +279,7 @@ def test_a_text_has_its_pictures_where_files_are_ticked(asked, site):
     assert Client().get(address).status_code == 404
 
 
-# What comes later
+# Later changes
 
 
 @pytest.mark.parametrize("kind", ["dashboard", "report"])

@@ -63,7 +63,7 @@ export function annotations(page) {
     row.className = "written"
     const when = toMinute(mark.edited ?? mark.written)
     const isNote = mark.id === null
-    const who = isNote ? gettext("the script") : mark.author || gettext("somebody who has left")
+    const who = isNote ? gettext("the script") : mark.author || gettext("a former member")
     row.append(
       text("p", "written__text", mark.text),
       text("p", "muted small", said(mark, who, when)),

@@ -16,7 +16,7 @@ export function lead(changes) {
   }
 }
 
-// What comes later was written for what the page began with.
+// Later changes was written for what the page began with.
 document.addEventListener("htmx:after:swap", () => lead({}))
 
 function setFields(form, values) {
