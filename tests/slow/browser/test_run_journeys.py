@@ -113,17 +113,18 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
     finding = page.locator(f"#finding-{main.id}")
     expect(finding).to_be_visible()
 
-    finding.get_by_text("Dismiss this finding").click()
-    why = finding.get_by_label("Why")
+    finding.locator(".finding__dismiss > summary").click()
+    why = finding.get_by_label("Reason")
     # Nobody could follow a finding that went without one.
-    finding.get_by_role("button", name="Dismiss").click()
+    finding.get_by_role("button", name="Dismiss this finding").click()
     expect(why).to_be_focused()
     expect(finding).to_be_visible()
     why.fill("Streams on purpose")
     why.press("Enter")
     expect(page.get_by_text("The finding is dismissed.")).to_be_visible()
     expect(finding).to_have_count(0)
-    page.get_by_text("1 dismissed").click()
+    page.locator("#checks > summary").click()
+    page.locator(".fold > summary").filter(has_text="1 dismissed").click()
     folded = page.locator(".fold__list li").filter(has_text="Streams on purpose")
     expect(folded).to_contain_text(main.title)
     expect(folded).to_contain_text(ada.user.username)
@@ -137,6 +138,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
 
 def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
     visit(f"/runs/{run.id}/", ada)
+    page.locator(".finding__details > summary").first.click()
 
     page.get_by_role(
         "link", name="Show all hardware metrics for this time"
