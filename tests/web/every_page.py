@@ -290,10 +290,10 @@ def addresses(known: Mapping[str, object]) -> dict[str, str]:
     """Return the address of everything there is, by the name of its route."""
     found = {}
     for page in get_resolver("web.urls").url_patterns:
-        # Three kinds of secrets, and one name.
+        # Three kinds of secrets with one name, and a link of an email.
         first = str(page.pattern).partition("/")[0]
         of = {"s": "shared", "join": "invited"}.get(first, "secret")
-        values = {**known, "secret": known[of]}
+        values = {**known, "secret": known[of], "token": "expired"}
         named = {name: values[name] for name in page.pattern.converters}
         found[page.name] = reverse(page.name, kwargs=named)
     return found

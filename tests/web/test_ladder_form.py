@@ -89,7 +89,7 @@ def test_adds_a_run_by_name_or_id(press, project):
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("a", "on the ladder already"),
+        ("a", "already on the ladder"),
         ("unknown", "no such run"),
         ("", "no such run"),
         ("a\0", "no such run"),

@@ -88,6 +88,8 @@ CLOSED = {
     "sign-out",
     "account_login",
     "account_inactive",
+    "confirm-email",
+    "member-confirm-email",
     "member-reset-link",
     "member-second-factor",
     "openid_connect_login",
@@ -136,6 +138,7 @@ CLOSED = {
     "service-account-new",
     "service-account-delete",
     # What changes something.
+    "runs-move",
     "runs-tag",
     "runs-trash",
     "runs-restore",

@@ -315,7 +315,7 @@ def test_a_value_that_no_run_has_says_so(visitor, project, runs, member):
     board = Board(widgets=(widget(VALUE, "value", Place(0, 0, 3, 2), metric="cpu"),))
     made = create_dashboard(project, "empty", board, user_id=member.user_id)
 
-    assert "Of none of these runs" in body(visitor, made, VALUE)
+    assert "No run has this value" in body(visitor, made, VALUE)
 
 
 def test_a_table_marks_a_silent_run(visitor, dashboard, project):

@@ -102,7 +102,10 @@ def test_a_run_that_was_not_heard_of_for_a_while_is_silent(find, project):
 
     runs = [place for place in find("base") if place["kind"] == "run"]
     hints = {run["label"]: run["hint"] for run in runs}
-    assert hints == {"base one": "vision, silent", "base two": "vision, finished"}
+    assert hints == {
+        "base one": "vision, not responding",
+        "base two": "vision, finished",
+    }
 
 
 def test_what_is_hidden_is_not_offered(find, client_of, stranger, project):

@@ -74,7 +74,7 @@ def test_a_new_report_leads_to_the_editor(visitor, listed):
     made = Report.objects.get()
     assert response["Location"] == reverse("report-edit", args=[made.id])
     assert "your draft" in visitor.get(listed).content.decode()
-    assert "not saved a version yet" in get(visitor, "report", made.id)
+    assert "No version has been saved yet" in get(visitor, "report", made.id)
 
 
 def test_a_report_needs_a_name(visitor, listed):

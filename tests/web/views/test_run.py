@@ -154,7 +154,7 @@ def test_a_failed_stage_shows_why(project, page):
 def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
     shown = page(make_run(project, state="preempted"))
 
-    assert "told to end before it was done" in shown
+    assert "received a request to stop early" in shown
     assert "chip--preempted" in shown
 
 

@@ -93,7 +93,7 @@ def test_a_view_that_is_gone_or_anothers_own_shows_all_runs(
 
     answer = client.get(address, {"view": view.id})
 
-    assert b"is gone" in answer.content
+    assert b"was deleted or is private" in answer.content
     assert b"mine" not in answer.content
     assert len(shown(client, address, view=view.id)) == 2
 

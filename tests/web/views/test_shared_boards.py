@@ -438,7 +438,7 @@ def test_whoever_shares_is_told_what_comes_and_may_freeze_it(
     visitor.post(reverse("shares", args=slugs), {**asked, "frozen": "1"})
     visitor.post(reverse("shares", args=slugs), asked)
 
-    assert "with runs that its run sets find later" in dialog
+    assert "including later runs and edits" in dialog
     assert "something of 2 runs" in dialog
     frozen = [link.frozen for link in ShareLink.objects.order_by("id")]
     assert frozen[0]["name"] == "overview"
