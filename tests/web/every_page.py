@@ -118,6 +118,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 # What refuses an address that asks for nothing in particular, or leads elsewhere. All
 # else answers, or wants a POST.
 REFUSING = {
+    # Its link has expired.
+    "confirm-email",
     # A redirect.
     "run-address",
     "notification",
