@@ -18,7 +18,7 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.frameworks import loader_workers_line
 from tracker.diagnosis.gain import Floor
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above, typical
+from tracker.diagnosis.statistics import average_or_none, margin_above, typical
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, count, duration, percent
 
@@ -26,6 +26,9 @@ from tracker.diagnosis.wording import cores, count, duration, percent
 SHARED_CORES = 0.70
 SHARED_RELEASE_CORES = 0.60
 MOST_CORES = 1.15
+# Where the main thread waits for a core for a good part of the time, so do the others.
+CORE_WAIT_SHARE = 0.10
+CROWDED_CORES = 0.45
 # Of that, by the main thread, which waits for the others.
 MAIN_THREAD_SHARE = 0.35
 
@@ -40,6 +43,7 @@ def find_threads(
     job_main_cpu_cores: Samples,
     job_main_thread_cpu_cores: Samples | None,
     *,
+    core_wait_share: Samples | None = None,
     loader_workers: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
@@ -55,7 +59,9 @@ def find_threads(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
     )
     used, by_main = typical(job_main_cpu_cores), typical(job_main_thread_cpu_cores)
+    is_crowded = (average_or_none(core_wait_share) or 0.0) >= CORE_WAIT_SHARE
     least = SHARED_RELEASE_CORES if already_open else SHARED_CORES
+    least = CROWDED_CORES if is_crowded else least
     is_one_core = least <= used <= MOST_CORES
     if waiting is None or not is_one_core or by_main > MAIN_THREAD_SHARE * used:
         return None

@@ -113,13 +113,14 @@ def is_rhythm(outliers: Outliers, period: int | None) -> bool:
 
 def are_logged(
     outliers: Outliers,
-    ends: Array,
+    ends: Array | None,
     seconds: Array,
     tracked: Mapping[str, Tracked] | None,
 ) -> bool:
-    """Whether one of the series has its points in the slow steps, and few elsewhere."""
-    return any(
-        _is_logged(outliers, ends, seconds, series.times)
+    """Whether one of the series has its points in the largest slow steps, and few elsewhere."""
+    large = largest_of(outliers)
+    return ends is not None and any(
+        _is_logged(large, ends, seconds, series.times)
         for series in (tracked or {}).values()
     )
 

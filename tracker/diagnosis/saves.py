@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.growth import since
 from tracker.diagnosis.outliers import Outliers, find_outliers, largest_of, period_of
 from tracker.diagnosis.outside import outside_seconds
 from tracker.diagnosis.signals import Array, Samples
@@ -50,7 +51,7 @@ class Saves:
 
 def find_saves(loop: Loop, written: Samples) -> Saves | None:
     """Return None where slow steps and writing do not come together."""
-    if len(loop.seconds) < FEWEST_STEPS or len(written.times) < FEWEST_SAVES:
+    if len(loop.seconds) < FEWEST_STEPS:
         return None
     dropped, _ = warm_up_steps(loop.seconds)
     outliers = find_outliers(loop.seconds[dropped:])
@@ -62,7 +63,7 @@ def find_saves(loop: Loop, written: Samples) -> Saves | None:
         return None
     period = period_of(outliers.rows, len(loop.seconds) - dropped)
     each = _written_in(
-        written,
+        since(written, float(loop.ends[dropped - 1]) if dropped else 0.0),
         loop.ends[rows] - loop.seconds[rows],
         loop.ends[rows],
         is_regular=period is not None,
@@ -91,6 +92,8 @@ def _written_in(
 
     Where slow steps are in nearly all ticks, they have to come regularly, and to write much.
     """
+    if len(written.times) < FEWEST_SAVES:
+        return None
     ticks = written.times / MICROSECONDS
     usual = float(np.median(np.diff(ticks)))
     bytes_of = written.values * np.diff(ticks, prepend=ticks[0] - usual)

@@ -92,6 +92,7 @@ def check(
     loader_workers: float | None = None,
     job_workers: Samples | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
@@ -104,6 +105,7 @@ def check(
         effective_cores,
         job_main_cpu_cores,
         job_main_thread_cpu_cores,
+        core_wait_share=job_main_thread_core_wait_share,
         loader_workers=loader_workers,
         busiest_gpu_percent=busiest_gpu_percent,
         framework=framework,

@@ -47,6 +47,8 @@ from tracker.diagnosis.wording import duration, percent, size
 NOTABLE_SHARE = 0.30
 RELEASE_SHARE = 0.25
 LARGE_SHARE = 0.50
+# Without the waits for a core, so much of it is the script's own.
+OWN_SHARE = 0.15
 
 # Phases of the model are entered in most steps.
 USUAL_STEPS_SHARE = 0.50
@@ -103,14 +105,16 @@ def check(
         return None
 
     without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
-    share = waiting.exposed_share * max(0.0, 1.0 - without_core)
-    if share < (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+    share = waiting.exposed_share
+    own_share = share * max(0.0, 1.0 - without_core)
+    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    if share < limit or own_share < OWN_SHARE:
         return None
     cores = average_or_none(job_main_thread_cpu_cores)
     written = average_or_none(job_write_bytes_per_second) or 0.0
     outside = _Outside(
         waiting,
-        share,
+        own_share,
         _kind(waiting, cores, written),
         written * waiting.step_seconds,
         cores,
@@ -163,7 +167,7 @@ def _finding(outside: _Outside) -> Finding:
         gain=gain_of_share(outside.share, "Work in no phase"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         comes_after=("data-wait-dominates", "cores-are-oversubscribed"),
-        margin=margin_above(outside.share, NOTABLE_SHARE),
+        margin=margin_above(outside.share, OWN_SHARE),
         corroboration=ALONE if outside.kind is UNCLEAR else AGREEING,
     )
 
@@ -201,8 +205,8 @@ def _evidence(outside: _Outside) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "phase_seconds",
-            "time in no phase without waits for a core, share of step time",
-            outside.share,
+            "time in no phase, share of step time",
+            outside.waiting.exposed_share,
             "share",
             NOTABLE_SHARE,
             Side.ABOVE,
@@ -210,9 +214,11 @@ def _evidence(outside: _Outside) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "phase_seconds",
-            "time in no phase, share of step time",
-            outside.waiting.exposed_share,
+            "time in no phase without waits for a core, share of step time",
+            outside.share,
             "share",
+            OWN_SHARE,
+            Side.ABOVE,
         ),
     ]
     if outside.main_cores is not None:

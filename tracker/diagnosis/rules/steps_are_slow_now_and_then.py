@@ -130,7 +130,7 @@ def check(
     lasting = step_seconds[dropped:]
     is_of_a_kind = not cause.name and (
         is_kind_of_step(outliers, period, len(seconds))
-        or (ends is not None and are_logged(outliers, ends, lasting, evaluations))
+        or are_logged(outliers, ends, lasting, evaluations)
     )
     waits_anyway = wait is not None and cause.name == DATA and _is_much(wait, lasting)
     if is_of_a_kind or waits_anyway:

@@ -43,7 +43,7 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import margin_above, typical
+from tracker.diagnosis.statistics import highest_average, margin_above, typical
 from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
 from tracker.diagnosis.trend import TOO_FEW_STEPS, Trend, trend_of
 from tracker.diagnosis.wording import duration, ordinal, percent
@@ -70,6 +70,9 @@ PART_SHARE = 0.60
 FEWEST_READINGS = 9
 # More cores in use by others than before slow steps down, even of a job that has its own.
 OTHERS_CORES = 0.30
+# Of time without a core: other jobs make steps now slower, now faster, by a good part.
+CORE_WAIT_SHARE = 0.10
+CROWDED_CHANGE = 0.50
 MICROSECONDS = 1_000_000
 WAITING = "waiting for data"
 
@@ -121,7 +124,11 @@ def check(
             worker_core_wait_share,
         )
         rest = trend_of(_of_usual_size(own, examples))
-        if rest is None or rest.change < limit:
+        waited = highest_average(
+            job_main_thread_core_wait_share, worker_core_wait_share
+        )
+        is_crowded = (waited or 0.0) >= CORE_WAIT_SHARE
+        if rest is None or rest.change < (CROWDED_CHANGE if is_crowded else limit):
             return Abstention((CROWDED,))
         at = float(step_end_seconds[dropped + (trend.jump or len(own) // 2)])
         if _others_take_more(host_cpu_percent, host_cores, job_cpu_cores, at):

@@ -22,7 +22,7 @@ SILENCES = [
     # Other jobs have the cores.
     stage(
         phases={"forward": 0.03, "backward": 0.03},
-        sampled={"job_main_thread_core_wait_share": 0.4},
+        sampled={"job_main_thread_core_wait_share": 0.7},
     ),
 ]
 
