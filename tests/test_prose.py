@@ -10,7 +10,7 @@ from tests.prose import counts_of
 LIMITS = {
     "pages": (1.5, 0.2, 0.8, 1.0),
     # Lower these with each rewritten folder, down to the limits of pages.
-    "docs": (12.1, 2.0, 5.1, 3.9),
+    "docs": (11.9, 2.0, 4.9, 3.8),
     "code": (21.1, 3.7, 7.8, 6.2),
 }
 
