@@ -22,7 +22,7 @@ from tracker.ingest.write import store_batch
 from tracker.models import Finding, Run, Stage, State
 from tracker.queries.signals import read_measurements
 
-LARGEST = 200 * 1024
+LARGEST = 2**20
 LARGEST_TOGETHER = 10 * 2**20
 LARGEST_SCRIPTS = 8 * 2**20
 
