@@ -43,7 +43,7 @@ def main() -> None:
         print(rules_table(scored))
     if options.floor:
         below = below_floor(scored["tune"], json.loads(options.floor.read_text()))
-        sys.exit("\n".join(below))
+        sys.exit("\n".join(below) or None)
     if options.write and not options.names:
         write_page(scored)
 
