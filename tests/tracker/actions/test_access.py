@@ -11,7 +11,6 @@ from tracker.actions import access
 from tracker.actor import Actor, Scope
 from tracker.errors import InvalidInput
 from tracker.models import Member, Role, SignInLink, Token, User, Workspace
-from tracker.tasks import clear_away
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -64,7 +63,7 @@ def test_expired_sessions_and_links_are_deleted_and_others_are_not(owner):
         )
 
     for _ in range(2):
-        clear_away()
+        access.delete_expired_access()
 
     assert [session.session_key for session in Session.objects.all()] == ["new"]
     assert SignInLink.objects.get().expires_at > now
