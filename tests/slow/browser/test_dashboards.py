@@ -369,6 +369,8 @@ def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):
     expect(page.get_by_role("heading", name="weekly", exact=True)).to_be_visible()
     page.get_by_role("button", name="Duplicate").click()
     expect(page.get_by_role("heading", name="weekly (copy)")).to_be_visible()
+    # Its figures would not be found any more.
+    page.wait_for_load_state("networkidle")
     page.get_by_role("button", name="Move to trash").click()
 
     expect(page.get_by_role("heading", name="Dashboards")).to_be_visible()

@@ -84,7 +84,7 @@ SCROLL = """async count => {
 }"""
 SORT = """() => new Promise(resolve => {
   const start = performance.now()
-  const head = [...document.querySelectorAll("[role=columnheader]")].find(cell => cell.textContent.includes("metric 3"))
+  const head = [...document.querySelectorAll("[role=columnheader]")].find(cell => cell.textContent.includes("metric 2"))
   head.click()
   const look = () => head.ariaSort === "descending" ? resolve(performance.now() - start) : requestAnimationFrame(look)
   look()
