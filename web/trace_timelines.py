@@ -10,7 +10,6 @@ from tracker.queries.files import file_paths
 from web.stage_sections import StageSection
 
 _TRACED_SIGNALS = ("traced_", "exposed_")
-_ENDING = "/timeline"
 
 
 # Any: a row of the runs table, which pages do not import.
@@ -27,8 +26,7 @@ def trace_timelines(run: Any, sections: Sequence[StageSection]) -> dict[int, str
 
 # Any: as above.
 def _first_timeline(run: Any, stage: str) -> str | None:
-    paths = file_paths(run, f"monitoring/{stage}/traces/")
-    return next((path for path in paths if path.endswith(_ENDING)), None)
+    return next(iter(file_paths(run, f"monitoring/{stage}/timelines/")), None)
 
 
 def _cites_a_trace(finding: FindingView) -> bool:

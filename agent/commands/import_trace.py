@@ -102,7 +102,7 @@ class _Rank:
         if read.timeline:
             figure = json.dumps(read.timeline).encode()
             file_name = f"{name}.timeline.plotly.json"
-            self.importer.upload(f"traces/{name}/timeline", figure, name=file_name)
+            self.importer.upload(f"timelines/{name}", figure, name=file_name)
         if is_whole:
             self.importer.upload(f"traces/{name}", read.path, name=name)
 

@@ -432,9 +432,11 @@ def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):
     assert "monitoring/trace/gpu/0/utilization_percent" in paths_of(found)
     assert values_of(found)["monitoring/trace/facts/loader_workers"] == 0
     timeline, file = of_kind(found, "file")
-    assert timeline["path"] == "monitoring/trace/traces/w.pt.trace.json.gz/timeline"
+    assert timeline["path"] == "monitoring/trace/timelines/w.pt.trace.json.gz"
     assert file["path"] == "monitoring/trace/traces/w.pt.trace.json.gz"
     assert file["size"] == path.stat().st_size
+    # A file below another file could not be downloaded with it.
+    assert not timeline["path"].startswith(f"{file['path']}/")
 
 
 def test_the_trace_itself_can_stay_where_it_is(tmp_path, messages):
@@ -443,7 +445,7 @@ def test_the_trace_itself_can_stay_where_it_is(tmp_path, messages):
     assert main(["import", "trace", str(path), "--run", "r", "--no-upload"]) == 0
 
     (file,) = of_kind(messages(), "file")
-    assert file["path"].endswith("/timeline")
+    assert file["path"] == "monitoring/trace/timelines/w.json"
 
 
 def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
@@ -491,7 +493,7 @@ def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, 
     first, second = (
         Path(each["path"])
         for each in of_kind(found, "file")
-        if not each["path"].endswith("/timeline")
+        if "/timelines/" not in each["path"]
     )
     assert first == Path("monitoring/trace/traces/w.json")
     assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)

@@ -588,7 +588,7 @@ def test_a_finding_of_a_trace_shows_the_traces_timeline(project, page):
     for name, value in zip(names, (0.1, 900.0, 0.07, 0.001), strict=True):
         write_series(run, f"monitoring/train/step/{name}", [value] * 3)
     write_values(run, {"monitoring/train/facts/traced_with": "torch.profiler"})
-    path = "monitoring/train/traces/w.json/timeline"
+    path = "monitoring/train/timelines/w.json"
     write(run, [file_message(path, b"{}", name="w.timeline.plotly.json")])
     settle(run)
 
