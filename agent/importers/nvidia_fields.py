@@ -32,6 +32,7 @@ UNITS = {
     "us": 0.000001,
 }
 _UNIT_WORDS = {"percent": "%", "pct": "%", "watts": "w", "celsius": "c", "gb": "gib"}
+_BRACKETS = re.compile(r"[\[\])]+")
 _BREAK = re.compile(r"[\s._/-]+")
 # What stands in place of a value that there is not.
 ABSENT = ("n/a", "not supported", "unknown error", "requested functionality has been")
@@ -204,6 +205,8 @@ _SAME = {
     "average.graphics.package.power": "power.draw",
     "current.socket.graphics.package.power": "power.draw",
     "hotspot.temperature": "temperature.gpu",
+    "temperature.sensor.edge": "temperature.gpu",
+    "temperature.sensor.memory": "temperature.memory",
     "memory.temperature": "temperature.memory",
     "gfx.clk": "clocks.sm",
     "gfx.clock": "clocks.sm",
@@ -235,8 +238,15 @@ _SAME = {
 
 def field_name(head: str) -> tuple[str, str]:
     """Return a head's field as it is known here, and the unit in its brackets."""
-    name, _, unit = head.strip().strip('"').replace("(", "[").partition("[")
-    name = name.strip().casefold().replace("throttle_reasons", "event_reasons")
+    text = head.strip().strip('"').replace("(", "[")
+    # Only the last brackets hold a unit: "Temperature (Sensor edge) (C)".
+    name, _, unit = text.rpartition("[") if "[" in text else (text, "", "")
+    name = (
+        _BRACKETS.sub(" ", name)
+        .strip()
+        .casefold()
+        .replace("throttle_reasons", "event_reasons")
+    )
     unit = unit.rstrip(")] ").strip().casefold().removeprefix("\N{DEGREE SIGN}")
     name = _SAME.get(name, name)
     if name in FIELDS or name in KNOWN:

@@ -363,6 +363,19 @@ def test_columns_of_other_tools_are_known():
         }
 
 
+def test_several_temperatures_of_rocm_smi_are_told_apart():
+    (reading,), _, _ = read(
+        "timestamp,device,Temperature (Sensor edge) (C),"
+        "Temperature (Sensor junction) (C),Temperature (Sensor memory) (C)",
+        "1790000000,card0,47.0,55.0,60.0",
+    )
+
+    assert reading.values == {
+        "gpu/0/temperature_celsius": 47.0,
+        "gpu/0/memory_temperature_celsius": 60.0,
+    }
+
+
 def test_ratios_of_dcgm_become_percentages():
     (reading,), _, _ = read("timestamp,gpu,DCGM_FI_PROF_SM_ACTIVE", "1790000000,0,0.25")
 
