@@ -66,17 +66,20 @@ def pending_address(user_id: int, token: str) -> str:
     return str(email)
 
 
+@transaction.atomic
 def confirm_address(
-    user: User, *, by: User | int | None = None, address: str = ""
+    user: User, email: str, *, by: User | int | None = None, address: str = ""
 ) -> None:
-    """Make the pending address the account's own.
+    """Make a pending address the account's own.
 
-    The caller has seen the link, or `by` manages the user's account.
+    The user has opened the link sent to `email`, or `by` manages the account and sees
+    it there. Raises InvalidInput if another address, or none, is pending by now.
     """
-    user = User.objects.get(id=user.id)
-    if not user.pending_email:
-        raise InvalidInput("the email address", "is confirmed already")
-    set_address(user, user.pending_email, by=by, address=address)
+    rows = User.objects.select_for_update()
+    pending = rows.filter(id=user.id, pending_email=email).first() if email else None
+    if pending is None:
+        raise InvalidInput("the email address", "was confirmed or changed already")
+    set_address(pending, email, by=by, address=address)
 
 
 def set_address(

@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
     def confirm_email(self, options: dict[str, Any]) -> None:
         user = the_user(options["who"])
-        confirm_address(user)
+        confirm_address(user, user.pending_email)
         self.stdout.write(
             f"{user.pending_email} is the address of {user.username} now."
         )

@@ -47,7 +47,12 @@ def confirm_email(request: PageRequest, workspace: str, member_id: int) -> HttpR
     member = resettable_member(request.actor, workspace, member_id)
     address = client_address(request)
     try:
-        confirm_address(member.user, by=request.actor.user_id, address=address)
+        confirm_address(
+            member.user,
+            request.POST.get("email", ""),
+            by=request.actor.user_id,
+            address=address,
+        )
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     tell(request, gettext("Email address confirmed."))

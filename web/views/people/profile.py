@@ -50,7 +50,7 @@ def confirm_email(request: PageRequest, token: str) -> HttpResponse:
         context = {"tab": "profile", "email": email}
         return render(request, "people/confirm_email.html", context)
     try:
-        confirm_address(user, by=user, address=client_address(request))
+        confirm_address(user, email, by=user, address=client_address(request))
     except InvalidInput as error:
         return _profile(request, error)
     tell(request, gettext("Email address confirmed."))

@@ -123,9 +123,14 @@ def test_without_mail_an_admin_confirms_on_the_page_or_by_command(member, client
     assert "is not confirmed yet" in browser.get("/account/").content.decode()
     assert "bob@example.org" in admin.get(page).content.decode()
     assert browser.post(f"{page}/confirm-email").status_code == 403
-    admin.post(f"{page}/confirm-email")
+    # The admin confirms the address that the page showed, and no later one.
+    User.objects.filter(id=bob.user_id).update(pending_email="eve@example.org")
+    seen = {"email": "bob@example.org"}
+    assert admin.post(f"{page}/confirm-email", seen).status_code == 400
+    User.objects.filter(id=bob.user_id).update(pending_email="bob@example.org")
+    admin.post(f"{page}/confirm-email", seen)
     assert User.objects.get(id=bob.user_id).email == "bob@example.org"
-    assert admin.post(f"{page}/confirm-email").status_code == 400
+    assert admin.post(f"{page}/confirm-email", seen).status_code == 400
 
     User.objects.filter(id=bob.user_id).update(pending_email="bob@new.example")
     call_command("user", "confirm-email", "bob", stdout=io.StringIO())

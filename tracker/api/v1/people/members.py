@@ -127,7 +127,7 @@ def confirm_email(request: ApiRequest, workspace: str, member_id: int) -> HttpRe
     """
     member = resettable_member(request.auth, workspace, member_id)
     by, address = request.auth.user_id, client_address(request)
-    confirm_address(member.user, by=by, address=address)
+    confirm_address(member.user, member.user.pending_email, by=by, address=address)
     return _one(request, workspace, member_id)
 
 
