@@ -19,7 +19,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 import redis
@@ -186,6 +186,19 @@ class IdentityProvider(Server):
         with suppress(requests.ConnectionError):
             return requests.get(f"{self.url}/jwks", timeout=5).ok
         return False
+
+    # Any: a setting of django-allauth.
+    def providers(self) -> dict[str, Any]:
+        """Return the setting of django-allauth that names this provider Corp."""
+        app = {
+            "provider_id": "oidc",
+            "name": "Corp",
+            "client_id": "seamark",
+            "secret": "secret",
+            "settings": {"server_url": self.url, "oauth_pkce_enabled": True},
+        }
+        provider_class = "web.sign_in.single_sign_on.Provider"
+        return {"openid_connect": {"provider_class": provider_class, "APPS": [app]}}
 
 
 def package_folder(name: str) -> Path:

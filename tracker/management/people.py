@@ -22,6 +22,15 @@ def add_workspace(parser: ArgumentParser) -> None:
     )
 
 
+def add_projects(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--project",
+        action="append",
+        dest="projects",
+        help="its address; only these projects; may be repeated",
+    )
+
+
 def add_data_folder(parser: ArgumentParser) -> None:
     # manage.py turned it into a setting; here it is only explained.
     parser.add_argument("--data", help="the data folder of the server")

@@ -167,19 +167,7 @@ def provider(settings, live_server, ada) -> Iterator[IdentityProvider]:
             ("ml", "member"),
             ("interns", "viewer"),
         ]
-        app = {
-            "provider_id": "oidc",
-            "name": "Corp",
-            "client_id": "seamark",
-            "secret": "secret",
-            "settings": {"server_url": server.url, "oauth_pkce_enabled": True},
-        }
-        settings.SOCIALACCOUNT_PROVIDERS = {
-            "openid_connect": {
-                "provider_class": "web.sign_in.single_sign_on.Provider",
-                "APPS": [app],
-            }
-        }
+        settings.SOCIALACCOUNT_PROVIDERS = server.providers()
         yield server
 
 

@@ -15,6 +15,7 @@ from tracker.actor import Scope
 from tracker.errors import NotFound
 from tracker.management.people import (
     add_data_folder,
+    add_projects,
     add_workspace,
     refusals_in_words,
     the_member,
@@ -41,12 +42,7 @@ class Command(BaseCommand):
         create.add_argument(
             "--expires-days", type=int, default=365, help="0: never; default: 365"
         )
-        create.add_argument(
-            "--project",
-            action="append",
-            dest="projects",
-            help="its address; only these projects; may be repeated",
-        )
+        add_projects(create)
         add_workspace(create)
         revoke = actions.add_parser("revoke", help="end a key for good")
         revoke.add_argument("id", type=int, help="the number that list prints first")

@@ -18,6 +18,7 @@ from tracker.actions.people.service_accounts import (
 from tracker.errors import NotFound
 from tracker.management.people import (
     add_data_folder,
+    add_projects,
     add_workspace,
     refusals_in_words,
     the_member,
@@ -40,12 +41,7 @@ class Command(BaseCommand):
         create.add_argument(
             "--role", choices=[r.value for r in ROLES], default="member"
         )
-        create.add_argument(
-            "--project",
-            action="append",
-            dest="projects",
-            help="its address; only these projects; may be repeated",
-        )
+        add_projects(create)
         add_workspace(create)
         delete = actions.add_parser("delete", help="end an account and its keys")
         delete.add_argument("username")

@@ -48,19 +48,7 @@ def sign_on(provider, settings, db):
     settings.OIDC_DOMAINS = ["corp.example"]
     settings.OIDC_GROUPS = []
     settings.OIDC_WORKSPACE = "home"
-    app = {
-        "provider_id": "oidc",
-        "name": "Corp",
-        "client_id": "seamark",
-        "secret": "secret",
-        "settings": {"server_url": provider.url, "oauth_pkce_enabled": True},
-    }
-    settings.SOCIALACCOUNT_PROVIDERS = {
-        "openid_connect": {
-            "provider_class": "web.sign_in.single_sign_on.Provider",
-            "APPS": [app],
-        }
-    }
+    settings.SOCIALACCOUNT_PROVIDERS = provider.providers()
     Workspace.objects.create(name="Home", slug="home")
 
 
