@@ -30,7 +30,7 @@ _SYNC_BYTES = 64 * 1024 * 1024
 _UNSAID_BYTES = 64 * 1024 * 1024
 _ATTEMPTS = 3
 # What is left to everybody else on the disk.
-_LEAST_FREE_BYTES = 1024 * 1024 * 1024
+_MIN_FREE_BYTES = 1024 * 1024 * 1024
 # What waits is not counted again before so many times as long as that took.
 _RESTS = 10
 # Linux: share the blocks of another file, on file systems that can.
@@ -235,7 +235,7 @@ class Blobs:
     def _check_room(self, size: int) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         space = os.statvfs(self.folder)
-        if space.f_bavail * space.f_frsize - size < _LEAST_FREE_BYTES:
+        if space.f_bavail * space.f_frsize - size < _MIN_FREE_BYTES:
             raise OSError(errno.ENOSPC, "the disk would be nearly full")
         if self._is_full(size):
             raise OSError(errno.EDQUOT, "the files that wait for delivery are too many")

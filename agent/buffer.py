@@ -18,7 +18,7 @@ from seamark.values import Value
 CAPACITY_BYTES = 64 * 1024 * 1024
 # What Python takes for a row besides its bytes.
 _ROW_BYTES = 48
-MOST_CHANGES = 200_000
+MAX_CHANGES = 200_000
 # Of records: who prints so much within a quarter of a second reads none of it.
 RECORD_CAPACITY_BYTES = 32 * 1024 * 1024
 # What Python takes for a record besides its bytes.
@@ -93,7 +93,7 @@ class Buffer:
 
     def put(self, change: Change) -> None:
         """Queue a change, or count it as dropped."""
-        if len(self._changes) < MOST_CHANGES:
+        if len(self._changes) < MAX_CHANGES:
             self._changes.append(change)
             self._call_once()
         else:

@@ -14,7 +14,7 @@ from typing import Any
 _NAMES = ("root", "root_dir", "data_root", "data_dir", "data_path", "path", "folder")
 # What wraps a dataset: loaders, subsets, those that join several.
 _WRAPPED = ("dataset", "datasets")
-_MOST_WRAPPERS = 6
+_MAX_WRAPPERS = 6
 _LONGEST = 4_096
 
 
@@ -24,7 +24,7 @@ def find_data_folder(loader: object) -> Path | None:
 
     # Any: whatever a stranger's loader wraps.
     inner: Any = loader
-    for _ in range(_MOST_WRAPPERS):
+    for _ in range(_MAX_WRAPPERS):
         if inner is not loader:
             # Of the loader itself, such names would mean anything.
             for name in _NAMES:

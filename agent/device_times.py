@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 # A device that is further behind than that is told no more about: unknown, not 0.
-MOST_STEPS_WAITING = 64
+MAX_STEPS_WAITING = 64
 # Of a step with more phases nothing is told either: each takes two events, and some
 # steps never end.
-MOST_SPANS = 2_000
+MAX_SPANS = 2_000
 _MILLISECONDS = 1000.0
 
 
@@ -60,12 +60,12 @@ class DeviceTimes:
         self._spans: list[Span] = []
         self._ended: list[Event] = []
         self._count = 0
-        self._waiting: deque[_Step] = deque(maxlen=MOST_STEPS_WAITING)
+        self._waiting: deque[_Step] = deque(maxlen=MAX_STEPS_WAITING)
 
     def open(self, name: str) -> Span | None:
         """A phase begins."""
         self._count += 1
-        if self._count > MOST_SPANS:
+        if self._count > MAX_SPANS:
             self._open, self._spans, self._ended = [], [], []
             return None
         began = self._mark()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seamark.files import Files
 
 # Of one that another thread is starting: it takes a few milliseconds.
-_MOST_EARLY = 64
+_MAX_EARLY = 64
 _START_SECONDS = 1.0
 
 
@@ -58,7 +58,7 @@ class FileJobs:
             self._hand_over()
             files.put(job)
             return
-        if len(self._early) >= _MOST_EARLY:
+        if len(self._early) >= _MAX_EARLY:
             self._lose(job, "files are logged faster than the run can start")
             return
         self._early.append(job)

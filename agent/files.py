@@ -31,7 +31,7 @@ from seamark.records import IMAGE, Record
 # Of what waits in memory: figures, images, arrays, bytes.
 CAPACITY_BYTES = 64 * 1024 * 1024
 # Of open files that wait; each is a descriptor that the training may need.
-_MOST_OPEN = 256
+_MAX_OPEN = 256
 LARGEST_SET = 10_000  # files
 _IDLE_SECONDS = 60.0
 # Whoever waits goes on once nothing has moved for so long.
@@ -194,7 +194,7 @@ class Files:
         if self._doing is not None and self._doing.is_awaited:
             return False
         is_much = self._held_bytes > CAPACITY_BYTES // 2
-        return len(self._jobs) > _MOST_OPEN // 2 or (is_much and bool(self._jobs))
+        return len(self._jobs) > _MAX_OPEN // 2 or (is_much and bool(self._jobs))
 
     def _next(self) -> Job:
         """Take the oldest job; at the end, the oldest of what is in memory alone."""
@@ -221,7 +221,7 @@ class Files:
             # One alone is taken, whatever its size: it is in memory already.
             if content.held_bytes and self._held_bytes and total > CAPACITY_BYTES:
                 return False
-            if content.descriptor is not None and len(self._jobs) >= _MOST_OPEN:
+            if content.descriptor is not None and len(self._jobs) >= _MAX_OPEN:
                 return False
             self._held_bytes = total
             return True

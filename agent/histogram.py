@@ -15,7 +15,7 @@ from typing import Any
 
 from seamark.errors import AgentError, UnsupportedValue
 
-MOST_BINS = 512
+MAX_BINS = 512
 # What the bytes begin with: how the edges are written, and the values without a bin.
 _HEAD = struct.Struct("<Bd")
 _EXPLICIT, _EVEN = 0, 1
@@ -87,8 +87,8 @@ class Histogram:
 
 
 def _check_bins(histogram: Histogram, bins: int) -> None:
-    if not 0 < bins <= MOST_BINS:
-        raise UnsupportedValue(histogram, f"has 1 to {MOST_BINS} bins")
+    if not 0 < bins <= MAX_BINS:
+        raise UnsupportedValue(histogram, f"has 1 to {MAX_BINS} bins")
 
 
 # Any, here and below: foreign types are known only at run time.

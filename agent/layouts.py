@@ -21,9 +21,9 @@ MEASURED = "monitoring/"
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
 # Beyond these, a call with many values becomes rows of one value each.
-MOST_VALUES = 8_192
-_MOST_WIDE_LAYOUTS = 1_000
-_MOST_KEYS = 200_000
+MAX_VALUES = 8_192
+_MAX_WIDE_LAYOUTS = 1_000
+_MAX_KEYS = 200_000
 
 
 class Layout:
@@ -84,7 +84,7 @@ class Layouts:
         known = self._by_paths.get(paths)
         if known is not None:
             return known
-        if len(paths) > MOST_VALUES:
+        if len(paths) > MAX_VALUES:
             return None
         with self._adding:
             # Another thread may have been quicker.
@@ -92,14 +92,14 @@ class Layouts:
             if known is not None:
                 return known
             if len(paths) > 1:
-                if self._wide >= _MOST_WIDE_LAYOUTS:
+                if self._wide >= _MAX_WIDE_LAYOUTS:
                     return None
                 self._wide += 1
             return self._add(paths)
 
     def remember(self, key: str | tuple[str, ...], layout: Layout) -> None:
         """Find a layout by what was logged, the next time."""
-        if len(self.by_key) < _MOST_KEYS:
+        if len(self.by_key) < _MAX_KEYS:
             self.by_key[key] = layout
 
     @property

@@ -16,9 +16,9 @@ from seamark.errors import AgentError, InvalidPath, UnsupportedValue
 from seamark.foreign import can, is_array, is_time, list_of
 
 _DEEPEST_NESTING = 32
-MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together
+MAX_MEMBERS = 100_000  # of nested dictionaries, all levels together
 # Limit of a list that is one value: lists may contain themselves and each other.
-_DEEPEST_LIST, _MOST_ELEMENTS = 16, 20_000
+_DEEPEST_LIST, _MAX_ELEMENTS = 16, 20_000
 
 # What holds nothing, without a look at it.
 _LEAVES = frozenset({float, int, bool, str})
@@ -51,9 +51,9 @@ class _Walk:
     def leaves(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Raise UnsupportedValue where there are too many to go through."""
         self._members += 1
-        if self._members > MOST_MEMBERS:
+        if self._members > MAX_MEMBERS:
             # Few that share others, level by level, are as many as one likes.
-            raise UnsupportedValue(value, f"is one of more than {MOST_MEMBERS} values")
+            raise UnsupportedValue(value, f"is one of more than {MAX_MEMBERS} values")
         # Of what is plain no code of its own runs: what is raised meanwhile comes from a
         # signal handler of the user's, to be caught further up.
         if type(value) in _LEAVES:
@@ -197,8 +197,8 @@ def json_text(value: object) -> str:
             raise UnsupportedValue(
                 value, f"is nested deeper than {_DEEPEST_LIST} levels"
             )
-        if next(looked_at) > _MOST_ELEMENTS:
-            raise UnsupportedValue(value, f"has more than {_MOST_ELEMENTS:,} elements")
+        if next(looked_at) > _MAX_ELEMENTS:
+            raise UnsupportedValue(value, f"has more than {_MAX_ELEMENTS:,} elements")
         if isinstance(each, Enum):
             return plain(each.value, depth + 1)
         if each is None or type(each) in _LEAVES:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seamark.run import Run
 
 # Names may be made up each time; of one phase so many parts are told apart.
-MOST_PARTS = 64
+MAX_PARTS = 64
 # Characters: two names are one path together.
 LONGEST_NAMES = 400
 
@@ -91,7 +91,7 @@ class Phase:
         for part, spent in ((name, own), *(parts or {}).items()):
             if part in held:
                 held[part] += spent
-            elif len(held) < MOST_PARTS and len(part + self.name) <= LONGEST_NAMES:
+            elif len(held) < MAX_PARTS and len(part + self.name) <= LONGEST_NAMES:
                 held[part] = spent
 
 

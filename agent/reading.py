@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _PAGE = 200
-_MOST_COLUMNS = 50
+_MAX_COLUMNS = 50
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -40,8 +40,8 @@ def read_runs(
     """See `agent.runs`."""
     found = find_project(project)
     paths = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
-    if len(paths) > _MOST_COLUMNS:
-        raise InvalidSetting("columns", f"must be at most {_MOST_COLUMNS}")
+    if len(paths) > _MAX_COLUMNS:
+        raise InvalidSetting("columns", f"must be at most {_MAX_COLUMNS}")
 
     def take(page: Json) -> tuple[list[StoredRun], str | None]:
         return [stored_run(found, row, paths) for row in page["runs"]], page["next"]

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from seamark import messages
 from seamark.frames import Frame
 
-_MOST_BYTES = 256 * 1024
+_MAX_BYTES = 256 * 1024
 
 
 class RecentFrames:
     """The last ones, and of all before them how many points they hold."""
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._payloads: dict[int, bytes] = {}
         self._bytes = 0

@@ -26,11 +26,11 @@ from seamark.own_files import NO_FILE, read_all, write_file
 from seamark.ring import (
     CHECKSUM,
     DEFINITIONS,
-    LEAST_ROW_BYTES,
     MAGICS,
     MARK,
     MARKS,
-    MOST_ROW_BYTES,
+    MAX_ROW_BYTES,
+    MIN_ROW_BYTES,
     RING_FILE,
     ROWS,
     START,
@@ -214,7 +214,7 @@ def _read(file: int, folder: Path) -> bytes | None:
     """Return what is in a ring; None for what is none, or another folder's."""
     found = os.fstat(file)
     is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-    is_whole = LEAST_ROW_BYTES <= row_bytes_of(found.st_size) <= MOST_ROW_BYTES
+    is_whole = MIN_ROW_BYTES <= row_bytes_of(found.st_size) <= MAX_ROW_BYTES
     if not is_ours or not is_whole:
         return None
     head = read_all(file, DEFINITIONS, 0)

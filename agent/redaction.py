@@ -17,7 +17,7 @@ from seamark.capture.texts import REDACTED as MARK
 
 # A value that is shorter is as likely to be an ordinary word.
 _SHORTEST_KNOWN = 8  # characters
-_MOST_KNOWN = 200
+_MAX_KNOWN = 200
 
 # By shape: what its issuer chose for being found. Beside each is a text that it has to
 # hold, which is looked for first, because expressions are slow.
@@ -190,7 +190,7 @@ class Redactor:
             value for value in known if len(value) >= _SHORTEST_KNOWN
         )
         # The longest first: one may begin with another.
-        longest = sorted([*values][:_MOST_KNOWN], key=len, reverse=True)
+        longest = sorted([*values][:_MAX_KNOWN], key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def __call__(self, text: str) -> str:

@@ -6,7 +6,7 @@ from seamark.errors import AgentError, Rejected, UnsupportedValue, shown
 from seamark.notices import Notices
 
 # Whoever has read so many warnings needs no more of them.
-_MOST_TOLD = 50
+_MAX_TOLD = 50
 
 
 class Refusals:
@@ -58,14 +58,14 @@ class Refusals:
     def warn(self, error: AgentError, path: object) -> None:
         """Warn once, outside of the call that asked for it."""
         cause = f"{error.code} {shown(path)}"
-        if len(self._causes) < _MOST_TOLD:
+        if len(self._causes) < _MAX_TOLD:
             self._causes.add(cause)
         if cause in self._causes:
             self._notices.warn(cause, f"not logged: {_named(error, path)}")
         else:
             self._notices.warn(
                 "refusals",
-                f"more than {_MOST_TOLD} names are not logged; no other is told",
+                f"more than {_MAX_TOLD} names are not logged; no other is told",
             )
 
 

@@ -46,9 +46,9 @@ ROWS = DEFINITIONS + 256 * 1_024
 # Behind the end there is room for the row that reaches it.
 OVERHANG_BYTES = 128 * 1_024
 # As much as a million points at once, twenty a call, take.
-MOST_ROW_BYTES = 12 * 1_024 * 1_024
+MAX_ROW_BYTES = 12 * 1_024 * 1_024
 # Of which nothing is to be had from small containers. Below this it is no use.
-LEAST_ROW_BYTES = 2 * 1_024 * 1_024
+MIN_ROW_BYTES = 2 * 1_024 * 1_024
 
 # In the spool's folder: the boot of the machine in whose memory its ring is.
 RING_FILE = "ring"
@@ -385,7 +385,7 @@ def shared_memory_problem() -> str:
     if file_system_of(SHARED_MEMORY) != "tmpfs":
         return "it is not in memory"
     free = space.f_bavail * space.f_frsize
-    wanted = _SMALLEST_PART * ring_bytes_with(LEAST_ROW_BYTES)
+    wanted = _SMALLEST_PART * ring_bytes_with(MIN_ROW_BYTES)
     if free < wanted:
         return f"{free >> 20:,} MiB are free, and {wanted >> 20:,} MiB are wanted"
     return ""
@@ -414,9 +414,9 @@ def _room() -> int:
     space = os.statvfs(SHARED_MEMORY)
     part = space.f_bavail * space.f_frsize // _SMALLEST_PART
     part -= part % _PAGE_BYTES
-    if row_bytes_of(part) < LEAST_ROW_BYTES:
+    if row_bytes_of(part) < MIN_ROW_BYTES:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    return min(part, ring_bytes_with(MOST_ROW_BYTES))
+    return min(part, ring_bytes_with(MAX_ROW_BYTES))
 
 
 def _is_ours(place: Path) -> bool:

@@ -17,7 +17,7 @@ from seamark.frames import read_frames
 from seamark.own_files import LARGEST_BYTES, NO_FILE, NO_MEANS, CutOff, read_file
 from seamark.spool import SEGMENT_SUFFIX
 
-MOST_REPLACED = 100_000  # frames
+MAX_REPLACED = 100_000  # frames
 _NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
 # Of a segment, to see with which frame it begins.
 _BEGINNING_BYTES = 64 * 1024
@@ -54,7 +54,7 @@ class Segments:
         """
         named = list(self._all())
         # A number that no frame of this spool can have is false itself.
-        most = max((name for name, _ in named), default=0) + MOST_REPLACED
+        most = max((name for name, _ in named), default=0) + MAX_REPLACED
         found: list[tuple[int, int, Path]] = []
         obstacle: OSError | None = None
         for name, segment in named:

@@ -28,7 +28,7 @@ from seamark.probes.probe import ANY_JOB, Job
 from seamark.probes.sampler import Sampler
 from seamark.recorder import Recorder
 from seamark.recovery import recover_all
-from seamark.ring import MOST_ROW_BYTES, Ring, create_ring
+from seamark.ring import MAX_ROW_BYTES, Ring, create_ring
 from seamark.sender import Sender
 from seamark.servers import find_server, find_url
 from seamark.settings import Mode, Settings
@@ -39,7 +39,7 @@ from seamark.writer import RING_BYTES_AT_ONCE, Writer
 # Of the end of a run, what writing has, however short the wait for delivery; at the
 # least, whatever took long before it.
 _WRITE_SECONDS = 2.0
-_LEAST_SECONDS = 0.3
+_MIN_SECONDS = 0.3
 _SAMPLE_SECONDS = 1.0
 # What a machine may lose that loses its power.
 _SYNC_SECONDS = 5.0
@@ -212,7 +212,7 @@ class Session:
                     seconds=max(
                         ending.left_of_first(_WRITE_SECONDS),
                         min(ending.left, _WRITE_SECONDS),
-                        _LEAST_SECONDS,
+                        _MIN_SECONDS,
                     ),
                     ended_at=ended_at,
                 )
@@ -266,7 +266,7 @@ class Session:
         # What cannot be written is told by the writer.
         with contextlib.suppress(Exception):
             # What comes meanwhile may wait for the next time.
-            for _ in range(MOST_ROW_BYTES // RING_BYTES_AT_ONCE):
+            for _ in range(MAX_ROW_BYTES // RING_BYTES_AT_ONCE):
                 if not self._writer.catch_up():
                     break
         with contextlib.suppress(OSError):

@@ -31,8 +31,8 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 # Beyond this, new points are dropped and counted: the disk is not ours.
 LARGEST_SPOOL_BYTES = 4 * 1024 * 1024 * 1024
 # What is left to everybody else on the disk: so much, or of a small one a part.
-_LEAST_FREE_BYTES = 1024 * 1024 * 1024
-_LEAST_FREE_PART = 20
+_MIN_FREE_BYTES = 1024 * 1024 * 1024
+_MIN_FREE_PART = 20
 # That much may always wait, or nothing could be sent from a disk that is nearly full.
 _ALWAYS_BYTES = 2 * SEGMENT_BYTES
 
@@ -279,9 +279,7 @@ class Spool:
         if waiting < _ALWAYS_BYTES:
             return
         space = os.statvfs(self.folder)
-        least = min(
-            _LEAST_FREE_BYTES, space.f_blocks * space.f_frsize // _LEAST_FREE_PART
-        )
+        least = min(_MIN_FREE_BYTES, space.f_blocks * space.f_frsize // _MIN_FREE_PART)
         if space.f_bavail * space.f_frsize < least:
             raise SpoolFull(errno.EDQUOT, "the disk is nearly full")
 

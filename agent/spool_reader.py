@@ -29,7 +29,7 @@ from seamark.renewal import (
     renewed,
     store_renewal,
 )
-from seamark.segments import MOST_REPLACED, Segments
+from seamark.segments import MAX_REPLACED, Segments
 from seamark.spool import (
     COMPLETE_FILE,
     DESCRIPTION_FILE,
@@ -312,7 +312,7 @@ class SpoolReader:
         for first, frame in self._stored(number):
             # No damage loses this many: the number itself is false. What lay in
             # files before this one may be gone, because it was delivered once.
-            if frame.number - max(expected, first) > MOST_REPLACED:
+            if frame.number - max(expected, first) > MAX_REPLACED:
                 continue
             while expected < frame.number:
                 yield self._remembered(expected) or self._replacement(expected)

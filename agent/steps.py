@@ -28,7 +28,7 @@ _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"
 # Phases of the first steps are asked whether they ran under autocast; later ones do
 # what these did.
 _STEPS_ASKED = 3
-_MOST_PATHS_KEPT = 1_000
+_MAX_PATHS_KEPT = 1_000
 # So many batches of loops within one step, for each step that the loop around them has
 # made: an evaluation has fewer, and an iterator that was left open makes no step.
 _BATCHES_WITHIN = 1_000
@@ -246,7 +246,7 @@ class Steps:
     def _path(self, name: str) -> str:
         path = f"{self._namespace}/step/{name}"
         # Names of phases may be made up at each step; they are not kept for ever.
-        if len(self._paths) < _MOST_PATHS_KEPT:
+        if len(self._paths) < _MAX_PATHS_KEPT:
             self._paths[name] = path
         return path
 

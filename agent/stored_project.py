@@ -10,7 +10,7 @@ from seamark.asking import Json, Taken, ask
 from seamark.errors import CannotRead, InvalidSetting
 from seamark.servers import Server, find_server
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def find_project(wanted: str | None) -> StoredProject:
     every = ask(server, "/projects", take)
     found = [one for own, one in every if name in (own, one.slug, one.qualified)]
     if not found:
-        there = ", ".join(one.slug for _, one in every[:_MOST_NAMED])
+        there = ", ".join(one.slug for _, one in every[:_MAX_NAMED])
         more = f"; there are: {there}" if there else ""
         raise CannotRead("not_found", f"{server.url} has no project {name!a}{more}.")
     if len(found) > 1:

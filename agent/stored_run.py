@@ -26,9 +26,9 @@ from seamark.stored_values import (
 
 # Kinds of what is downloaded.
 _FILES = ("file", "image_series")
-_MOST_FILES = 1_000
-_MOST_ATTRIBUTES = 10_000
-_MOST_NAMED = 3
+_MAX_FILES = 1_000
+_MAX_ATTRIBUTES = 10_000
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class StoredRun:
         found: list[StoredFile] = []
         cursor: str | None = ""
         while cursor is not None:
-            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_FILES}
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MAX_FILES}
             place = f"/runs/{self.id}/files"
             files, cursor = ask(self._project.server, place, _page_of_files, asked)
             found += files
@@ -220,7 +220,7 @@ class StoredRun:
         found: list[Json] = []
         cursor: str | None = ""
         while cursor is not None:
-            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_ATTRIBUTES}
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MAX_ATTRIBUTES}
             rows, cursor = ask(self._project.server, place, _page_of_attributes, asked)
             found += rows
         return found
@@ -251,7 +251,7 @@ class StoredRun:
         said = f"Run {self.name!a} has no series of numbers at {path!a}"
         if kind is not None:
             return f"{said}, but a {kind}, which run[{path!a}] reads."
-        near = difflib.get_close_matches(path, self.series_paths(), n=_MOST_NAMED)
+        near = difflib.get_close_matches(path, self.series_paths(), n=_MAX_NAMED)
         return f"{said}{'; there are: ' if near else ''}{', '.join(near)}."
 
 

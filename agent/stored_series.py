@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 # What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
-_MOST_PATHS, _MOST_CHARACTERS = 200, 4_000
+_MAX_PATHS, _MAX_CHARACTERS = 200, 4_000
 
 # What no series is called; a table of its points has columns, and that is all.
 NO_SERIES = "/"
@@ -173,7 +173,7 @@ def _divided(paths: Sequence[str]) -> Iterator[list[str]]:
     size = 0
     for path in paths:
         own = len(urlencode({"path": path})) + 1
-        if some and (len(some) == _MOST_PATHS or size + own > _MOST_CHARACTERS):
+        if some and (len(some) == _MAX_PATHS or size + own > _MAX_CHARACTERS):
             yield some
             some, size = [], 0
         some.append(path)

@@ -7,7 +7,7 @@ from itertools import islice
 
 from seamark.buffer import TagChange
 from seamark.errors import UnsupportedValue
-from seamark.nested import MOST_MEMBERS
+from seamark.nested import MAX_MEMBERS
 from seamark.path import is_encodable
 from seamark.recorder import Recorder
 
@@ -51,7 +51,7 @@ def _each(given: object) -> Iterable[object]:
         return (given,)
     try:
         # At once, because its own code runs; and it may never end.
-        return [*islice(given, MOST_MEMBERS)]  # type: ignore[call-overload]
+        return [*islice(given, MAX_MEMBERS)]  # type: ignore[call-overload]
     except Exception:  # noqa: BLE001 - foreign code
         return (given,)
 

@@ -41,7 +41,7 @@ TRIED = {
 }
 HEADINGS = ("tests", "of", "against", "passed", "failed", "skipped", "holds")
 # A watchdog, not a promise.
-MOST_SECONDS = 1_800
+MAX_SECONDS = 1_800
 FETCH_SECONDS = 300
 LISTED = re.compile(r"^ALL_LOGGER_CLASSES = \(.*?^\)", re.DOTALL | re.MULTILINE)
 # Lightning looks for threads that a test leaves; a run is open until its script ends.
@@ -355,7 +355,7 @@ def perform(
         env={**kept, **variables},
         capture_output=True,
         text=True,
-        timeout=MOST_SECONDS,
+        timeout=MAX_SECONDS,
         check=False,
     )
     if not report.exists():

@@ -34,10 +34,10 @@ POINTS_IN_FULL = 1_000_000
 # That are logged together; a run of so many metrics has many that are.
 GROUP = 100
 # What must hold of each answer.
-MOST_SECONDS, MOST_BYTES = 0.5, 2_000_000
+MAX_SECONDS, MAX_BYTES = 0.5, 2_000_000
 FORMATS = ("json", "binary")
 BUCKETS = (10, 100, 500)
-MOST_BUCKETS, MOST_PATHS = 10_000, 200
+MAX_BUCKETS, MAX_PATHS = 10_000, 200
 
 
 class Asker(Reader):
@@ -98,8 +98,8 @@ def questions(asker: Asker, run: Run) -> Iterator[tuple[str, Callable[[], Any]]]
         partial(asker.series, run, buckets=100, cursor=f"{run.id}:{middle}"),
     )
     yield (
-        f"one chart, {MOST_BUCKETS:,} buckets, json",
-        partial(asker.series, run, path="metric/00000", buckets=MOST_BUCKETS),
+        f"one chart, {MAX_BUCKETS:,} buckets, json",
+        partial(asker.series, run, path="metric/00000", buckets=MAX_BUCKETS),
     )
     yield (
         "the run's attributes, first page",
@@ -124,8 +124,8 @@ def timed(name: str, ask: Callable[[], Any], rounds: int) -> Row:
             f"p95 {1e3 * p95:.1f} ms",
             f"{largest / 1e3:,.1f} kB",
         ],
-        Bound(f"p95 ≤ {1e3 * MOST_SECONDS:.0f} ms", bool(p95 <= MOST_SECONDS)),
-        Bound(f"≤ {MOST_BYTES / 1e6:g} MB", largest <= MOST_BYTES),
+        Bound(f"p95 ≤ {1e3 * MAX_SECONDS:.0f} ms", bool(p95 <= MAX_SECONDS)),
+        Bound(f"≤ {MAX_BYTES / 1e6:g} MB", largest <= MAX_BYTES),
     )
 
 
@@ -146,15 +146,15 @@ def walked(asker: Asker, run: Run, metrics: int) -> Row:
         f"charts of all, page by page, {min(BUCKETS)} buckets",
         [f"{pages} pages", f"{seconds:.1f} s", f"at most {largest / 1e3:,.1f} kB"],
         Bound("each series once", len(found) == len(set(found)) == metrics),
-        Bound(f"≤ {MOST_BYTES / 1e6:g} MB", largest <= MOST_BYTES),
+        Bound(f"≤ {MAX_BYTES / 1e6:g} MB", largest <= MAX_BYTES),
     )
 
 
 def refusals(asker: Asker, run: Run) -> Iterator[Row]:
-    paths = [f"metric/{number:05}" for number in range(MOST_PATHS + 1)]
+    paths = [f"metric/{number:05}" for number in range(MAX_PATHS + 1)]
     questions: list[tuple[str, dict[str, object]]] = [
-        (f"more than {MOST_BUCKETS:,} buckets", {"buckets": MOST_BUCKETS + 1}),
-        (f"more than {MOST_PATHS} paths", {"path": paths}),
+        (f"more than {MAX_BUCKETS:,} buckets", {"buckets": MAX_BUCKETS + 1}),
+        (f"more than {MAX_PATHS} paths", {"path": paths}),
     ]
     for name, query in questions:
         answer = asker.series(run, **query)

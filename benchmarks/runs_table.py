@@ -70,12 +70,12 @@ from tracker.actor import Scope  # noqa: E402
 from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402
 from tracker.queries.run_filter import RunFilter  # noqa: E402
 from tracker.queries.run_groups import run_groups  # noqa: E402
-from tracker.queries.run_query.parser import MOST_CONDITIONS, parse  # noqa: E402
+from tracker.queries.run_query.parser import MAX_CONDITIONS, parse  # noqa: E402
 from tracker.series.summary import add_to_summaries  # noqa: E402
 
 CASE, QUERY_CASE = "LD-07", "BI-10"
 ADDRESS = "/api/v1/projects/many/{project}/"
-FEW_RUNS, LEAST_MATCHING = 200, 10
+FEW_RUNS, MIN_MATCHING = 200, 10
 MANY, FEW = "runs", "few"
 METRIC = "-path:train/loss"
 EXAMPLE = 'train/loss < 0.3 and tags contains "dali" or state = "failed"'
@@ -193,7 +193,7 @@ def main() -> int:
 def measure_parsing() -> bool:
     """Return whether queries are read in time."""
     condition = "a" * 79 + " < 0.1234"
-    longest = " and ".join([condition] * MOST_CONDITIONS)
+    longest = " and ".join([condition] * MAX_CONDITIONS)
     print("| case | query to read | characters | p50 ms | p99 ms | bound | holds |")
     print("|---|---|---|---|---|---|---|")
     slowest = 0.0
@@ -235,7 +235,7 @@ def ask_everything() -> list[str]:
         walls, busy = measured(client, ADDRESS.format(project=MANY) + address, query)
         p50, p95 = np.percentile(walls, [50, 95])
         # Where hardly any of the few match, less is asked of them.
-        is_told = few.matching is None or few.matching >= LEAST_MATCHING
+        is_told = few.matching is None or few.matching >= MIN_MATCHING
         is_alike = not is_told or many.statements <= few.statements
         bound = SEARCH_BOUND_MS if name in SEARCHES else BOUND_MS
         holds = p95 < bound and is_alike

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # Of a sentence with values in it, this many letters must be its own.
-LEAST_LETTERS = 8
+MIN_LETTERS = 8
 
 
 @cache
@@ -31,6 +31,6 @@ def _pattern(node: ast.JoinedStr) -> str:
         part.value if isinstance(part, ast.Constant) else None for part in node.values
     ]
     own = sum(letter.isalpha() for part in parts if part for letter in part)
-    if own < LEAST_LETTERS:
+    if own < MIN_LETTERS:
         return ""
     return "".join(".*" if part is None else re.escape(part) for part in parts)

@@ -20,7 +20,7 @@ from tracker.memory import Memory
 Response = TypeVar("Response", bound=HttpResponseBase)
 
 # Of answers, in each server process: a chart that a team looks at is drawn once.
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 # So damaged points that were mended, say, are missing in answers no longer than that.
 REMEMBERED_SECONDS = 60.0
 # Of an answer besides its content.
@@ -30,7 +30,7 @@ Headers: TypeAlias = dict[str, str]
 Asked: TypeAlias = tuple[str, str, str]
 
 # By address, accepted types and version: when they were answered, and what.
-_lately: Memory[Asked, tuple[float, bytes, Headers]] = Memory(MOST_BYTES)
+_lately: Memory[Asked, tuple[float, bytes, Headers]] = Memory(MAX_BYTES)
 
 
 def fresh_answer(

@@ -24,10 +24,10 @@ BLOCKING_THREADS = (
 # PostgreSQL connections of a web process. A download may hold one until its end; a
 # thread that waits for a body holds none.
 DATABASE_CONNECTIONS = THREADS + DOWNLOADS_AT_ONCE
-LEAST_DATABASE_CONNECTIONS = DOWNLOADS_AT_ONCE + 1
+MIN_DATABASE_CONNECTIONS = DOWNLOADS_AT_ONCE + 1
 WEB_PROCESSES = 2
 # HTTP connections that each web process keeps; each agent has one, and each browser some.
-MOST_CONNECTIONS = 4_096
+MAX_CONNECTIONS = 4_096
 # Threads keep their SQLite connections, so they are kept as long as granian allows.
 IDLE_THREAD_SECONDS = 600
 # How long requests that have begun may go on when the server stops.
@@ -41,8 +41,8 @@ def web(*, bind: str, port: int, workers: int = 1) -> list[str]:
         *("--interface", "wsgi", "--no-ws", "--log-level", "warning"),
         *("--host", bind, "--port", str(port), "--workers", str(workers)),
         # Both count connections: granian answers no more of them than the second says.
-        *("--backlog", str(MOST_CONNECTIONS)),
-        *("--backpressure", str(MOST_CONNECTIONS)),
+        *("--backlog", str(MAX_CONNECTIONS)),
+        *("--backpressure", str(MAX_CONNECTIONS)),
         *("--blocking-threads", str(BLOCKING_THREADS)),
         *("--blocking-threads-idle-timeout", str(IDLE_THREAD_SECONDS)),
         *("--workers-kill-timeout", str(DRAIN_SECONDS)),

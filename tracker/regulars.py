@@ -22,7 +22,7 @@ from tracker.patience import Places, Stream, as_it_comes, deserved_seconds
 # So many at once, one after the other.
 QUICK_IN_A_ROW = 8
 # Beyond that all are strangers again.
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 # The thread that looks after readings ends when there were none for so long.
 IDLE_SECONDS = 60.0
 
@@ -43,7 +43,7 @@ class Regulars:
         if not was_quick:
             self._in_a_row.pop(name, None)
         elif not self.know(name):
-            if len(self._in_a_row) >= MOST_REMEMBERED:
+            if len(self._in_a_row) >= MAX_REMEMBERED:
                 self._in_a_row.clear()
             self._in_a_row[name] = self._in_a_row.get(name, 0) + 1
 

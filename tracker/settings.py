@@ -190,7 +190,7 @@ HTTPS = PUBLIC_URL.startswith("https://")
 DATABASE_CONNECTIONS = integer(
     "SEAMARK_DATABASE_CONNECTIONS",
     processes.DATABASE_CONNECTIONS,
-    least=processes.LEAST_DATABASE_CONNECTIONS,
+    least=processes.MIN_DATABASE_CONNECTIONS,
 )
 WEB_PROCESSES = integer("SEAMARK_WEB_PROCESSES", processes.WEB_PROCESSES, least=1)
 

@@ -51,7 +51,7 @@ from tracker.actions.work import (
 )
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import WorkKind
-from tracker.records.joining import MOST_REPLACED, join_records
+from tracker.records.joining import MAX_REPLACED, join_records
 from tracker.series.compaction import compact_run, needs_compaction
 
 logger = logging.getLogger(__name__)
@@ -204,7 +204,7 @@ def compact(run_id: UUID) -> None:
     """Compact, and ask for the last diagnosis if that is what the points waited for."""
     compact_run(run_id)
     joined = join_records(run_id)
-    if needs_compaction(run_id) or joined >= MOST_REPLACED:
+    if needs_compaction(run_id) or joined >= MAX_REPLACED:
         request_work(run_id, WorkKind.COMPACT)
     elif has_unjudged_stage(run_id):
         request_work(run_id, WorkKind.DIAGNOSE)

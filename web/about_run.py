@@ -16,7 +16,7 @@ COMMIT, BRANCH, DIRTY = "git/commit", "git/branch", "git/is_dirty"
 COMMAND = "source/arguments"
 GPU_COUNT, GPU_NAME = "facts/gpu_count", "facts/gpu/0/name"
 SHORT_COMMIT = 10
-MOST_HOSTS = 3
+MAX_HOSTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def about_run(
     dirty = values.get(monitoring_path(stage, DIRTY))
     hosts = _hosts(overview.stages)
     return AboutRun(
-        hosts=hosts[:MOST_HOSTS],
-        more_hosts=max(0, len(hosts) - MOST_HOSTS),
+        hosts=hosts[:MAX_HOSTS],
+        more_hosts=max(0, len(hosts) - MAX_HOSTS),
         processes=max((_ranks(row) for row in overview.stages), default=0),
         gpus=_gpus(overview),
         has_no_gpu=_counts(overview) == {0},

@@ -12,7 +12,7 @@ from tracker.queries.files import FileRow
 from tracker.queries.namespaces import MONITORING
 
 # One level, or one search, never shows more at once.
-MOST_SHOWN = 500
+MAX_SHOWN = 500
 # What people logged themselves is open from the start, unless it is much.
 OPEN_AT_MOST = 20
 
@@ -105,8 +105,8 @@ def level_below(
     if after and not after.endswith("/"):
         names, leaves = [], [path for path in leaves if path > prefix + after]
 
-    shown_names = names[:MOST_SHOWN]
-    shown = leaves[: MOST_SHOWN - len(shown_names)]
+    shown_names = names[:MAX_SHOWN]
+    shown = leaves[: MAX_SHOWN - len(shown_names)]
     return Level(
         branches=_branches(
             {name: inside[name] for name in shown_names}, prefix, opened
@@ -119,7 +119,7 @@ def level_below(
 def found_level(paths: Sequence[str], *, after: str = "") -> Level:
     """Return what a search found, by whole path."""
     rest = [path for path in paths if path > after]
-    shown = rest[:MOST_SHOWN]
+    shown = rest[:MAX_SHOWN]
     return Level(
         leaves=tuple(Leaf(path, path) for path in shown), hidden=len(rest) - len(shown)
     )
@@ -146,7 +146,7 @@ def _branches(
         for name, paths in inside.items()
         if len(paths) <= OPEN_AT_MOST and not f"{prefix}{name}/".startswith(MONITORING)
     }
-    if sum(len(inside[name]) for name in small) > MOST_SHOWN:
+    if sum(len(inside[name]) for name in small) > MAX_SHOWN:
         small = set()
     return tuple(
         Branch(

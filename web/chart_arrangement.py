@@ -22,13 +22,13 @@ from tracker.errors import InvalidInput
 Key = tuple[str, ...]
 
 SIZES = ("small", "medium", "large")
-MOST_CHARTS = 200
-MOST_LINES = 50
-MOST_SECTIONS = 500
+MAX_CHARTS = 200
+MAX_LINES = 50
+MAX_SECTIONS = 500
 LONGEST_PATH = 2_048
 LONGEST_JSON = 200_000
-MOST_COLUMNS = 6
-LEAST_HEIGHT, MOST_HEIGHT = 120, 2_000
+MAX_COLUMNS = 6
+MIN_HEIGHT, MAX_HEIGHT = 120, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,21 @@ def arranged(body: Any) -> Arrangement:
     return Arrangement(
         pinned=_keys(body.get("pinned", [])),
         joined=tuple(key for key in _keys(body.get("joined", [])) if len(key) > 1),
-        folded=frozenset(_texts(body.get("folded", []), MOST_SECTIONS)),
-        unfolded=frozenset(_texts(body.get("unfolded", []), MOST_SECTIONS)),
-        sizes=dict(_size(*each) for each in _list(body.get("sizes", []), MOST_CHARTS)),
+        folded=frozenset(_texts(body.get("folded", []), MAX_SECTIONS)),
+        unfolded=frozenset(_texts(body.get("unfolded", []), MAX_SECTIONS)),
+        sizes=dict(_size(*each) for each in _list(body.get("sizes", []), MAX_CHARTS)),
         log=frozenset(_keys(body.get("log", []))),
         size=size,
     )
 
 
 def _keys(value: Any) -> tuple[Key, ...]:
-    keys = [_key(each) for each in _list(value, MOST_CHARTS)]
+    keys = [_key(each) for each in _list(value, MAX_CHARTS)]
     return tuple(dict.fromkeys(keys))
 
 
 def _key(value: Any) -> Key:
-    key = tuple(dict.fromkeys(_texts(value, MOST_LINES)))
+    key = tuple(dict.fromkeys(_texts(value, MAX_LINES)))
     if not key:
         raise ValueError("a chart of nothing")
     return key
@@ -107,8 +107,8 @@ def _key(value: Any) -> Key:
 def _size(key: Any, columns: Any, height: Any) -> tuple[Key, tuple[int, int]]:
     if not isinstance(columns, int) or not isinstance(height, int):
         raise TypeError("sizes are whole numbers")
-    columns = min(max(columns, 1), MOST_COLUMNS)
-    return _key(key), (columns, min(max(height, LEAST_HEIGHT), MOST_HEIGHT))
+    columns = min(max(columns, 1), MAX_COLUMNS)
+    return _key(key), (columns, min(max(height, MIN_HEIGHT), MAX_HEIGHT))
 
 
 def _texts(value: Any, most: int) -> list[str]:

@@ -14,7 +14,7 @@ EPOCHS = ("epoch", "epochs")
 # Sections of so few charts stand beside each other.
 SMALL = 2
 # How many of the runs have a series; most: at least half.
-MOST_RUNS, SOME_RUNS, ONE_RUN = range(3)
+MAX_RUNS, SOME_RUNS, ONE_RUN = range(3)
 FEWEST_SHARING = 2
 
 
@@ -77,7 +77,7 @@ def sharing_of(run_counts: Mapping[str, int], runs: int) -> dict[str, int]:
     def rank(count: int) -> int:
         if count < FEWEST_SHARING:
             return ONE_RUN
-        return MOST_RUNS if 2 * count >= runs else SOME_RUNS
+        return MAX_RUNS if 2 * count >= runs else SOME_RUNS
 
     return {path: rank(count) for path, count in run_counts.items()}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # A number is no option, though it may begin with the same sign.
 OPTION = re.compile(r"--?[^\d\s-][^=\s]*")
 # More is a list of files, which nobody reads as a table.
-MOST_ARGUMENTS = 200
+MAX_ARGUMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def arguments_of(command: str) -> list[Argument]:
         return []
     found: list[tuple[str, list[str]]] = []
     takes_values, positional = False, 0
-    for word in words[_script_at(words) + 1 :][:MOST_ARGUMENTS]:
+    for word in words[_script_at(words) + 1 :][:MAX_ARGUMENTS]:
         if OPTION.match(word):
             name, equals, value = word.partition("=")
             found.append((name, [value] if equals else []))

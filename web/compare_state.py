@@ -15,7 +15,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.short_ids import read_id
 from web.chart_arrangement import read_arrangement
-from web.figures.smoothing import MOST_SMOOTHING
+from web.figures.smoothing import MAX_SMOOTHING
 from web.texts import gettext_lazy
 
 TABS = {
@@ -370,7 +370,7 @@ def _read_smoothing(text: str) -> float:
         weight = round(float(text), 2)
     except ValueError:
         return 0.0
-    return weight if 0 <= weight <= MOST_SMOOTHING else 0.0
+    return weight if 0 <= weight <= MAX_SMOOTHING else 0.0
 
 
 def _read_layout(text: str) -> str:

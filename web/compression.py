@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 # Below this, a packet more or less is all that could be saved.
-LEAST_BYTES = 1_000
+MIN_BYTES = 1_000
 ZSTD_LEVEL, GZIP_LEVEL = 3, 4
 TEXTS = ("text/", "application/json", "application/problem+json", "image/svg+xml")
 WEAK = "W/"
@@ -57,7 +57,7 @@ def _taken(part: str) -> str:
 
 
 def _is_worth_it(response: HttpResponse) -> bool:
-    if len(response.content) < LEAST_BYTES or "Content-Encoding" in response:
+    if len(response.content) < MIN_BYTES or "Content-Encoding" in response:
         return False
     return response.get("Content-Type", "").startswith(TEXTS)
 

@@ -13,8 +13,8 @@ from tracker.queries.runs import changed_params, metric_paths, series_among
 from web.texts import gettext_lazy
 from web.widgets import KINDS
 
-MOST_CHARTS = 4
-MOST_VALUES = 3
+MAX_CHARTS = 4
+MAX_VALUES = 3
 # Of these, less is better.
 LOWER_IS_BETTER = ("loss", "error", "perplexity", "seconds", "latency")
 WELCOME = gettext_lazy("""\
@@ -31,13 +31,13 @@ def example_board(project: Any) -> Board:
     series = series_among(project.id, metrics)
     columns = [*metrics[:4], *changed_params(project.id)[:4]]
     widgets: list[Widget] = []
-    values = metrics[:MOST_VALUES]
+    values = metrics[:MAX_VALUES]
     for path in values:
         settings = {"metric": path, "over": better(path)}
         widgets = _with(widgets, "value", settings)
     room = COLUMNS - KINDS["value"].width * len(values)
     widgets = _with(widgets, "text", {"text": str(WELCOME)}, width=room, height=2)
-    for path in series[:MOST_CHARTS]:
+    for path in series[:MAX_CHARTS]:
         widgets = _with(widgets, "chart", {"metrics": [path]})
     widgets = _with(widgets, "table", {"columns": columns, "times": True})
     widgets = _with(widgets, "ledger", {})

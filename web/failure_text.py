@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FRAME = '  File "'
-MOST_LINES, MOST_CHARACTERS = 3, 400
+MAX_LINES, MAX_CHARACTERS = 3, 400
 
 
 def raised_at(failure: str) -> str:
@@ -32,7 +32,7 @@ def raised(failure: str) -> str:
     below = lines[frames[-1] + 1 :]
     start = next((n for n, line in enumerate(below) if line[:1].strip()), len(below))
     said = [line for line in below[start:] if line.strip()]
-    text = "\n".join(said[:MOST_LINES])
-    if len(said) <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+    text = "\n".join(said[:MAX_LINES])
+    if len(said) <= MAX_LINES and len(text) <= MAX_CHARACTERS:
         return text
-    return text[:MOST_CHARACTERS].rstrip() + " …"
+    return text[:MAX_CHARACTERS].rstrip() + " …"

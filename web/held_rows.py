@@ -22,7 +22,7 @@ DIGEST_BYTES = 9
 DIGEST_CHARACTERS = DIGEST_BYTES * 4 // 3
 LISTS = ("rows", "top")
 # A block, and what is on top.
-MOST_ROWS = 200
+MAX_ROWS = 200
 
 # Whatever JSON can hold.
 Json = dict[str, Any]
@@ -61,7 +61,7 @@ def _rows_held(request: HttpRequest) -> dict[str, int]:
         return {}
     (version,) = versions
     count, rest = divmod(len(version), DIGEST_CHARACTERS)
-    if rest or not 1 < count <= MOST_ROWS:
+    if rest or not 1 < count <= MAX_ROWS:
         return {}
     digests = [
         version[start : start + DIGEST_CHARACTERS]

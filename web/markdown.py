@@ -26,7 +26,7 @@ OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
 WIDGET, WIDGET_KIND = "seamark", "widget"
 NO_TRUST = "noopener noreferrer nofollow ugc"
 # Deeper lists and quotes are read as text.
-MOST_NESTED = 20
+MAX_NESTED = 20
 
 Environment = MutableMapping[str, Any]
 # What a block that stands by itself is called, by the token it begins with.
@@ -243,7 +243,7 @@ def _cell_open(
 
 
 def _made() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED})
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTED})
     made.enable(["table", "strikethrough"])
     made.validateLink = is_safe_link  # type: ignore[method-assign,assignment]
     made.add_render_rule("fence", _fence)

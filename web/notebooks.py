@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # Of what a cell printed; the rest is in the file.
-MOST_OUTPUT = 4_000
+MAX_OUTPUT = 4_000
 RULE = "─" * 60
 
 
@@ -34,7 +34,7 @@ def _cell(cell: dict[str, Any]) -> str:
     printed = "\n".join(_outputs(outputs)) if isinstance(outputs, list) else ""
     parts = [f"{RULE}\nIn [{number}]:\n{source}"]
     if printed:
-        cut = f"{printed[:MOST_OUTPUT]}…" if len(printed) > MOST_OUTPUT else printed
+        cut = f"{printed[:MAX_OUTPUT]}…" if len(printed) > MAX_OUTPUT else printed
         parts.append(f"Out:\n{cut}")
     return "\n\n".join([*parts, RULE])
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tracker.errors import InvalidInput
 
 # Every database can hold so many, and Python reads no text of thousands.
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 
 
 def whole_number(
     text: str, field: str, requirement: str = "must be a whole number"
 ) -> int:
     """Return a number from 0 on, or refuse what was sent as the field."""
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         raise InvalidInput(field, requirement)
     return int(text)

@@ -9,7 +9,7 @@ from web.templatetags.format import number
 
 # Words on an axis; of more, the middle ones are left out.
 LONGEST_WORD = 24
-MOST_WORDS = 40
+MAX_WORDS = 40
 TICKS = 5
 
 Value = float | str | None
@@ -63,7 +63,7 @@ def _places(low: float, high: float) -> list[float]:
 def _of_words(path: str, label: str, values: Sequence[Value]) -> ParallelAxis:
     words = sorted({_text(value) for value in values if value is not None}, key=_order)
     places = {word: float(index) for index, word in enumerate(words)}
-    shown = words if len(words) <= MOST_WORDS else [words[0], words[-1]]
+    shown = words if len(words) <= MAX_WORDS else [words[0], words[-1]]
     return ParallelAxis(
         path,
         label,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 LONGEST = 1_024
 # What an expression may grow to once it is compiled, such as (.{1000}){1000}.
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def find_paths(paths: Iterable[str], text: str, *, is_regex: bool) -> Found:
 def _matcher(text: str) -> Callable[[str], object]:
     options = re2.Options()
     options.case_sensitive = False
-    options.max_mem = MOST_BYTES
+    options.max_mem = MAX_BYTES
     # It would say so on the server's standard error.
     options.log_errors = False
     search: Callable[[str], object] = re2.compile(text, options=options).search

@@ -23,7 +23,7 @@ TEXT_BYTES = 64 * 1024
 JSON_BYTES = 512 * 1024
 FIGURE_BYTES = 16 * 1024 * 1024
 # As much as any preview but that of a figure reads.
-MOST_BYTES = JSON_BYTES
+MAX_BYTES = JSON_BYTES
 ROWS, COLUMNS, CELL_CHARACTERS = 200, 40, 200
 PLOTLY = "application/vnd.plotly.v1+json"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -35,7 +35,7 @@ TRACES = frozenset(
         *("scatterternary", "violin"),
     }
 )
-MOST_TRACES = 500
+MAX_TRACES = 500
 # What begins a tag, of all but those that shape a text.
 OTHER_TAG = re.compile(
     r"<(?!/?(?:b|i|u|s|em|strong|sub|sup|br|span|extra)(?![\w%{-]))", re.IGNORECASE
@@ -128,10 +128,10 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     layout.pop("width", None)
     layout["height"] = _height(layout.get("height"))
     layout["autosize"] = True
-    is_part = len(traces) > MOST_TRACES
+    is_part = len(traces) > MAX_TRACES
     said = gettext("Only the first %(count)s traces are drawn.")
-    note = said % {"count": MOST_TRACES} if is_part else ""
-    return {"data": traces[:MOST_TRACES], "layout": layout}, note
+    note = said % {"count": MAX_TRACES} if is_part else ""
+    return {"data": traces[:MAX_TRACES], "layout": layout}, note
 
 
 # Any: JSON of anybody.

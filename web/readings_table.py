@@ -22,7 +22,7 @@ WORDS = (
     (0.0, gettext_lazy("inferred")),
 )
 # More would be a page of its own; what is missing is in the attributes.
-MOST_ROWS = 200
+MAX_ROWS = 200
 SLICES = re.compile(r"(?<=/)\d{1,4}(?=/)")
 
 
@@ -55,7 +55,7 @@ def reading_rows(summaries: Sequence[Summary], group: Group) -> list[ReadingRow]
         for kind in group.kinds
         for summary in sorted(by_kind[kind.title], key=_order)
     ]
-    return rows[:MOST_ROWS]
+    return rows[:MAX_ROWS]
 
 
 def _row(kind: Kind, summary: Summary) -> ReadingRow:

@@ -23,11 +23,11 @@ from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput
 from web.widget_kind import Field, Kind, settings_of
 
-MOST_LINES = 200
+MAX_LINES = 200
 OF_WIDGET = ("widget", "title", "height")
 OF_RUNS = ("run", "view", "project", "query", "order", "first")
 OF_FOUND = ("view", "query", "order", "first")
-USUAL_HEIGHT, MOST_HEIGHT = 4, 12
+USUAL_HEIGHT, MAX_HEIGHT = 4, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_block(text: str, kinds: Mapping[str, Kind]) -> Block:
             "id": key_of(text),
             "kind": name,
             "title": _one(said, "title"),
-            "place": {"width": 12, "height": min(int(_whole(height)), MOST_HEIGHT)},
+            "place": {"width": 12, "height": min(int(_whole(height)), MAX_HEIGHT)},
             "settings": settings_of(kind, plain),
         },
         Widget,
@@ -110,8 +110,8 @@ def _written_runs(run_set: RunSet) -> list[tuple[str, str]]:
 def _lines(text: str) -> dict[str, list[str]]:
     said: dict[str, list[str]] = {}
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > MOST_LINES:
-        raise InvalidInput("the widget", f"must have at most {MOST_LINES} lines")
+    if len(lines) > MAX_LINES:
+        raise InvalidInput("the widget", f"must have at most {MAX_LINES} lines")
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon:

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from tracker.access import may_edit, may_own
 from tracker.actions.report_comments import LONGEST_QUOTE, Passage
-from tracker.actions.reports import MOST_VERSIONS
+from tracker.actions.reports import MAX_VERSIONS
 from tracker.actor import Actor
 from tracker.errors import NotFound
 from tracker.queries.report_comments import Thread, threads_of
@@ -119,7 +119,7 @@ class DiscussedReport:
             thread,
             was="" if is_same else thread.quote,
             is_of_other_version=thread.first.version != self.version,
-            is_kept=thread.first.version > self.report.version - MOST_VERSIONS,
+            is_kept=thread.first.version > self.report.version - MAX_VERSIONS,
             may_settle=self.may_edit or thread.first.author_id == self.user_id,
         )
 

@@ -18,9 +18,9 @@ from tracker.queries.report_comments import Thread
 from web.markdown import Part
 
 # Beyond these, a text has no passages, and comments are about the whole of it.
-MOST_PASSAGES = 500
+MAX_PASSAGES = 500
 # Of threads whose words are gone, so many are looked for by likeness.
-MOST_LOOKED_FOR = 100
+MAX_LOOKED_FOR = 100
 # Twice what two passages have in common, of all their words.
 ALIKE = 0.6
 WORD = re.compile(r"\w+")
@@ -53,7 +53,7 @@ def passages_of(parts: Iterable[Part]) -> list[Passage | None]:
     met: Counter[str] = Counter()
     found: list[Passage | None] = []
     for part in parts:
-        if not part.kind or met.total() >= MOST_PASSAGES:
+        if not part.kind or met.total() >= MAX_PASSAGES:
             found.append(None)
             continue
         digest = _digest(part.kind, part.words)
@@ -98,7 +98,7 @@ class _Places:
         if first in self.keys:
             return first
         sought = thread.passage_kind, thread.quote
-        if sought not in self.moved and len(self.moved) < MOST_LOOKED_FOR:
+        if sought not in self.moved and len(self.moved) < MAX_LOOKED_FOR:
             self.moved[sought] = self._most_alike(*sought)
         return self.moved.get(sought, "")
 

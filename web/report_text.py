@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from tracker.boards.board import MOST_WIDGETS
+from tracker.boards.board import MAX_WIDGETS
 from tracker.errors import InvalidInput
 from web.markdown import blocks_of, rendered
 from web.own_pictures import outside_of
@@ -34,9 +34,9 @@ class _Drawing:
     def __call__(self, text: str) -> str:
         self.count += 1
         context: dict[str, Any] = {"edit_url": self.edit_url, "key": key_of(text)}
-        if self.count > MOST_WIDGETS:
+        if self.count > MAX_WIDGETS:
             said = gettext("A report may have %(count)s widgets at most.")
-            context["problem"] = said % {"count": MOST_WIDGETS}
+            context["problem"] = said % {"count": MAX_WIDGETS}
             return render_to_string("reports/_widget.html", context)
         try:
             block = read_block(text, KINDS)
@@ -76,7 +76,7 @@ def source_of(text: str, key: str) -> str | None:
 
 def readable_blocks(text: str) -> list[Block]:
     """Return every widget of a text that can be read."""
-    found = [_readable(each) for each in blocks_of(text)[:MOST_WIDGETS]]
+    found = [_readable(each) for each in blocks_of(text)[:MAX_WIDGETS]]
     return [block for block in found if block is not None]
 
 

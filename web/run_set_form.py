@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from tracker.access import projects_in_reach, runs_beside
 from tracker.actor import Actor
-from tracker.boards.board import MOST_PROJECTS, MOST_RUNS, RunSet, checked
+from tracker.boards.board import MAX_PROJECTS, MAX_RUNS, RunSet, checked
 from tracker.errors import InvalidInput
 from tracker.queries.comparison import run_named
 from tracker.queries.run_sets import check_run_set
@@ -86,8 +86,8 @@ def read_run_set(actor: Actor, posted: QueryDict, project: Any) -> RunSet | None
         return None
     if source == LISTED:
         texts = [text.strip() for text in posted.getlist("run") if text.strip()]
-        if not 1 <= len(texts) <= MOST_RUNS:
-            raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs")
+        if not 1 <= len(texts) <= MAX_RUNS:
+            raise InvalidInput("runs", f"must be 1 to {MAX_RUNS} runs")
         ids = [run_id_of(actor, project, text) for text in texts]
         return RunSet(runs=tuple(dict.fromkeys(ids)))
     if source == OF_VIEW:
@@ -122,7 +122,7 @@ def _checked(plain: dict[str, Any]) -> RunSet:
         return checked(plain, RunSet, typed=True)
     except InvalidInput as error:
         if error.field == "first":
-            wanted = f"must be a whole number from 1 to {MOST_RUNS}"
+            wanted = f"must be a whole number from 1 to {MAX_RUNS}"
             raise InvalidInput("How many", wanted) from error
         raise
 
@@ -145,8 +145,8 @@ def _projects(
 def _read_projects(posted: QueryDict, project: Any) -> list[str]:
     """Return the projects that are ticked; the form's own alone goes without saying."""
     wanted = list(dict.fromkeys(posted.getlist("project")))
-    if len(wanted) > MOST_PROJECTS:
-        raise InvalidInput("projects", f"may be {MOST_PROJECTS} at most")
+    if len(wanted) > MAX_PROJECTS:
+        raise InvalidInput("projects", f"may be {MAX_PROJECTS} at most")
     return [] if wanted == [project.slug] else wanted
 
 

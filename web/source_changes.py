@@ -14,7 +14,7 @@ from web.source_cards import Values, machine_rows, package_rows
 from web.text_diff import TextDiff, compare_texts
 
 # Of packages, a few hundred can differ; more is another environment.
-MOST_CHANGES = 60
+MAX_CHANGES = 60
 LONGEST_VALUE = 300
 
 
@@ -81,7 +81,7 @@ def _changes(
         for name in names
         if before.get(name) != after.get(name)
     ]
-    return Changes(title, tuple(rows[:MOST_CHANGES]), max(0, len(rows) - MOST_CHANGES))
+    return Changes(title, tuple(rows[:MAX_CHANGES]), max(0, len(rows) - MAX_CHANGES))
 
 
 def _code(values: Values) -> dict[str, str]:

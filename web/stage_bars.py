@@ -14,7 +14,7 @@ from web.templatetags.format import duration, percent
 
 MILLISECONDS = 1_000
 # Of more processes, a stage has one bar.
-MOST_PROCESS_BARS = 8
+MAX_PROCESS_BARS = 8
 
 
 def stage_bars(stages: Iterable[StageRow]) -> list[StageBar]:
@@ -28,7 +28,7 @@ def milliseconds(moment: datetime) -> float:
 
 def _bars(stage: StageRow) -> list[StageBar]:
     """The first bar says how busy the stage was."""
-    if len(stage.processes) > MOST_PROCESS_BARS:
+    if len(stage.processes) > MAX_PROCESS_BARS:
         return [_one_bar(stage)]
     names = _names(stage)
     bars = []

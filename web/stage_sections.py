@@ -32,9 +32,9 @@ from web.unanswered_rules import (
 
 TRAINING = "train"
 # More stages than this are folded, but for those with something to read.
-MOST_OPEN = 8
+MAX_OPEN = 8
 # Of very many ranks, those whose failures differ are few.
-MOST_FAILURES, MOST_RANKS = 3, 4
+MAX_FAILURES, MAX_RANKS = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Ranks:
     @property
     def told(self) -> str:
         """Name the first of them: "0, 1, 2 and 61 more"."""
-        shown = ", ".join(str(rank) for rank in self.ranks[:MOST_RANKS])
-        more = len(self.ranks) - MOST_RANKS
+        shown = ", ".join(str(rank) for rank in self.ranks[:MAX_RANKS])
+        more = len(self.ranks) - MAX_RANKS
         if more <= 0:
             return shown
         return gettext("%(ranks)s and %(count)s more") % {"ranks": shown, "count": more}
@@ -146,11 +146,11 @@ class StageSection:
     @property
     def other_failures(self) -> list[Ranks]:
         """Return why ranks failed, where it is not what the stage says."""
-        return self._failures[:MOST_FAILURES]
+        return self._failures[:MAX_FAILURES]
 
     @property
     def more_failures(self) -> int:
-        return sum(len(failed.ranks) for failed in self._failures[MOST_FAILURES:])
+        return sum(len(failed.ranks) for failed in self._failures[MAX_FAILURES:])
 
     @property
     def _failures(self) -> list[Ranks]:
@@ -303,10 +303,10 @@ def main_stage(shown: Sequence[StageSection]) -> str:
 
 def open_sections(shown: Sequence[StageSection]) -> set[str]:
     """Return the names of the stages that are open from the start."""
-    if len(shown) <= MOST_OPEN:
+    if len(shown) <= MAX_OPEN:
         return {section.stage.name for section in shown}
     loud = [section.stage.name for section in shown if not section.is_quiet]
-    return {*loud[:MOST_OPEN], main_stage(shown)}
+    return {*loud[:MAX_OPEN], main_stage(shown)}
 
 
 def _rank(section: StageSection) -> int:

@@ -12,7 +12,7 @@ from web.unanswered_rules import UnansweredGroup, by_what_would_answer
 
 # A loss of this part of a stage's time is worth a word.
 NOTABLE_LOSS = 0.10
-MOST_REASONS = 2
+MAX_REASONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
         healthy=len(diagnosis.healthy),
         answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),
         unanswered=len(diagnosis.unanswered) + len(diagnosis.failed),
-        reasons=tuple(lacking[:MOST_REASONS]),
+        reasons=tuple(lacking[:MAX_REASONS]),
         loss=largest_loss(diagnosis),
     )
 

@@ -26,8 +26,8 @@ PARTS = (
     *("regex", "over", "logx", "clip", "bare"),
 )
 CHARTS = "charts"
-MOST_COLUMNS = 50
-MOST_ON_TOP = 6
+MAX_COLUMNS = 50
+MAX_ON_TOP = 6
 LONGEST_STATE = 8_000
 
 
@@ -54,8 +54,8 @@ def read_table(query: QueryDict) -> TableState:
 
 def read_columns(query: QueryDict) -> tuple[str, ...]:
     keys = tuple(dict.fromkeys(filter(None, query.getlist("column"))))
-    if len(keys) > MOST_COLUMNS:
-        raise InvalidInput("column", f"must be at most {MOST_COLUMNS} columns")
+    if len(keys) > MAX_COLUMNS:
+        raise InvalidInput("column", f"must be at most {MAX_COLUMNS} columns")
     for key in keys:
         if key not in OF_RUN and not (of_attribute(key) and is_searchable(key)):
             raise InvalidInput("column", "must be a column that a table can have")
@@ -68,8 +68,8 @@ def read_groups(query: QueryDict) -> tuple[str, ...]:
 
 def read_top(query: QueryDict) -> tuple[UUID, ...]:
     texts = tuple(dict.fromkeys(filter(None, query.getlist("top"))))
-    if len(texts) > MOST_ON_TOP:
-        raise InvalidInput("top", f"must be at most {MOST_ON_TOP} runs")
+    if len(texts) > MAX_ON_TOP:
+        raise InvalidInput("top", f"must be at most {MAX_ON_TOP} runs")
     try:
         return tuple(map(UUID, texts))
     except ValueError as error:

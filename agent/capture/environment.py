@@ -118,7 +118,7 @@ ALLOWED = (
     "KUBERNETES_SERVICE_HOST",
     "HOSTNAME",
 )
-_MOST_VARIABLES = 500
+_MAX_VARIABLES = 500
 _LONGEST_VALUE = 4_096  # characters
 _PATTERN = re.compile(
     "|".join(re.escape(name).replace(r"\*", r"\w*") for name in ALLOWED)
@@ -129,7 +129,7 @@ def facts(environment: Mapping[str, str] = os.environ) -> Facts:
     """Return the variables that are on the list, without secrets."""
     found: Facts = {}
     for name in sorted(environment):
-        if len(found) >= _MOST_VARIABLES:
+        if len(found) >= _MAX_VARIABLES:
             break
         if _PATTERN.fullmatch(name):
             value = environment[name]

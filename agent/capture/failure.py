@@ -8,7 +8,7 @@ from types import TracebackType
 from seamark.capture.facts import Facts
 
 _LONGEST_TRACEBACK = 60_000  # characters
-_MOST_FRAMES = 200
+_MAX_FRAMES = 200
 
 
 def facts(
@@ -42,7 +42,7 @@ def _traceback(
     trace: TracebackType | None,
 ) -> str:
     # Of an endless recursion the last frames are enough.
-    lines = traceback.format_exception(kind, error, trace, limit=-_MOST_FRAMES)
+    lines = traceback.format_exception(kind, error, trace, limit=-_MAX_FRAMES)
     text = "".join(lines).rstrip()
     if len(text) <= _LONGEST_TRACEBACK:
         return text

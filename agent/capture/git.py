@@ -71,7 +71,7 @@ _PROGRAMS = re.compile(
     r"diff\.(?s:.*)\.(?:command|textconv))$",
     re.IGNORECASE,
 )
-_MOST_DRIVERS = 200
+_MAX_DRIVERS = 200
 # Of settings' names; what may be cut off would be obeyed.
 _LONGEST_NAMES = _LARGEST_OUTPUT // 4  # characters
 # In a name to `git -c`; and what stands for bytes that are no text.
@@ -225,7 +225,7 @@ class Git:
         is_known = names is not None or self.code == _NONE_FOUND
         names = names or ""
         programs = [name for name in names.split("\0") if _PROGRAMS.match(name)]
-        sayable = [x for x in programs if not _UNSAYABLE.search(x)][:_MOST_DRIVERS]
+        sayable = [x for x in programs if not _UNSAYABLE.search(x)][:_MAX_DRIVERS]
         for name in sayable:
             self._settings.append((name, ""))
             if name.lower().startswith("filter."):

@@ -10,7 +10,7 @@ from types import ModuleType
 from seamark.background import importing
 from seamark.capture.facts import Facts
 
-_MOST_PACKAGES = 5_000
+_MAX_PACKAGES = 5_000
 _LONGEST_NAME = 200  # characters
 _LONGEST_HEADER = 4_096  # characters
 # The training's thread wants Python's lock, too.
@@ -39,7 +39,7 @@ def installed() -> dict[str, str]:
         from importlib.metadata import distributions  # noqa: PLC0415 - not at import
     found: dict[str, str] = {}
     for number, distribution in enumerate(distributions()):
-        if number >= _MOST_PACKAGES:
+        if number >= _MAX_PACKAGES:
             break
         if number % _AT_ONCE == 0:
             time.sleep(_PAUSE_SECONDS)

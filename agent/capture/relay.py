@@ -29,7 +29,7 @@ from seamark.capture.fronts import Front
 
 # Of the copy, what waits for a reader that is behind: the newest, as what is said last
 # matters most.
-_MOST_WAITING = 1024 * 1024  # bytes
+_MAX_WAITING = 1024 * 1024  # bytes
 PIPE_SIZE = 1024 * 1024  # bytes; the most that Linux gives to everybody
 PIECE = 65_536  # bytes
 # How long the end of the copy waits for its reader.
@@ -245,7 +245,7 @@ class _Copy:
         self._waiting.append(data)
         self._size += len(data)
         self.send()
-        while self._size > _MOST_WAITING:
+        while self._size > _MAX_WAITING:
             oldest = self._waiting.popleft()
             self._size -= len(oldest)
             self._told[_LOST] += len(oldest)

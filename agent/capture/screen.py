@@ -19,7 +19,7 @@ QUIET_SECONDS = 2.0
 ROWS = 64
 LONGEST_LINE = 4_096  # characters
 _LONGEST_ESCAPE = 256
-_MOST_DIGITS = 5
+_MAX_DIGITS = 5
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _ESCAPE = re.compile(
@@ -172,7 +172,7 @@ class Screen:
 
     def _control(self, final: str, args: str, time: int) -> None:
         first = args.partition(";")[0]
-        number = int(first) if first.isdecimal() and len(first) <= _MOST_DIGITS else 0
+        number = int(first) if first.isdecimal() and len(first) <= _MAX_DIGITS else 0
         count = max(1, number)
         row = self._rows[self._row]
         if final in "AF":

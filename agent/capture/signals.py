@@ -24,7 +24,7 @@ _TOLD = frozenset(
     if hasattr(signal, name)
 )
 # What the pipe holds: handlers may be called a thousand times a second.
-_MOST_READ = 65_536  # bytes
+_MAX_READ = 65_536  # bytes
 # Longer than any scheduler waits by default before it kills: a process that goes on for
 # longer than this was not ended by the signal.
 GRACE_SECONDS = 600.0
@@ -71,7 +71,7 @@ class _Pipe:
         """Tell every run which signals came."""
         with self.reading:
             try:
-                numbers = os.read(self._read_end, _MOST_READ)
+                numbers = os.read(self._read_end, _MAX_READ)
             except OSError:
                 return  # nothing there
             for reader in self._readers:

@@ -20,7 +20,7 @@ from seamark.background import own_threads
 # once, as when a model is printed; little while a flood lasts, whose reading costs, too.
 CAPACITY = 1024 * 1024  # characters
 _FLOODED_CAPACITY = 32 * 1024  # characters
-_MOST_PIECES = 40_000
+_MAX_PIECES = 40_000
 # The newest of a flood, because what is said last matters most.
 _TAIL_PIECES = 64
 _TAIL_CHARACTERS = 2_048
@@ -66,7 +66,7 @@ class Pending:
     def _keep(self, text: str) -> None:
         size = self._size + len(text)
         # Behind a gap nothing is kept as if it stood before it.
-        is_room = size <= self._capacity and len(self._head) < _MOST_PIECES
+        is_room = size <= self._capacity and len(self._head) < _MAX_PIECES
         if is_room and not self._dropped:
             self._size = size
             self._head.append((time_ns(), text))

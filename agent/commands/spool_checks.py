@@ -16,7 +16,7 @@ from seamark.ring import SHARED_MEMORY, shared_memory_problem
 from seamark.servers import Environment, find_server, spool_root
 from seamark.spool_reader import find_spools
 
-_LEAST_FREE_BYTES = 64 * 1024 * 1024
+_MIN_FREE_BYTES = 64 * 1024 * 1024
 _LITTLE_FREE_BYTES = 1024 * 1024 * 1024
 _MIB = 1024 * 1024
 _OLD_SECONDS = 3600.0
@@ -74,7 +74,7 @@ def _space(place: Path) -> Iterator[Finding]:
     except OSError:
         return
     said = f"{free // _MIB:,} MiB are free there"
-    if free < _LEAST_FREE_BYTES:
+    if free < _MIN_FREE_BYTES:
         yield problem("space", said, "make room: what is logged finds none soon")
     elif free < _LITTLE_FREE_BYTES:
         yield note("space", said, "make room before the server is away for long")

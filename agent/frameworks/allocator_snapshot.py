@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 
 # Whoever has more pieces than this is told of these alone.
-MOST_BLOCKS = 200_000
-_MOST_LISTED = 10
+MAX_BLOCKS = 200_000
+_MAX_LISTED = 10
 _FREE = "inactive"
 
 
@@ -27,7 +27,7 @@ def summarised(
     free: list[int] = []
     used: Counter[int] = Counter()
     blocks = (block for segment in own for block in segment.get("blocks", ()))
-    for block in islice(blocks, MOST_BLOCKS):
+    for block in islice(blocks, MAX_BLOCKS):
         size = int(block["size"])
         if block.get("state") == _FREE:
             free.append(size)
@@ -44,7 +44,7 @@ def summarised(
     if total:
         facts["scattered_share"] = 1 - largest / total
     if next(blocks, None) is not None:
-        facts["pieces_looked_at"] = MOST_BLOCKS
+        facts["pieces_looked_at"] = MAX_BLOCKS
     return facts
 
 
@@ -53,5 +53,5 @@ def _lines(used: Counter[int]) -> str:
     ranked = sorted(used.items(), key=lambda entry: entry[0] * entry[1], reverse=True)
     return "\n".join(
         f"{size * count / 2**20:,.1f} MiB  {count:,} × {size / 2**20:,.2f} MiB"
-        for size, count in ranked[:_MOST_LISTED]
+        for size, count in ranked[:_MAX_LISTED]
     )

@@ -24,7 +24,7 @@ _REQUESTED = re.compile(
 )
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _GPU = re.compile(r"\bGPU (\d{1,4})\b")
-_MOST_LISTED = 10
+_MAX_LISTED = 10
 
 PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, OTHER = (
     "parameters",
@@ -175,7 +175,7 @@ def _largest(holdings: list[_Holding]) -> str:
     )
     return "\n".join(
         f"{_size(count * size)}  {label}" + (f"  × {count}" if count > 1 else "")
-        for ((size, label), count) in ranked[:_MOST_LISTED]
+        for ((size, label), count) in ranked[:_MAX_LISTED]
     )
 
 

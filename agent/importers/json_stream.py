@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 _CHUNK_BYTES = 1 << 20
 # No single value is as large; one that seems to be is damaged.
-MOST_CHARACTERS = 16 << 20
+MAX_CHARACTERS = 16 << 20
 _BLANK = re.compile(r"[\s,]*")
 _SPACE = re.compile(r"\s*")
 # A long array is given member by member from here on; what stands before it counts.
@@ -105,7 +105,7 @@ class JsonStream:
                 raise Damaged("it is nested too deeply") from None
             except (ValueError, OverflowError) as error:
                 # Perhaps it only goes on in what is not read yet.
-                if self._is_over or len(self._text) - self._place > MOST_CHARACTERS:
+                if self._is_over or len(self._text) - self._place > MAX_CHARACTERS:
                     raise Damaged(_reason(error)) from None
                 is_cut, value, end = True, None, 0
             if not is_cut:

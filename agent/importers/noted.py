@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-_MOST_CAUSES = 50
+_MAX_CAUSES = 50
 _LINES_SHOWN = 3
 _OTHERS = "something else was not understood"
 
@@ -18,7 +18,7 @@ class Noted:
 
     def add(self, cause: str, line: int) -> None:
         """Remember that something in a line was not understood."""
-        if cause not in self.causes and len(self.causes) >= _MOST_CAUSES:
+        if cause not in self.causes and len(self.causes) >= _MAX_CAUSES:
             cause = _OTHERS
         lines, count = self.causes.get(cause, ([], 0))
         if len(lines) < _LINES_SHOWN:

@@ -62,7 +62,7 @@ _ABSENT = frozenset({"-", "n/a"})
 _ENTITY = "entity"  # how dcgmi heads the column of GPUs
 _GPU_CELL = re.compile(r"^GPU\s+(?=\d)")
 _BREAK = re.compile(r"[,\s]+")
-_MOST_GPUS = 1_024
+_MAX_GPUS = 1_024
 _SHOWN = 60
 # As `nvidia-smi pmon` marks processes that compute.
 _COMPUTES = "C"
@@ -139,7 +139,7 @@ class _Reader:
         if row is None:
             return
         gpu = to_number(row.get("gpu", ""))
-        if gpu is None or not 0 <= gpu < _MOST_GPUS:
+        if gpu is None or not 0 <= gpu < _MAX_GPUS:
             self._noted.add("it names no GPU", number)
             return
         yield from self._advanced(row, int(gpu), number)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, median_low
 
-_MOST_GPUS = 32  # of a machine
+_MAX_GPUS = 32  # of a machine
 # Between queries of -l it is longer.
 _LONGEST_WITHIN = 1_000_000  # microseconds
 # Where no interval is seen yet: hardly anybody asks as often as that.
@@ -48,7 +48,7 @@ def pace_of(moments: Sequence[int]) -> Pace:
         return max(fits, key=lambda fit: (fit.share, fit.separation)).pace
     # A second that ended within a query cut it in two, now and then.
     if gaps.count(0) >= _OFTEN * len(gaps) > 0:
-        return Pace(_MOST_GPUS)
+        return Pace(_MAX_GPUS)
     return Pace(is_sure=_is_steady(gaps))
 
 
@@ -70,7 +70,7 @@ def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
     cut = sum(sizes[end] < gpus for end in {0, len(sizes) - 1})
     whole = sizes.count(gpus)
     share = whole / (len(sizes) - cut)
-    if not 1 < gpus <= _MOST_GPUS or share < _MOSTLY:
+    if not 1 < gpus <= _MAX_GPUS or share < _MOSTLY:
         return None
     if whole == 1 and limit >= _CLOSE:
         return None

@@ -25,7 +25,7 @@ from seamark.importers.nvidia_pace import Pace, pace_of
 from seamark.importers.reading import Reading, Stated, to_number
 
 _MICROSECONDS = 1_000_000
-_MOST_GPUS = 1_024
+_MAX_GPUS = 1_024
 _SHOWN = 60  # characters of a line
 _LOOKED_AT = 256  # lines
 # Before the number of a GPU: "card0" of rocm-smi, "GPU 0".
@@ -187,7 +187,7 @@ class _Reader:
             self._seen = set()
         self._last = moment
         self._seen.add(gpu)
-        return gpu if gpu < _MOST_GPUS else None
+        return gpu if gpu < _MAX_GPUS else None
 
     def _is_of_same_query(self, moment: int | None) -> bool:
         """Whether a line that names no GPU is of the same query as the one before."""
@@ -209,8 +209,8 @@ class _Reader:
         cell = _identity(row)
         if cell is None:
             return None
-        if cell not in self._gpus and len(self._gpus) > _MOST_GPUS:
-            return _MOST_GPUS
+        if cell not in self._gpus and len(self._gpus) > _MAX_GPUS:
+            return _MAX_GPUS
         return self._gpus.setdefault(cell, len(self._gpus))
 
     def _values(self, number: int, gpu: int, row: dict[str, str]) -> dict[str, float]:

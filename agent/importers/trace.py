@@ -21,9 +21,9 @@ from seamark.importers.trace_timeline import Lanes
 Event = Mapping[str, Any]
 
 # More than hours of profiling have; whoever sends more wants to fill the memory.
-MOST_SPANS = 20_000_000
-_MOST_DEVICES = 64
-_MOST_PHASES = 32
+MAX_SPANS = 20_000_000
+_MAX_DEVICES = 64
+_MAX_PHASES = 32
 _LARGEST_MOMENT = 1e16  # microseconds; beyond, a float is no longer exact to one
 _LONGEST = 1e12
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,12})")
@@ -164,7 +164,7 @@ class _Collector:
             self._add_copy(event, name, start, end)
         else:
             self._spans -= 1
-        return self._spans < MOST_SPANS
+        return self._spans < MAX_SPANS
 
     def add_memory(self, event: Event) -> None:
         """Keep what the allocator held, where the trace says it."""
@@ -179,7 +179,7 @@ class _Collector:
         if moment is None or device is None or not is_gpu or None in held:
             return
         kept = _of(self._trace.memory, device, lambda: array("d"))
-        if kept is not None and len(kept) < MOST_SPANS:
+        if kept is not None and len(kept) < MAX_SPANS:
             kept.extend([moment, *(value for value in held if value is not None)])
 
     def _add_kernel(self, event: Event, name: str, start: float, end: float) -> None:
@@ -258,7 +258,7 @@ class _Collector:
             return plain if plain in _OLD_PHASES else ""
         if name.startswith(_NO_PHASE) or not plain:
             return ""
-        if plain not in self._names and len(self._names) >= _MOST_PHASES:
+        if plain not in self._names and len(self._names) >= _MAX_PHASES:
             return ""
         self._names.add(plain)
         return plain
@@ -301,7 +301,7 @@ def _thread(event: Event) -> str:
 # Any: whatever is kept by device.
 def _of(kept: dict[int, Any], device: int, make: Any) -> Any:
     if device not in kept:
-        if len(kept) >= _MOST_DEVICES:
+        if len(kept) >= _MAX_DEVICES:
             return None
         kept[device] = make()
     return kept[device]

@@ -11,7 +11,7 @@ TOOL = "torch.profiler"
 # How good what a trace says is; see docs/monitoring.md.
 MEASURED = 1.0
 _LONGEST = 200  # characters of a name
-_MOST_RANKS = 1_000_000
+_MAX_RANKS = 1_000_000
 _CUDA_VERSIONS = range(1_000, 1_000_000)  # 12010 is 12.1
 _LOADS_ITSELF = "_SingleProcessDataLoaderIter"
 
@@ -46,7 +46,7 @@ READINGS = (
 def rank_of(stated: dict[str, Any]) -> int:
     """Return which process of a distributed run was traced; 0 if it is not said."""
     rank = _object(stated.get("distributedInfo")).get("rank")
-    return rank if _is_whole(rank) and rank < _MOST_RANKS else 0
+    return rank if _is_whole(rank) and rank < _MAX_RANKS else 0
 
 
 def base_microseconds(stated: dict[str, Any]) -> float:
@@ -78,7 +78,7 @@ def _distributed(stated: dict[str, Any]) -> dict[str, object]:
     backend, size = info.get("backend"), info.get("world_size")
     if isinstance(backend, str):
         found["distributed/backend"] = backend[:_LONGEST]
-    if _is_whole(size) and size <= _MOST_RANKS:
+    if _is_whole(size) and size <= _MAX_RANKS:
         found["distributed/world_size"] = size
     return found
 

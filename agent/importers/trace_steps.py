@@ -25,7 +25,7 @@ from seamark.importers.trace import Copy, HostSpan, Spans, Trace, TracedStep
 MICROSECONDS = 1_000_000
 # Of a window in which a GPU's use is told.
 WINDOW_MICROSECONDS = 20_000.0
-_MOST_WINDOWS = 100_000
+_MAX_WINDOWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def _windows(trace: Trace, device: int, start: float, end: float) -> list[Window
         for span in by_device.get(device, empty)
     )
     count = max(1, round((end - start) / WINDOW_MICROSECONDS))
-    count = min(count, _MOST_WINDOWS)
+    count = min(count, _MAX_WINDOWS)
     length = (end - start) / count
     held = trace.memory.get(device)
     readings = (

@@ -32,7 +32,7 @@ _MICROSECONDS = 1_000_000
 _LOOKED_AT = 256  # lines
 _LATEST = 253_370_764_800.0  # the year 9999, in seconds
 _DEEPEST = 8
-_MOST_PATHS = 10_000
+_MAX_PATHS = 10_000
 _DIGITS = 18  # fit into 64 bits
 _MOST = 1_000_000  # of any part of a machine
 _SHOWN = 60  # characters
@@ -140,8 +140,8 @@ def read_history(
             if amount is None:
                 noted.add(f"the value of {path[:_SHOWN]!a} is no number", number)
                 continue
-            if path not in paths and len(paths) >= _MOST_PATHS:
-                noted.add(f"there are more than {_MOST_PATHS:,} names", number)
+            if path not in paths and len(paths) >= _MAX_PATHS:
+                noted.add(f"there are more than {_MAX_PATHS:,} names", number)
                 continue
             paths.add(path)
             values[path] = amount
@@ -178,7 +178,7 @@ def machine_of(found: Row, stated: Stated) -> Machine:
     if not isinstance(devices, list):
         devices = found.get("gpu_devices")
     for number, device in enumerate(devices if isinstance(devices, list) else []):
-        if isinstance(device, dict) and number < _MOST_PATHS:
+        if isinstance(device, dict) and number < _MAX_PATHS:
             _state_gpu(number, device, machine, stated)
     return machine
 

@@ -15,7 +15,7 @@ NO_YAML = "it takes PyYAML to read it, which is not installed: pip install pyyam
 _OURS = re.compile(r"^(wandb_version|_wandb):", re.MULTILINE)
 _OWN = frozenset({"wandb_version", "_wandb"})
 _DEEPEST = 64
-_MOST_PARTS = 200_000
+_MAX_PARTS = 200_000
 _BEGINNINGS = frozenset({"MappingStartEvent", "SequenceStartEvent"})
 _ENDS = frozenset({"MappingEndEvent", "SequenceEndEvent"})
 _LONGEST = 200  # characters of a reason
@@ -134,7 +134,7 @@ def _check(events: Iterable[Any]) -> None:
             raise _Unread("it holds a number of very many parts", line)
         if depth > _DEEPEST:
             raise _Unread("it is nested too deeply", line)
-        if number > _MOST_PARTS:
+        if number > _MAX_PARTS:
             raise _Unread("it holds too much", line)
 
 

@@ -24,7 +24,7 @@ _TIME = "accumulation_counter"
 _SPEEDS = {2_500: 1, 5_000: 2, 8_000: 3, 16_000: 4, 32_000: 5, 64_000: 6}
 _BYTES_OF_MEGABIT = 1e6 / 8
 _NANOSECOND = 1e-9
-_MOST_PERCENT = 100.0
+_MAX_PERCENT = 100.0
 
 Readings = dict[str, float | None]
 
@@ -115,6 +115,6 @@ class Shares:
             known = [rate for rate in theirs if rate is not None]
             # Nobody's is 0; that of somebody who has just come is not known yet.
             if len(known) == len(theirs):
-                total = _MOST_PERCENT * sum(known)
-                shares[f"{owner}_sm_percent"] = min(_MOST_PERCENT, total)
+                total = _MAX_PERCENT * sum(known)
+                shares[f"{owner}_sm_percent"] = min(_MAX_PERCENT, total)
         return shares

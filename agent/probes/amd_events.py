@@ -14,7 +14,7 @@ from seamark.values import Value
 # The library is waited for in a thread that does nothing else.
 _WAIT_MILLISECONDS = 900
 _TIMEOUT, _NO_DATA = 8, 40
-_MOST_EVENTS = 10
+_MAX_EVENTS = 10
 # Not the throttling: it comes often, and its time is counted elsewhere.
 _KINDS = ("VMFAULT", "GPU_PRE_RESET", "GPU_POST_RESET", "RING_HANG")
 
@@ -88,7 +88,7 @@ class AmdEventsProbe(Probe):
         try:
             # Any of them hears of all GPUs that were asked for.
             found: list[Mapping[str, Any]] = self._readers[0].read(
-                _WAIT_MILLISECONDS, _MOST_EVENTS
+                _WAIT_MILLISECONDS, _MAX_EVENTS
             )
         except self._library.AmdSmiException as error:
             if getattr(error, "err_code", None) in (_TIMEOUT, _NO_DATA):

@@ -17,7 +17,7 @@ from seamark.probes.held_reads import (
     read_at,
 )
 
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 # Of most files the kernel fills a page with lines, of which none is as long as half of it:
 # a piece that leaves as much room is the last. Each read that is spared interrupts the
 # training once less.
@@ -70,7 +70,7 @@ class KernelFile:
             text = self._quickness.timed(held)
         else:
             text = _all_pieces(
-                lambda place: os.pread(file, _MOST_BYTES, place), self._last_bytes
+                lambda place: os.pread(file, _MAX_BYTES, place), self._last_bytes
             )
         return text.decode("ascii", "replace")
 
@@ -93,7 +93,7 @@ def read_briefly(path: str) -> bytes:
     """
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return _all_pieces(lambda _: os.read(file, _MOST_BYTES), _LAST_BYTES)
+        return _all_pieces(lambda _: os.read(file, _MAX_BYTES), _LAST_BYTES)
     finally:
         os.close(file)
 

@@ -28,10 +28,10 @@ except ImportError:  # a Python without it reads as ever
 
 # File systems of the kernel: no disk, no network and no program answers.
 _KERNELS_OWN = ("proc", "cgroup", "cgroup2")
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 _SLOW_SECONDS, _FAR_TOO_SLOW_SECONDS = 0.0005, 0.005
 # A slow one alone may have had to wait for its processor.
-_MOST_SLOW_IN_A_ROW = 3
+_MAX_SLOW_IN_A_ROW = 3
 # For so many reads a file is then read as any other: at one a second, ten minutes.
 _REST = 600
 
@@ -53,7 +53,7 @@ class Quickness:
         text = read()
         seconds = perf_counter() - began
         self._slow_in_a_row = self._slow_in_a_row + 1 if seconds > _SLOW_SECONDS else 0
-        is_often_slow = self._slow_in_a_row >= _MOST_SLOW_IN_A_ROW
+        is_often_slow = self._slow_in_a_row >= _MAX_SLOW_IN_A_ROW
         if is_often_slow or seconds > _FAR_TOO_SLOW_SECONDS:
             self._slow_in_a_row, self._rest = 0, _REST
         return text
@@ -107,8 +107,8 @@ def read_at(file: int, place: int) -> bytes:
     """
     buffer = _own.buffer
     if buffer is None:
-        buffer = _own.buffer = ctypes.create_string_buffer(_MOST_BYTES)
-    size: int = _library().pread(file, buffer, _MOST_BYTES, place)
+        buffer = _own.buffer = ctypes.create_string_buffer(_MAX_BYTES)
+    size: int = _library().pread(file, buffer, _MAX_BYTES, place)
     if size < 0:
         raise _error()
     found: bytes = buffer[:size]

@@ -24,7 +24,7 @@ _DEVICES = Path("/dev")
 _SHORTEST_SECONDS = 0.25
 _CLOCK_SECONDS = 10.0
 # Enough to see a machine whose clocks are held down.
-_MOST_CLOCKS = 8
+_MAX_CLOCKS = 8
 # Drivers of NVIDIA (also on Jetson and inside WSL) and of AMD make one of these.
 _GPU_DEVICES = ("nvidia*", "nvhost*", "dxg", "kfd")
 
@@ -82,7 +82,7 @@ class HostProbe(Probe):
             Scope.HOST,
             "cpufreq",
             COARSE,
-            f"mean of at most {_MOST_CLOCKS} cores",
+            f"mean of at most {_MAX_CLOCKS} cores",
             _CLOCK_SECONDS,
         ),
     )
@@ -120,7 +120,7 @@ class HostProbe(Probe):
         self._clocks = [
             KernelFile(path)
             for path in sorted(system.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
-        ][:_MOST_CLOCKS]
+        ][:_MAX_CLOCKS]
         self._system = system
         self._file = KernelFile(processes / "stat", waits_for_nobody=True)
         self._load = KernelFile(processes / "loadavg", waits_for_nobody=True)

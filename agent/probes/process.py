@@ -37,7 +37,7 @@ _FILES_SECONDS = 10.0
 _LOOKS_AT_LINE = 3
 # Those between it and the process may end one after the other; what nobody waits for is
 # counted nowhere, and for that the time of others is not to be left out for long.
-_MOST_MISSING = 3
+_MAX_MISSING = 3
 
 
 class _Followed:
@@ -113,7 +113,7 @@ class ProcessProbe(Probe):
         # their parents' counts then hold it, too.
         self._cpu_before_found = 0.0
         # One that is reaped while they are looked at is for once in nobody's count.
-        self._tree_cpu = Rate(most_missing=_MOST_MISSING)
+        self._tree_cpu = Rate(most_missing=_MAX_MISSING)
         self._rescan_at = float("-inf")
         self._files_at = float("-inf")
         self._workers = Workers()

@@ -15,7 +15,7 @@ from seamark.probes.process_catalogue import SECONDS_OF_WORKERS
 from seamark.probes.processes import ProcessState, Traffic, read_proportional
 from seamark.probes.rates import Rates, known, share
 
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 # The kernel looks at every page of a process for it, and the process may have to wait.
 _BETWEEN_LOOKS_SECONDS = 5.0
 _SHARE_OF_LOOKS, _LONGEST_LOOK_SECONDS = 0.0002, 0.02
@@ -106,7 +106,7 @@ class Workers:
         living = {id(worker) for worker in workers}
         self._slots = {n: s for n, s in self._slots.items() if id(s.worker) in living}
         numbered = {id(slot.worker) for slot in self._slots.values()}
-        free = (n for n in range(MOST_WORKERS) if n not in self._slots)
+        free = (n for n in range(MAX_WORKERS) if n not in self._slots)
         new = (worker for worker in workers if id(worker) not in numbered)
         # The numbers end first, or the workers do.
         self._slots |= {n: follow(w) for n, w in zip([*free], new, strict=False)}

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 # A trial is over after a minute, whatever was asked for.
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 # Calls that pay for what happens once: compilation, caches, allocators.
 WARM_UP_CALLS = 3
 WARM_UP_SHARE = 0.3
 BLOCKS = 5
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 FEWEST_BATCHES = 3
 
 # Returned by `next` behind the last batch.
@@ -24,7 +24,7 @@ class Deadline:
     """So many seconds from now, and never more than a minute."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = max(0.0, min(seconds, MOST_SECONDS))
+        self.seconds = max(0.0, min(seconds, MAX_SECONDS))
         self._began = time.perf_counter()
 
     @property
@@ -65,7 +65,7 @@ def time_calls(
     """
     typical = _warm_up(call, wait, deadline)
     calls = int(deadline.left / BLOCKS / max(typical, 1e-6))
-    calls = max(1, min(calls, MOST_CALLS // BLOCKS))
+    calls = max(1, min(calls, MAX_CALLS // BLOCKS))
     blocks: list[float] = []
     count = 0
     while not blocks or (len(blocks) < BLOCKS and deadline.left > 0):

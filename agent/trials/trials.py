@@ -26,7 +26,7 @@ from seamark.trials.results import (
 Batch = TypeVar("Batch")
 Given = ParamSpec("Given")
 
-_MOST_SIZES = 4
+_MAX_SIZES = 4
 _FEW_BATCHES = 8
 # Sizes that are tried where none are given.
 _SIZES = (8, 16, 32, 64)
@@ -164,7 +164,7 @@ class Trials:
             seconds: About how long for all together; 60 at most.
         """
         deadline = Deadline(seconds)
-        chosen = sorted({int(size) for size in sizes if size > 0})[:_MOST_SIZES]
+        chosen = sorted({int(size) for size in sizes if size > 0})[:_MAX_SIZES]
         times: dict[int, float] = {}
         used: dict[int, int] = {}
         failed = None

@@ -24,7 +24,7 @@ from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 # The first opens the run, each of the others has one point.
 FRAMES = 8
 # More than any of these answers needs.
-MOST_TURNS = 40
+MAX_TURNS = 40
 # Seconds until the next try: at once, soon, not before a person did something.
 AT_ONCE, SOON, HELD = (0.0, 0.0), (0.01, 0.5), (60.0, 60.0)
 # Of a tracker; a 400 of anybody else says nothing of the frames.
@@ -131,7 +131,7 @@ def _given(row: Row, folder: Path) -> tuple[bool, int, int]:
     with _warnings() as said:
         delivery = Delivery(_spool(folder), transport, Notices())
         first = outcome = delivery.send_some()
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             if outcome.is_done:
                 break
             outcome = delivery.send_some()

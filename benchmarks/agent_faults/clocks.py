@@ -119,7 +119,7 @@ JUMPS_OF_BOTH: dict[str, Offsets] = {
     "both clocks are behind the year 2038": _always("2000000000 0"),
 }
 # Less than any jump, and more than a script takes.
-LEAST_JUMP_SECONDS = 1_800
+MIN_JUMP_SECONDS = 1_800
 JUMPING = """
 import json, os, sys, time
 import agent
@@ -190,7 +190,7 @@ def jump(words: str, size: Size) -> Found:
             )
         )
         jumped = len(set(offsets)) > 1
-        wall, monotonic = (span > LEAST_JUMP_SECONDS for span in answer["spans"])
+        wall, monotonic = (span > MIN_JUMP_SECONDS for span in answer["spans"])
         assert wall is jumped, "the clock did not jump"
         assert monotonic is (jumped and of_both)
         slowest, end = max(slowest, answer["slowest"]), max(end, answer["end"])

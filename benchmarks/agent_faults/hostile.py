@@ -21,7 +21,7 @@ from tests.agent.tracker_double import Scripted, TrackerDouble
 GIBIBYTE = 2**30
 SECRET = "what is nobody's business"
 # As much as an answer may be, and not what it claims or would unpack to.
-MOST_MEBIBYTES = 8
+MAX_MEBIBYTES = 8
 # Names of the agent's own files, and where they lead.
 LINKS = {"acknowledged": "secret", "renewal.json": "/dev/zero"}
 POINTS = 100
@@ -154,7 +154,7 @@ def _answers(size: Size) -> Found:
         "answers of 1 GiB as gzip, of 64 MiB, nested and pickled; then true ones",
         [f"{grown:.0f} MiB of memory more than with true answers"],
         [
-            at_most("memory", grown, MOST_MEBIBYTES, "MiB more"),
+            at_most("memory", grown, MAX_MEBIBYTES, "MiB more"),
             none_of("unpickled", (size.folder / "unpickled").exists()),
             none_of("lost", lost),
             none_of("doubled", doubled),

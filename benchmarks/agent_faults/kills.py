@@ -22,7 +22,7 @@ SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 20.0
 # Of records other than points the agent promises those of calls this long ago.
 PROMISED_SECONDS = 1.0
 AT_ONCE = 10
-MOST_CALLS = 40_000
+MAX_CALLS = 40_000
 MOMENT = struct.Struct("<d")
 # Puts when each call has returned into memory that outlives it.
 SCRIPT = """
@@ -123,7 +123,7 @@ class Script:
         self._tracker = TrackerDouble()
         self._place = Place(folder, self._tracker.url)
         said = folder / "returned"
-        said.write_bytes(bytes(2 * MOMENT.size * MOST_CALLS))
+        said.write_bytes(bytes(2 * MOMENT.size * MAX_CALLS))
         with said.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), 0)
         self._process: subprocess.Popen[str] = self._place.start(SCRIPT, str(said))

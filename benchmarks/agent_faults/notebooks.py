@@ -10,7 +10,7 @@ from benchmarks.agent_faults.scripts import Place
 from tests.agent.kernel import NEEDED, STATE, kernel_in
 from tests.agent.tracker_double import TrackerDouble
 
-MOST_THREADS, MOST_FILES = 2, 4
+MAX_THREADS, MAX_FILES = 2, 4
 BEGINNING = """
 import agent
 for number in range({count}):
@@ -62,8 +62,8 @@ def notebooks(size: Size) -> list[Found]:
             words,
             [f"{threads} threads and {files:+} files of the agent's left"],
             [
-                Bound(f"threads ≤ {MOST_THREADS}", threads <= MOST_THREADS),
-                Bound(f"files ≤ +{MOST_FILES}", files <= MOST_FILES),
+                Bound(f"threads ≤ {MAX_THREADS}", threads <= MAX_THREADS),
+                Bound(f"files ≤ +{MAX_FILES}", files <= MAX_FILES),
                 none_of("hooks left", int(is_hooked)),
                 # The agent prints the address of the run first.
                 none_of("interrupts lost", "KeyboardInterrupt" not in interrupted),

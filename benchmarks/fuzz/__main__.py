@@ -24,7 +24,7 @@ from django.conf import settings
 
 settings.configure()  # some decoders belong to the API, whose modules ask for them
 
-from tests.slow.fuzz.decoders import DECODERS, MOST_BYTES  # noqa: E402
+from tests.slow.fuzz.decoders import DECODERS, MAX_BYTES  # noqa: E402
 
 EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 PROGRESS = re.compile(r"^#(\d+)\s", re.MULTILINE)
@@ -96,11 +96,11 @@ def fuzz(name: str, folder: Path, seconds: int) -> Outcome:
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(DECODERS[name].seeds):
-        (corpus / f"seed-{number}").write_bytes(seed[:MOST_BYTES])
+        (corpus / f"seed-{number}").write_bytes(seed[:MAX_BYTES])
     command = [
         *(sys.executable, "-m", "benchmarks.fuzz.harness", name, str(corpus)),
         f"-max_total_time={seconds}",
-        f"-max_len={MOST_BYTES}",
+        f"-max_len={MAX_BYTES}",
         f"-timeout={SECONDS_PER_INPUT}",
         f"-artifact_prefix={folder}/",
         "-print_final_stats=1",

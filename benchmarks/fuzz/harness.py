@@ -19,7 +19,7 @@ from django.conf import settings
 # Some of what is read belongs to the API, whose modules ask for settings.
 settings.configure()
 with atheris.instrument_imports(include=["agent", "tracker"]):
-    from tests.slow.fuzz.decoders import DECODERS, MOST_BYTES, Decoder
+    from tests.slow.fuzz.decoders import DECODERS, MAX_BYTES, Decoder
     from tests.slow.fuzz.wrappings import Wrapping
 
 # What the decoder's cap comes on top of: the interpreter, atheris and its corpus.
@@ -40,7 +40,7 @@ def main(name: str, options: list[str]) -> None:
 def once(decoder: Decoder) -> Callable[[bytes], None]:
     def read(data: bytes) -> None:
         with suppress(*decoder.refusals):
-            decoder.read(data[:MOST_BYTES])
+            decoder.read(data[:MAX_BYTES])
 
     return read
 

@@ -11,8 +11,8 @@ from benchmarks.peers.tables import in_milliseconds
 HEADINGS = ("case", "database", "what was run", "figures", "clients", "bound", "holds")
 # Beyond these, what is measured are the clients: what they may take of a core, and of
 # the time until a batch is stored, unless that is very short.
-MOST_BUSY = 0.9
-MOST_LATE = 0.2
+MAX_BUSY = 0.9
+MAX_LATE = 0.2
 NEVER_LATE_SECONDS = 0.05
 
 
@@ -28,8 +28,8 @@ class Clients:
 
     @property
     def is_bottleneck(self) -> bool:
-        most_late = max(NEVER_LATE_SECONDS, MOST_LATE * self.slow_seconds)
-        return self.late_seconds > most_late or self.busy > MOST_BUSY
+        most_late = max(NEVER_LATE_SECONDS, MAX_LATE * self.slow_seconds)
+        return self.late_seconds > most_late or self.busy > MAX_BUSY
 
     def __str__(self) -> str:
         words = (

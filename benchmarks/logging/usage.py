@@ -14,7 +14,7 @@ PR_SET_CHILD_SUBREAPER = 36
 # Of /proc/<id>/stat, behind the name: what children took that were waited for.
 CHILDREN_TICKS = slice(13, 15)
 QUIET_SECONDS = 0.3
-MOST_QUIET_SECONDS = 15.0
+MAX_QUIET_SECONDS = 15.0
 # A process that takes less than this share of a core does nothing more for us.
 QUIET_SHARE = 0.02
 
@@ -38,7 +38,7 @@ def resident_bytes() -> int:
 
 def wait_until_quiet() -> bool:
     """Wait for what is done in the background; return whether it came to an end."""
-    deadline = time.monotonic() + MOST_QUIET_SECONDS
+    deadline = time.monotonic() + MAX_QUIET_SECONDS
     before = processor_seconds()
     while time.monotonic() < deadline:
         time.sleep(QUIET_SECONDS)

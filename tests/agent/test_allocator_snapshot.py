@@ -49,7 +49,7 @@ def test_what_is_full_is_not_scattered():
 
 
 def test_more_pieces_than_anybody_looks_at_are_said_to_be_more(monkeypatch):
-    monkeypatch.setattr(allocator_snapshot, "MOST_BLOCKS", 100)
+    monkeypatch.setattr(allocator_snapshot, "MAX_BLOCKS", 100)
     many = [segment(*[(MIB, "inactive")] * 1_000)]
 
     found = summarised(many, 0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import agent
-from seamark.device_times import MOST_SPANS, MOST_STEPS_WAITING, DeviceTimes
+from seamark.device_times import MAX_SPANS, MAX_STEPS_WAITING, DeviceTimes
 
 
 class Device:
@@ -83,24 +83,24 @@ def test_phases_within_phases_count_once_and_equal_names_are_summed(times, devic
 
 
 def test_a_device_that_is_far_behind_costs_little_memory(times, device):
-    for step in range(MOST_STEPS_WAITING + 10):
+    for step in range(MAX_STEPS_WAITING + 10):
         spend(times, device, "forward", 1)
         times.end_step(step, 0)
     device.passed = device.recorded
 
     steps = [step for step, _, _ in times.take()]
-    assert steps == list(range(10, MOST_STEPS_WAITING + 10))
+    assert steps == list(range(10, MAX_STEPS_WAITING + 10))
 
 
 def test_a_step_that_goes_on_for_ever_costs_little_memory(times, device):
     for _ in range(100_000):
         spend(times, device, "forward", 1)
-        assert len(times._spans) <= MOST_SPANS
+        assert len(times._spans) <= MAX_SPANS
     times.end_step(0, 0)
     spend(times, device, "forward", 20)
     times.end_step(1, 0)
 
-    assert device.recorded == 2 * MOST_SPANS + 2
+    assert device.recorded == 2 * MAX_SPANS + 2
     device.passed = device.recorded
     # Of the first nothing is told, rather than a part.
     assert list(times.take()) == [(1, 0, {"forward": 0.02})]

@@ -190,7 +190,7 @@ def frames_of(run):
 def test_the_disk_is_not_waited_for_while_files_would_be_lost_for_it(
     tracker, synced, monkeypatch
 ):
-    monkeypatch.setattr(files_module, "_MOST_OPEN", 4)
+    monkeypatch.setattr(files_module, "_MAX_OPEN", 4)
     may_go_on = threading.Event()
     run = init()
     taken = run._session.files
@@ -465,7 +465,7 @@ def test_a_content_that_is_damaged_in_the_spool_is_let_go(
 def test_a_full_disk_is_said_and_the_training_goes_on(
     tracker, large, monkeypatch, caplog
 ):
-    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(blobs, "_MIN_FREE_BYTES", 2**62)
     with init() as run:
         run["a"].upload(large)
         run["b"].upload(large)
@@ -477,7 +477,7 @@ def test_a_full_disk_is_said_and_the_training_goes_on(
 
 
 def test_pictures_that_cannot_be_copied_count_as_dropped(tracker, monkeypatch):
-    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(blobs, "_MIN_FREE_BYTES", 2**62)
     with init() as run:
         for _ in range(3):
             run["samples"].append(agent.Image(np.zeros((4, 4))))

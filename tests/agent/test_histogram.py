@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agent
-from seamark.histogram import MOST_BINS
+from seamark.histogram import MAX_BINS
 
 
 def decoded(histogram):
@@ -97,7 +97,7 @@ class Hostile:
         {"values": [1j]},
         {"values": [1.7e308, -1.7e308]},
         {"values": [1.0], "bins": 0},
-        {"values": [1.0], "bins": MOST_BINS + 1},
+        {"values": [1.0], "bins": MAX_BINS + 1},
         {"values": [1.0], "bins": "many"},
         {"edges": [0, 1], "counts": [1, 2]},
         {"edges": [0], "counts": []},

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import agent
-from seamark.phases import MOST_PARTS
+from seamark.phases import MAX_PARTS
 
 STEP = "monitoring/serve/step"
 
@@ -184,10 +184,10 @@ def test_phases_of_two_runs_do_not_mix(tracker, run):
 
 def test_names_that_are_made_up_each_time_are_not_all_told_apart(tracker, run):
     with run.phase("fit"):
-        for number in range(MOST_PARTS + 10):
+        for number in range(MAX_PARTS + 10):
             spend(run, f"file {number}")
         spend(run, "x" * 500)
     run.finish()
 
     nested = [path for path in tracker.paths() if "/nested/" in path]
-    assert len(nested) == MOST_PARTS
+    assert len(nested) == MAX_PARTS

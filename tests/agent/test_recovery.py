@@ -26,10 +26,10 @@ from seamark.places import Place
 from seamark.recovery import points_left, recover, recover_all, remove_ring
 from seamark.ring import (
     DEFINITIONS,
-    LEAST_ROW_BYTES,
     MAGICS,
     MARKS,
-    MOST_ROW_BYTES,
+    MAX_ROW_BYTES,
+    MIN_ROW_BYTES,
     RING_FILE,
     ROWS,
     Ring,
@@ -50,7 +50,7 @@ WIDTHS = (1, 3, 20)
 def _small_rings():
     """Have rows go round and round as often as they can."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ring_module, "MOST_ROW_BYTES", LEAST_ROW_BYTES)
+        patched.setattr(ring_module, "MAX_ROW_BYTES", MIN_ROW_BYTES)
         yield
 
 
@@ -467,7 +467,7 @@ def test_what_is_not_of_this_boot_is_left_alone(process: Process, said: str):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"not a ring", bytes(ring_bytes_with(LEAST_ROW_BYTES))]
+    "content", [b"", b"not a ring", bytes(ring_bytes_with(MIN_ROW_BYTES))]
 )
 def test_what_is_no_ring_is_left_alone(process: Process, content: bytes):
     process.end()
@@ -597,7 +597,7 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
 ):
     for number in (1, 2, 3):
         process.log(number)
-    process.move(most_bytes=MOST_ROW_BYTES)
+    process.move(most_bytes=MAX_ROW_BYTES)
     before = process.spool.folder
     process.log(2)
     refuge = process.spool.make_refuge(Place(lambda: tmp_path / "others"))
@@ -605,7 +605,7 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
     process.ring.go_on_with(process.spool.folder, process.spool.moves)
     process.log(3)
     with contextlib.suppress(Killed):
-        process.move(most_bytes=MOST_ROW_BYTES, killed_after=killed_after)
+        process.move(most_bytes=MAX_ROW_BYTES, killed_after=killed_after)
     process.log(1)
     process.end()
 

@@ -14,8 +14,8 @@ import pytest
 from seamark import ring as ring_module
 from seamark.layouts import Layout
 from seamark.ring import (
-    LEAST_ROW_BYTES,
-    MOST_ROW_BYTES,
+    MAX_ROW_BYTES,
+    MIN_ROW_BYTES,
     Ring,
     create_ring,
     ring_bytes_with,
@@ -107,10 +107,10 @@ def test_the_bits_of_a_nan_stay_as_they_are(ring: Ring):
 
 @pytest.fixture
 def small_ring(place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch) -> Ring:
-    monkeypatch.setattr(ring_module, "MOST_ROW_BYTES", LEAST_ROW_BYTES)
+    monkeypatch.setattr(ring_module, "MAX_ROW_BYTES", MIN_ROW_BYTES)
     made = create_ring(spool)
     assert made is not None
-    assert made.row_bytes == LEAST_ROW_BYTES
+    assert made.row_bytes == MIN_ROW_BYTES
     return made
 
 
@@ -161,7 +161,7 @@ def test_while_all_is_read_the_same_few_pages_are_used(ring: Ring):
 @pytest.mark.parametrize(
     ("free", "row_bytes"),
     [
-        (2**40, MOST_ROW_BYTES),
+        (2**40, MAX_ROW_BYTES),
         (64 * 2**20, 4 * 2**20 - ring_bytes_with(0)),
         (32 * 2**20, None),
     ],

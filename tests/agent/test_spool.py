@@ -502,7 +502,7 @@ def test_the_description_holds_no_token(written, monkeypatch):
 
 def test_a_tracker_that_forgot_the_start_gets_the_rest(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 100)
-    monkeypatch.setattr(spool_reader, "MOST_REPLACED", 10)
+    monkeypatch.setattr(spool_reader, "MAX_REPLACED", 10)
     opened = create_spool(tmp_path, ORIGIN, url=None)
     for _ in range(60):
         opened.write(bytes([0x90]) * 30)
@@ -657,8 +657,8 @@ def test_a_process_may_keep_less(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_is_nearly_full_is_left_to_others(written, monkeypatch):
-    monkeypatch.setattr(spool, "_LEAST_FREE_BYTES", 2**62)
-    monkeypatch.setattr(spool, "_LEAST_FREE_PART", 1)
+    monkeypatch.setattr(spool, "_MIN_FREE_BYTES", 2**62)
+    monkeypatch.setattr(spool, "_MIN_FREE_PART", 1)
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
 
     # What is sent at once finds room on any disk.

@@ -61,7 +61,7 @@ def test_who_waits_learns_whether_it_is_stored(run, tmp_path, monkeypatch):
     assert run["set"].upload_files(tmp_path, wait=True)
     assert not run["set"].upload_files(tmp_path / "none*", wait=True)
     assert not run["file"].upload(tmp_path / "none", wait=True)
-    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(blobs, "_MIN_FREE_BYTES", 2**62)
 
     assert not run["file"].upload(tmp_path / "x", wait=True)
     assert not run["set"].upload_files(tmp_path, wait=True)
@@ -78,7 +78,7 @@ def _refuse(payload):
 
 
 def test_each_who_waits_in_vain_is_told(run, monkeypatch, caplog):
-    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(blobs, "_MIN_FREE_BYTES", 2**62)
     for name in "ab":
         run[name].upload(b"x", wait=True)
 
@@ -86,7 +86,7 @@ def test_each_who_waits_in_vain_is_told(run, monkeypatch, caplog):
 
 
 def test_a_strict_run_raises_for_who_waits_in_vain(tracker, tmp_path, monkeypatch):
-    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(blobs, "_MIN_FREE_BYTES", 2**62)
     run = agent.init("r", monitor=False, strict=True)
     with pytest.raises(agent.NotStored, match=r"'a' is not stored.*nearly full"):
         run["a"].upload(b"x", wait=True)

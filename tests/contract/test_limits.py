@@ -62,7 +62,7 @@ def test_the_sdk_checks_what_is_logged_against_the_servers_limits():
     checked = {
         "attributes": kinds.LARGEST_RUN,
         "file_name_characters": contents._LONGEST_NAME,
-        "histogram_bins": histogram.MOST_BINS,
+        "histogram_bins": histogram.MAX_BINS,
         "media_type_characters": contents._LONGEST_TYPE,
         "path_bytes": path.LARGEST_PATH,
         "path_characters": path.LONGEST_PATH,

@@ -170,7 +170,7 @@ def test_what_breaks_off_gives_its_place_back(waiting):
 
 
 def test_strangers_are_remembered_up_to_a_number(monkeypatch):
-    monkeypatch.setattr(regulars, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(regulars, "MAX_REMEMBERED", 3)
     known = Regulars()
     for name in range(10):
         for _ in range(QUICK_IN_A_ROW):

@@ -228,7 +228,7 @@ def addresses_in(html: str) -> set[str]:
     return parser.found
 
 
-MOST_ALIKE = 3
+MAX_ALIKE = 3
 # What scripts add to the addresses that pages give them.
 ADDED = {
     "/figures/series": "path=train/loss&path=train/extra",
@@ -270,6 +270,6 @@ def crawl(client: Client, start: str) -> dict[str, tuple[int, str]]:
             known.add(joined)
             kind = path, frozenset(parse_qs(urlsplit(joined).query))
             alike[kind] += 1
-            if alike[kind] <= MOST_ALIKE:
+            if alike[kind] <= MAX_ALIKE:
                 waiting.append(joined)
     return answers

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from web import attribute_tree
 from web.attribute_tree import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     OPEN_AT_MOST,
     Leaf,
     Level,
@@ -55,7 +55,7 @@ def test_small_branches_are_open_with_all_below_them():
         pytest.param(numbered(OPEN_AT_MOST + 1, "a/{}"), id="large"),
         pytest.param(["monitoring/train/job/workers"], id="the agent's own"),
         pytest.param(
-            sorted([*numbered(MOST_SHOWN, "{:05}/x"), "00000/y"]), id="very many"
+            sorted([*numbered(MAX_SHOWN, "{:05}/x"), "00000/y"]), id="very many"
         ),
     ],
 )
@@ -67,18 +67,18 @@ def test_a_branch_is_closed_that_is_much(paths):
 
 
 def test_no_level_shows_more_than_a_page_can_hold():
-    paths = sorted([*numbered(MOST_SHOWN - 1, "{:05}/x"), "a", "b", "c"])
+    paths = sorted([*numbered(MAX_SHOWN - 1, "{:05}/x"), "a", "b", "c"])
 
     level = level_below(paths, "")
 
-    assert len(level.branches) == MOST_SHOWN - 1
+    assert len(level.branches) == MAX_SHOWN - 1
     assert names(level)[-1] == level.after == "a"
     assert level.hidden == 2
     assert names(level_below(paths, "", after=level.after)) == ["b", "c"]
 
 
 def test_a_search_shows_whole_paths_part_by_part():
-    paths = numbered(MOST_SHOWN + 1, "a/{:05}")
+    paths = numbered(MAX_SHOWN + 1, "a/{:05}")
 
     first = found_level(paths)
     rest = found_level(paths, after=first.after)
@@ -95,7 +95,7 @@ def test_parts_that_follow_on_each_other_show_everything_once(paths, most, prefi
     shown, after = [], ""
     with pytest.MonkeyPatch.context() as patch:
         whole = level_below(paths, prefix)
-        patch.setattr(attribute_tree, "MOST_SHOWN", most)
+        patch.setattr(attribute_tree, "MAX_SHOWN", most)
         while True:
             part = level_below(paths, prefix, after=after)
             shown += names(part)

@@ -44,7 +44,7 @@ NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
 GAP = "\0"
 # What the pages put one after the other.
 PARTS = re.compile(f"{GAP}|; |: |, ")
-LEAST_SPACES = 2
+MIN_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets
 # and of digests.
 ALSO_DATA = re.compile(
@@ -147,7 +147,7 @@ def is_data(text: str, written: str) -> bool:
     if text in plain or any(pattern.fullmatch(text) for pattern in patterns):
         return True
     # A part of what is said of a rule.
-    return text.count(" ") >= LEAST_SPACES and any(text in each for each in plain)
+    return text.count(" ") >= MIN_SPACES and any(text in each for each in plain)
 
 
 def is_told(text: str, written: str) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from web.chart_sections import (
-    MOST_RUNS,
+    MAX_RUNS,
     ONE_RUN,
     SOME_RUNS,
     Section,
@@ -72,10 +72,8 @@ def test_the_series_that_counts_epochs_is_known_by_its_name(paths, expected):
     ("runs", "ranks"),
     [
         pytest.param(1, [ONE_RUN], id="one run shares nothing"),
-        pytest.param(2, [ONE_RUN, MOST_RUNS], id="two runs"),
-        pytest.param(
-            6, [ONE_RUN, SOME_RUNS, MOST_RUNS], id="half of the runs are most"
-        ),
+        pytest.param(2, [ONE_RUN, MAX_RUNS], id="two runs"),
+        pytest.param(6, [ONE_RUN, SOME_RUNS, MAX_RUNS], id="half of the runs are most"),
     ],
 )
 def test_a_series_ranks_by_how_many_runs_have_it(runs, ranks):

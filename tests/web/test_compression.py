@@ -10,7 +10,7 @@ import zstandard
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from tests.builders import make_project, make_run
-from web.compression import LEAST_BYTES, Compression, wanted_encoding
+from web.compression import MIN_BYTES, Compression, wanted_encoding
 
 TEXT = b"one and the same, " * 200
 
@@ -63,7 +63,7 @@ def test_whoever_takes_nothing_gets_what_was_made_and_caches_know():
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param(HttpResponse(b"a" * (LEAST_BYTES - 1)), id="small"),
+        pytest.param(HttpResponse(b"a" * (MIN_BYTES - 1)), id="small"),
         pytest.param(HttpResponse(TEXT, content_type="image/png"), id="no text"),
         pytest.param(
             HttpResponse(TEXT, headers={"Content-Encoding": "br"}), id="compressed"

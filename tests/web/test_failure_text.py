@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from web.failure_text import MOST_CHARACTERS, raised, raised_at
+from web.failure_text import MAX_CHARACTERS, raised, raised_at
 
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
@@ -67,7 +67,7 @@ GROUP = """  + Exception Group Traceback (most recent call last):
         (of_another, "ValueError: no loss"),
         (of_worker, "ValueError: not an image: 17.jpg"),
         (of_many_lines, "OSError: one\n  two\nthree …"),
-        (of_length, f"{'OSError: ' + 'x' * 2000:.{MOST_CHARACTERS}} …"),
+        (of_length, f"{'OSError: ' + 'x' * 2000:.{MAX_CHARACTERS}} …"),
     ],
 )
 def test_what_was_raised_is_told_apart_from_where(act, expected):

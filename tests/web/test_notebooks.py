@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from web.notebooks import MOST_OUTPUT, notebook_text
+from web.notebooks import MAX_OUTPUT, notebook_text
 
 NOTEBOOK = {
     "cells": [
@@ -34,9 +34,9 @@ def test_cells_follow_each_other_with_what_they_printed():
 
 
 def test_a_long_output_is_cut():
-    cell = {"cell_type": "code", "outputs": [{"text": "x" * 2 * MOST_OUTPUT}]}
+    cell = {"cell_type": "code", "outputs": [{"text": "x" * 2 * MAX_OUTPUT}]}
 
-    assert notebook_text(json.dumps({"cells": [cell]})).count("x") == MOST_OUTPUT
+    assert notebook_text(json.dumps({"cells": [cell]})).count("x") == MAX_OUTPUT
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from web.parallel import MOST_WORDS, parallel_axis
+from web.parallel import MAX_WORDS, parallel_axis
 
 
 def test_numbers_lie_between_the_least_and_the_largest():
@@ -44,7 +44,7 @@ def test_numbers_beside_words_are_words_in_their_order():
 
 
 def test_of_very_many_words_the_ends_are_written():
-    axis = parallel_axis("name", "name", [f"w{n:03}" for n in range(MOST_WORDS + 1)])
+    axis = parallel_axis("name", "name", [f"w{n:03}" for n in range(MAX_WORDS + 1)])
 
     assert len(axis.ticks) == 2
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.hardware import Description, Summary
 from web.figures.hardware_kinds import CPU, GPUS, OVERVIEW
-from web.readings_table import MOST_ROWS, reading_rows
+from web.readings_table import MAX_ROWS, reading_rows
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -48,8 +48,8 @@ def test_quality_and_scope_are_told_where_the_run_says_them():
 
 def test_what_belongs_to_no_row_is_left_out_and_very_many_are_cut():
     assert reading_rows([summary("no/such")], OVERVIEW) == []
-    stages = [summary("job/cpu_cores", stage=f"{n}") for n in range(2 * MOST_ROWS)]
-    assert len(reading_rows(stages, CPU)) == MOST_ROWS
+    stages = [summary("job/cpu_cores", stage=f"{n}") for n in range(2 * MAX_ROWS)]
+    assert len(reading_rows(stages, CPU)) == MAX_ROWS
 
 
 def test_what_was_never_finite_is_unknown():

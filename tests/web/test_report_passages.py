@@ -8,7 +8,7 @@ import pytest
 
 from tracker.queries.report_comments import Comment, Thread
 from web.markdown import parts_of, rendered, rendered_part, rendered_remark
-from web.report_passages import MOST_PASSAGES, discussion_of, passages_of
+from web.report_passages import MAX_PASSAGES, discussion_of, passages_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = """# What *helped*
@@ -152,10 +152,10 @@ def test_threads_on_the_whole_are_counted_with_the_others():
 
 
 def test_a_text_of_very_many_blocks_has_so_many_passages():
-    found = passages("x\n\n" * 2 * MOST_PASSAGES)
+    found = passages("x\n\n" * 2 * MAX_PASSAGES)
 
-    assert sum(each is not None for each in found) == MOST_PASSAGES
-    assert len(found) == 2 * MOST_PASSAGES
+    assert sum(each is not None for each in found) == MAX_PASSAGES
+    assert len(found) == 2 * MAX_PASSAGES
 
 
 def test_what_would_head_a_remark_is_words():

@@ -1,7 +1,7 @@
 """In what one run's source differs from another's."""
 
 from tracker.queries.source import CapturedSource
-from web.source_changes import MOST_CHANGES, source_changes
+from web.source_changes import MAX_CHANGES, source_changes
 from web.text_diff import LINES_AT_MOST
 
 BEFORE = {
@@ -84,4 +84,4 @@ def test_very_many_changes_are_counted():
 
     (group,) = changes({"packages": {"list": "a==1"}}, {"packages": packages}).groups
 
-    assert (len(group.rows), group.hidden) == (MOST_CHANGES, 501 - MOST_CHANGES)
+    assert (len(group.rows), group.hidden) == (MAX_CHANGES, 501 - MAX_CHANGES)

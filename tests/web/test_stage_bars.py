@@ -1,7 +1,7 @@
 """The bars of a run's stages."""
 
 from tests.web.stage_rows import MINUTE, NOW, process_row, stage_row
-from web.stage_bars import MOST_PROCESS_BARS, milliseconds, stage_bars
+from web.stage_bars import MAX_PROCESS_BARS, milliseconds, stage_bars
 
 
 def test_the_first_process_says_how_busy_the_stage_was():
@@ -18,7 +18,7 @@ def test_the_first_process_says_how_busy_the_stage_was():
 
 def test_very_many_processes_are_one_bar_that_counts_them():
     late = NOW + 2 * MINUTE
-    ranks = [process_row(rank) for rank in range(MOST_PROCESS_BARS)]
+    ranks = [process_row(rank) for rank in range(MAX_PROCESS_BARS)]
     crashed = process_row(8, state="crashed", last_known=late)
 
     (bar,) = stage_bars([stage_row("train", *ranks, crashed)])

@@ -7,7 +7,7 @@ from tests.web.stage_rows import process_row, stage_row
 from tracker.diagnosis.judgement import Label
 from tracker.queries.diagnoses import Dismissal
 from web.stage_sections import (
-    MOST_OPEN,
+    MAX_OPEN,
     StageSection,
     anchors,
     main_stage,
@@ -62,9 +62,9 @@ def test_a_dismissed_finding_is_still_led_to():
 
 
 def test_few_stages_are_all_open():
-    shown = sections([stage_row(f"{n}") for n in range(MOST_OPEN)], [])
+    shown = sections([stage_row(f"{n}") for n in range(MAX_OPEN)], [])
 
-    assert len(open_sections(shown)) == MOST_OPEN
+    assert len(open_sections(shown)) == MAX_OPEN
 
 
 def test_of_very_many_stages_those_with_something_to_read_are_open():

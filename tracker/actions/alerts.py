@@ -46,13 +46,13 @@ LEASE = timedelta(seconds=60)
 # Messages that one turn of a worker sends to one channel.
 AT_ONCE = 20
 # A channel that was sent so many within an hour gets the others later.
-MOST_PER_HOUR = 100
+MAX_PER_HOUR = 100
 HOUR = timedelta(hours=1)
 
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 3600.0
 # About eight hours of trying.
-MOST_ATTEMPTS = 16
+MAX_ATTEMPTS = 16
 
 ERROR_LENGTH = 500
 
@@ -217,7 +217,7 @@ def _due(channel: Channel, now: datetime) -> list[Delivery]:
     deliveries = Delivery.objects.filter(channel=channel)
     sent = deliveries.filter(sent_at__gt=now - HOUR).count()
     # Where a lease ran out, two workers together may have sent more than the most.
-    allowed = max(0, min(AT_ONCE, MOST_PER_HOUR - sent))
+    allowed = max(0, min(AT_ONCE, MAX_PER_HOUR - sent))
     due = deliveries.filter(due_at__lte=now).select_related("alert__run")
     return list(due.order_by("due_at", "id")[:allowed])
 
@@ -252,7 +252,7 @@ def _note_failure(channel: Channel, delivery: Delivery, why: str) -> None:
     why = why.replace("\0", "").encode(errors="replace").decode()[:ERROR_LENGTH]
     seconds = FIRST_PAUSE_SECONDS * 2.0 ** min(channel.failures, 20)
     pause = timedelta(seconds=min(seconds, LONGEST_PAUSE_SECONDS))
-    is_given_up = delivery.attempts + 1 >= MOST_ATTEMPTS
+    is_given_up = delivery.attempts + 1 >= MAX_ATTEMPTS
     with transaction.atomic():
         Delivery.objects.filter(id=delivery.id).update(
             attempts=F("attempts") + 1,

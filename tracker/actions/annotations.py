@@ -21,7 +21,7 @@ from tracker.queries.trash import UNDO_HOURS
 from tracker.texts import storable_part
 
 LONGEST_TEXT = 1_000
-MOST_OF_A_RUN = 2_000
+MAX_OF_A_RUN = 2_000
 # So many are purged by one statement.
 PURGED_AT_ONCE = 500
 
@@ -105,7 +105,7 @@ def _notify(annotation: Annotation, *, also: Collection[int] = ()) -> None:
 
 def _expect_room(run: Run) -> None:
     own = Annotation.objects.filter(run=run)
-    expect_room(run.project, own, MOST_OF_A_RUN, "text")
+    expect_room(run.project, own, MAX_OF_A_RUN, "text")
 
 
 def _checked(text: str) -> str:

@@ -23,7 +23,7 @@ from tracker.diagnosis.finding import Severity
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Channel, ChannelKind, Delivery, Project
 
-MOST_CHANNELS = 20
+MAX_CHANNELS = 20
 
 
 def add_channel(
@@ -44,7 +44,7 @@ def add_channel(
         others = Channel.objects.filter(project=project)
         if others.filter(kind=kind, address=address).exists():
             others = others.none()
-        expect_room(project, others, MOST_CHANNELS, "channel")
+        expect_room(project, others, MAX_CHANNELS, "channel")
         channel, _ = Channel.objects.update_or_create(
             project=project,
             kind=kind,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tracker.actions.changed import changed_meanwhile
 from tracker.actions.names import checked_name, expect_room, free_name, named_once
 from tracker.boards.board import (
-    MOST_REMOVED,
+    MAX_REMOVED,
     TITLE_LENGTH,
     Board,
     Place,
@@ -31,7 +31,7 @@ from tracker.errors import NotFound
 from tracker.models import Dashboard, Project, User
 
 NAMED = "a dashboard of this project"
-MOST_DASHBOARDS = 200
+MAX_DASHBOARDS = 200
 
 
 def create_dashboard(
@@ -131,7 +131,7 @@ def remove_widget(
         return replace(
             board,
             widgets=settled(others),
-            removed=(widget, *board.removed)[:MOST_REMOVED],
+            removed=(widget, *board.removed)[:MAX_REMOVED],
         )
 
     _change(dashboard, changed, version=version, user_id=user_id)
@@ -159,7 +159,7 @@ def put_back_widget(
 def _room_for_one(project: Project) -> Iterator[None]:
     with transaction.atomic():
         own = Dashboard.objects.filter(project=project)
-        expect_room(project, own, MOST_DASHBOARDS, "dashboard")
+        expect_room(project, own, MAX_DASHBOARDS, "dashboard")
         yield
 
 

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tracker.actions.dashboards import MOST_DASHBOARDS
+from tracker.actions.dashboards import MAX_DASHBOARDS
 from tracker.actions.names import expect_room, free_name, named_once
-from tracker.actions.reports import MOST_REPORTS
-from tracker.actions.saved_views import MOST_VIEWS
+from tracker.actions.reports import MAX_REPORTS
+from tracker.actions.saved_views import MAX_VIEWS
 from tracker.actions.saved_views import NAME_LENGTH as VIEW_NAME_LENGTH
 from tracker.actions.shares import end_links
 from tracker.actor import Actor
@@ -26,7 +26,7 @@ from tracker.models import Dashboard, Project, Report, SavedView
 from tracker.queries.deletions import MADE, Made, deleted_rows
 from tracker.queries.trash import TRASH_DAYS
 
-MOST = {Dashboard: MOST_DASHBOARDS, Report: MOST_REPORTS, SavedView: MOST_VIEWS}
+MOST = {Dashboard: MAX_DASHBOARDS, Report: MAX_REPORTS, SavedView: MAX_VIEWS}
 # Of each kind, so many are purged by one look at the trash.
 PURGED_AT_ONCE = 200
 

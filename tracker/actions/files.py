@@ -36,7 +36,7 @@ GRACE = timedelta(days=1)
 # The time of an upload's last part is written this often, not with each part.
 LAST_PART_RESOLUTION = timedelta(hours=1)
 # What the database needs to go on, if it lies on the same disk.
-LEAST_FREE_BYTES = 512 * 1024 * 1024
+MIN_FREE_BYTES = 512 * 1024 * 1024
 COLLECTED_AT_ONCE = 1_000
 SHARDS = 256
 
@@ -188,7 +188,7 @@ def _check_size(size: int) -> None:
 
 
 def _check_disk(size: int) -> None:
-    if blob_folder().free_bytes() - size < LEAST_FREE_BYTES:
+    if blob_folder().free_bytes() - size < MIN_FREE_BYTES:
         raise NoRoom("The server's disk is nearly full")
 
 

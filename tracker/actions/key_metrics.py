@@ -8,7 +8,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Project
 from tracker.queries.attributes import storable
 
-MOST_PINNED = 12
+MAX_PINNED = 12
 LONGEST_PATH = 1_024
 
 
@@ -21,8 +21,8 @@ def pin_metric(project: Project, path: str) -> None:
         pinned = _locked(project)
         if path in pinned:
             return
-        if len(pinned) >= MOST_PINNED:
-            raise InvalidInput("path", f"would be one of more than {MOST_PINNED}")
+        if len(pinned) >= MAX_PINNED:
+            raise InvalidInput("path", f"would be one of more than {MAX_PINNED}")
         _keep(project, [*pinned, path])
 
 

@@ -19,7 +19,7 @@ from tracker.errors import InvalidInput, Unavailable
 from tracker.models import BulkChange
 
 RUNS_AT_ONCE = 1_000
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 # Then whoever asked does the rest: what stands before a server waits a minute at most,
 # and an answer that is lost cannot be undone.
 LASTS_SECONDS = 20.0

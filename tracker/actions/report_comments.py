@@ -18,7 +18,7 @@ from tracker.texts import is_storable
 
 # All of a report are on its page, so both are bounded.
 LONGEST_COMMENT = 2_000
-MOST_COMMENTS = 500
+MAX_COMMENTS = 500
 LONGEST_QUOTE = 400
 # So many are purged by one look at them, each in a transaction of its own.
 PURGED_AT_ONCE = 500
@@ -196,7 +196,7 @@ def checked_comment(text: str) -> str:
 
 def _expect_room(report: Report) -> None:
     own = ReportComment.objects.filter(report=report, deleted_at=None)
-    expect_room(report.project, own, MOST_COMMENTS, "The comment")
+    expect_room(report.project, own, MAX_COMMENTS, "The comment")
 
 
 def _locked(project: Project) -> None:

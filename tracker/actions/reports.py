@@ -13,9 +13,9 @@ from tracker.models import Project, Report, ReportDraft, ReportVersion
 from tracker.texts import is_storable
 
 TEXT_LENGTH = 100_000
-MOST_REPORTS = 500
+MAX_REPORTS = 500
 # Older ones are forgotten.
-MOST_VERSIONS = 200
+MAX_VERSIONS = 200
 
 
 def create_report(
@@ -25,7 +25,7 @@ def create_report(
     name, text = checked_name(name, TITLE_LENGTH), checked_text(text)
     with transaction.atomic():
         own = Report.objects.filter(project=project)
-        expect_room(project, own, MOST_REPORTS, "report")
+        expect_room(project, own, MAX_REPORTS, "report")
         report = Report.objects.create(
             project=project, name=name, created_by_id=user_id, changed_by_id=user_id
         )
@@ -119,7 +119,7 @@ def _add_version(
         if restored is None:
             discard_draft(report, user_id=user_id)
         ReportVersion.objects.filter(
-            report=report, number__lte=number - MOST_VERSIONS
+            report=report, number__lte=number - MAX_VERSIONS
         ).delete()
     report.refresh_from_db()
     return version

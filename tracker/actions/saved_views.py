@@ -13,7 +13,7 @@ from tracker.models import Project, SavedView
 NAMED = "another view of yours in this project"
 NAME_LENGTH = 100
 # Of one person in one project.
-MOST_VIEWS = 200
+MAX_VIEWS = 200
 
 
 def keep_view(
@@ -23,7 +23,7 @@ def keep_view(
     name = checked_name(name, NAME_LENGTH)
     own = SavedView.objects.filter(project=project, owner_id=actor.user_id)
     with transaction.atomic():
-        expect_room(project, own, MOST_VIEWS, "view")
+        expect_room(project, own, MAX_VIEWS, "view")
         with named_once(NAMED):
             return SavedView.objects.create(
                 project=project,

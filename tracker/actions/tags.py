@@ -19,7 +19,7 @@ from tracker.texts import is_storable
 
 LONGEST_TAG = 1_024
 # As many as an agent may give one run.
-MOST_TAGS = 1_000
+MAX_TAGS = 1_000
 
 
 def change_tags(
@@ -60,8 +60,8 @@ def change_tags(
             tags = sorted((set(row.items or ()) | new) - gone)
             if tags == row.items:
                 continue
-            if len(tags) > MOST_TAGS:
-                raise InvalidInput("tag", f"is one too many; a run has {MOST_TAGS:,}")
+            if len(tags) > MAX_TAGS:
+                raise InvalidInput("tag", f"is one too many; a run has {MAX_TAGS:,}")
             same.setdefault(tuple(tags), []).append(row.run_id)
             changed.append(row.run_id)
         for items, own in same.items():

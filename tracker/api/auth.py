@@ -21,10 +21,10 @@ from tracker.second_factor import must_add_factor, must_confirm_factor
 REMEMBERED_SECONDS = LAST_USE_RESOLUTION.total_seconds()
 # What is remembered of a token takes about so much, and of all in a server process.
 ACTOR_BYTES = 500
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 
 # By the digests of their tokens: whom they let in, and when.
-_lately: Memory[str, tuple[Actor, float]] = Memory(MOST_BYTES)
+_lately: Memory[str, tuple[Actor, float]] = Memory(MAX_BYTES)
 
 
 class ApiRequest(HttpRequest):

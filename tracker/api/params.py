@@ -13,7 +13,7 @@ from pydantic import FiniteFloat, StringConstraints
 from tracker.models import Kind, RuleCondition, RuleUnit, State
 from tracker.queries.column_keys import SUMMARY_MARKS
 from tracker.queries.run_order import COLUMNS
-from tracker.queries.run_query.parser import MOST_CHARACTERS
+from tracker.queries.run_query.parser import MAX_CHARACTERS
 
 LONGEST_TEXT = 1_024
 # No stored text holds a NUL, and PostgreSQL would not even compare with one.
@@ -54,7 +54,7 @@ Sort = Annotated[
 RunQuery = Annotated[
     str,
     Query(
-        max_length=MOST_CHARACTERS,
+        max_length=MAX_CHARACTERS,
         pattern=NO_NUL,
         description="Which runs, such as `train/loss < 0.3 and state = failed`.",
     ),

@@ -12,7 +12,7 @@ from ninja.parser import Parser
 from tracker.errors import InvalidInput
 
 # No number has more; Python itself would refuse some thousands of digits.
-MOST_DIGITS = 400
+MAX_DIGITS = 400
 BODY = "The body"
 
 
@@ -53,8 +53,8 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise InvalidInput(BODY, f"holds a number of more than {MOST_DIGITS} digits")
+    if len(text) > MAX_DIGITS:
+        raise InvalidInput(BODY, f"holds a number of more than {MAX_DIGITS} digits")
     return int(text)
 
 

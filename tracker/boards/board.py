@@ -16,21 +16,21 @@ from msgspec import Meta, Struct
 from tracker.errors import InvalidInput, TooLarge
 from tracker.texts import is_storable
 
-MOST_WIDGETS = 40
+MAX_WIDGETS = 40
 # Those that were removed last can be put back.
-MOST_REMOVED = 10
-MOST_RUNS = 100
+MAX_REMOVED = 10
+MAX_RUNS = 100
 # What a widget shows is looked up in each of its projects.
-MOST_PROJECTS = 10
+MAX_PROJECTS = 10
 COLUMNS = 12
-MOST_ROWS, LOWEST_ROW = 24, 1_000
+MAX_ROWS, LOWEST_ROW = 24, 1_000
 TITLE_LENGTH = 200
 TEXT_LENGTH = 20_000
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 
 Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
 # What a form can say; each kind of widget knows which of it is meant.
-Setting = bool | int | float | Text | Annotated[list[Text], Meta(max_length=MOST_RUNS)]
+Setting = bool | int | float | Text | Annotated[list[Text], Meta(max_length=MAX_RUNS)]
 Slug = Annotated[str, Meta(pattern="^[-a-zA-Z0-9_]{1,200}$")]
 Settings = Annotated[dict[str, Setting], Meta(max_length=40)]
 
@@ -43,12 +43,12 @@ class RunSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
     A view says by itself which runs it is about, and in which order they stand.
     """
 
-    runs: Annotated[tuple[UUID, ...], Meta(max_length=MOST_RUNS)] | None = None
+    runs: Annotated[tuple[UUID, ...], Meta(max_length=MAX_RUNS)] | None = None
     view: UUID | None = None
     query: Annotated[str, Meta(max_length=2_000)] = ""
-    projects: Annotated[tuple[Slug, ...], Meta(max_length=MOST_PROJECTS)] = ()
+    projects: Annotated[tuple[Slug, ...], Meta(max_length=MAX_PROJECTS)] = ()
     order: Annotated[str, Meta(max_length=1_100)] = "-started"
-    first: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10
+    first: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 10
 
 
 class Place(Struct, frozen=True):
@@ -57,7 +57,7 @@ class Place(Struct, frozen=True):
     x: Annotated[int, Meta(ge=0, lt=COLUMNS)] = 0
     y: Annotated[int, Meta(ge=0, le=LOWEST_ROW)] = 0
     width: Annotated[int, Meta(ge=2, le=COLUMNS)] = 6
-    height: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 4
+    height: Annotated[int, Meta(ge=1, le=MAX_ROWS)] = 4
 
 
 class Widget(Struct, frozen=True, kw_only=True):
@@ -75,8 +75,8 @@ class Board(Struct, frozen=True, kw_only=True):
     """Everything of a dashboard but its name."""
 
     run_set: RunSet = RunSet()
-    widgets: Annotated[tuple[Widget, ...], Meta(max_length=MOST_WIDGETS)] = ()
-    removed: Annotated[tuple[Widget, ...], Meta(max_length=MOST_REMOVED)] = ()
+    widgets: Annotated[tuple[Widget, ...], Meta(max_length=MAX_WIDGETS)] = ()
+    removed: Annotated[tuple[Widget, ...], Meta(max_length=MAX_REMOVED)] = ()
 
     def widget(self, widget_id: str) -> Widget | None:
         return next((each for each in self.widgets if each.id == widget_id), None)
@@ -100,8 +100,8 @@ def stored(board: Board) -> Any:
     checked(plain, Board)
     if len({widget.id for widget in board.widgets}) < len(board.widgets):
         raise InvalidInput("widgets", "must each have an id of their own")
-    if len(msgspec.json.encode(plain)) > MOST_BYTES:
-        raise TooLarge("A dashboard", f"{MOST_BYTES // 1024} KiB")
+    if len(msgspec.json.encode(plain)) > MAX_BYTES:
+        raise TooLarge("A dashboard", f"{MAX_BYTES // 1024} KiB")
     return plain
 
 

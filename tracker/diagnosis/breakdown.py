@@ -22,7 +22,7 @@ PHASE_START, PHASE_END = "step/phase/", "_seconds"
 BLOCK_STEPS = 50
 SHORTEST_BLOCK_STEPS = 10
 WANTED_BLOCKS = 6
-MOST_BLOCKS = 200
+MAX_BLOCKS = 200
 FEWEST_BLOCKS = 3
 
 RESAMPLES = 4000
@@ -188,7 +188,7 @@ def _throughput_of_blocks(seconds: Array, per_step: Array | None) -> tuple[float
     size = BLOCK_STEPS
     if len(seconds) < FEWEST_BLOCKS * BLOCK_STEPS:
         size = max(SHORTEST_BLOCK_STEPS, len(seconds) // WANTED_BLOCKS)
-    size = max(size, len(seconds) // MOST_BLOCKS)
+    size = max(size, len(seconds) // MAX_BLOCKS)
     count = len(seconds) // size
     if not count:
         return ()

@@ -11,7 +11,7 @@ from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
 
 SEVERITIES = list(Severity)
 # A cause that saves less than this part of what its symptom would save is not its cause.
-LEAST_OF_SYMPTOM = 0.25
+MIN_OF_SYMPTOM = 0.25
 
 
 def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -95,7 +95,7 @@ def _explains(cause: Judgement, symptom: Judgement) -> bool:
     if cause.rule == symptom.rule or symptom.rule not in cause.finding.explains:
         return False
     saved = saved_share(cause)
-    is_too_small = 0 < saved < LEAST_OF_SYMPTOM * saved_share(symptom)
+    is_too_small = 0 < saved < MIN_OF_SYMPTOM * saved_share(symptom)
     return _shares_scope(cause, symptom) and not is_too_small
 
 

@@ -6,7 +6,7 @@ from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import typical
 
 # A host with less than this part of its cores idle is full.
-LEAST_IDLE_SHARE = 0.10
+MIN_IDLE_SHARE = 0.10
 # Others that use less than this are no reason for a job to be slow.
 NOTABLE_CORES = 0.50
 
@@ -23,4 +23,4 @@ def is_crowded(
         return False
     busy_share = typical(host_cpu_percent) / 100
     others = busy_share * host_cores - typical(job_cpu_cores)
-    return 1.0 - busy_share < LEAST_IDLE_SHARE and others >= NOTABLE_CORES
+    return 1.0 - busy_share < MIN_IDLE_SHARE and others >= NOTABLE_CORES

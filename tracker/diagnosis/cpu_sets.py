@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
-MOST_RANGES = 500
+MAX_RANGES = 500
 
 
 def parse_cpus(text: str) -> frozenset[int]:
     """Return the numbers of a list; none of a text that is no list."""
     cpus: set[int] = set()
-    for part in text.split(",", MOST_RANGES):
+    for part in text.split(",", MAX_RANGES):
         match = RANGE.fullmatch(part.strip())
         if match is None:
             return frozenset()

@@ -22,7 +22,7 @@ LARGEST_FALL_SHARE = 0.20
 # Growth that fades is not going to reach any limit.
 LATE_PACE_SHARE = 0.50
 # Of the variance: what a straight line leaves is no pause and no plateau.
-LEAST_FIT = 0.99
+MIN_FIT = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def is_linear(samples: Samples) -> bool:
     seconds, values = samples.times[start:] / 1e6, samples.values[start:]
     if len(values) < BLOCKS or not (np.ptp(seconds) > 0 and np.ptp(values) > 0):
         return False
-    return float(np.corrcoef(seconds, values)[0, 1]) ** 2 >= LEAST_FIT
+    return float(np.corrcoef(seconds, values)[0, 1]) ** 2 >= MIN_FIT
 
 
 def since(samples: Samples, seconds: float) -> Samples:

@@ -26,7 +26,7 @@ UNSTEADY = 0.80
 # Less than both, and nothing is confirmed however clear it looks.
 STEPS_TO_CONFIRM = 200
 SECONDS_TO_CONFIRM = 300.0
-MOST_WHEN_SHORT = 0.74
+MAX_WHEN_SHORT = 0.74
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Judgement:
 
 def confidence_of(finding: Finding, persistence: float, *, is_short: bool) -> float:
     confidence = finding.quality * persistence * finding.margin * finding.corroboration
-    return min(confidence, MOST_WHEN_SHORT) if is_short else confidence
+    return min(confidence, MAX_WHEN_SHORT) if is_short else confidence
 
 
 def label_of(confidence: float) -> Label:

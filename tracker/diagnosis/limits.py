@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tracker.diagnosis.rule import Rule, constant_of
 from tracker.diagnosis.rules import RULES
-from tracker.diagnosis.variants import MOST_VARIANTS, load_variant
+from tracker.diagnosis.variants import MAX_VARIANTS, load_variant
 
 BY_NAME = {rule.name: rule for rule in RULES}
 PACKAGE = "tracker.diagnosis.rules"
@@ -72,7 +72,7 @@ def _under(rule: Rule, wanted: RuleSettings) -> Rule:
     return _variant(rule.name, tuple(sorted(known))) if known else rule
 
 
-@lru_cache(maxsize=MOST_VARIANTS)
+@lru_cache(maxsize=MAX_VARIANTS)
 def _variant(name: str, limits: Iterable[tuple[str, float]]) -> Rule:
     module = f"{PACKAGE}.{name.replace('-', '_')}"
     constants = {constant_of(limit): value for limit, value in limits}

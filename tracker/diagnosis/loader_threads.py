@@ -25,7 +25,7 @@ from tracker.diagnosis.wording import cores, count, duration, percent
 # By all threads of the process; a little less where others want the core, too.
 SHARED_CORES = 0.70
 SHARED_RELEASE_CORES = 0.60
-MOST_CORES = 1.15
+MAX_CORES = 1.15
 # Where the main thread waits for a core for a good part of the time, so do the others.
 CORE_WAIT_SHARE = 0.10
 CROWDED_CORES = 0.45
@@ -62,7 +62,7 @@ def find_threads(
     is_crowded = (average_or_none(core_wait_share) or 0.0) >= CORE_WAIT_SHARE
     least = SHARED_RELEASE_CORES if already_open else SHARED_CORES
     least = CROWDED_CORES if is_crowded else least
-    is_one_core = least <= used <= MOST_CORES
+    is_one_core = least <= used <= MAX_CORES
     if waiting is None or not is_one_core or by_main > MAIN_THREAD_SHARE * used:
         return None
     return _finding(waiting, used, by_main, effective_cores, framework)

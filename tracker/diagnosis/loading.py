@@ -21,9 +21,9 @@ SMALLEST_PART_OF_A_CORE = 0.1
 WAITING_CORES = 0.25
 
 # Where nothing else limits them.
-MOST_WORKERS = 1_000_000
+MAX_WORKERS = 1_000_000
 # Of /dev/shm.
-MOST_SHARED_MEMORY_SHARE = 0.90
+MAX_SHARED_MEMORY_SHARE = 0.90
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ def workers_in_memory(
 ) -> int:
     """Return how many workers fit when each takes as much as a process does now."""
     if job_memory_bytes is None or not memory_limit_bytes:
-        return MOST_WORKERS
+        return MAX_WORKERS
     used = highest(job_memory_bytes)
     if not used > 0:
-        return MOST_WORKERS
+        return MAX_WORKERS
     of_one = used / (workers + 1)
-    more = min(MOST_WORKERS, int((memory_limit_bytes - used) / of_one))
+    more = min(MAX_WORKERS, int((memory_limit_bytes - used) / of_one))
     return workers + max(0, more)
 
 
@@ -173,9 +173,9 @@ def workers_in_shared_memory(workers: int, used_share: Samples | None) -> int:
     """Return how many workers have room in /dev/shm if each needs what one has now."""
     used = highest(used_share) if used_share is not None else 0.0
     if not workers or not used > 0:
-        return MOST_WORKERS
-    most = workers * MOST_SHARED_MEMORY_SHARE / used
-    return max(workers, int(min(MOST_WORKERS, most)))
+        return MAX_WORKERS
+    most = workers * MAX_SHARED_MEMORY_SHARE / used
+    return max(workers, int(min(MAX_WORKERS, most)))
 
 
 def _busy_cores_of_workers(

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from tracker.diagnosis.signals import Array, Tracked
 
 DEVIATIONS = 5.0  # of the median deviation from the median
-LEAST_FACTOR = 1.3  # of the median
+MIN_FACTOR = 1.3  # of the median
 
 # Outliers of one size differ by less than this factor.
-LEAST_OF_LARGEST = 0.5
+MIN_OF_LARGEST = 0.5
 
 FEWEST_STEPS_OF_PERIODS = 100
 # A period is seen so many times at least.
 FEWEST_PERIODS = 3
 # Of the slow steps, this part has another one a period later.
-LEAST_CORRELATION = 0.60
+MIN_CORRELATION = 0.60
 PEAK_SHARE = 0.75
 SHORTEST_PERIOD = 3
 
@@ -34,7 +34,7 @@ LONGEST_ACCUMULATION = 32
 LARGEST_ACCUMULATED_FACTOR = 4.0  # of the usual step
 # A kind of steps has so many of them.
 FEWEST_OF_A_KIND = 20
-LEAST_OF_A_KIND = 0.03
+MIN_OF_A_KIND = 0.03
 
 # What is logged at the end of a step may come a moment later.
 LATE_SECONDS = 0.05
@@ -65,7 +65,7 @@ def find_outliers(seconds: Array) -> Outliers | None:
         return None
     median = float(np.median(seconds))
     deviation = float(np.median(np.abs(seconds - median)))
-    limit = max(median + DEVIATIONS * deviation, LEAST_FACTOR * median)
+    limit = max(median + DEVIATIONS * deviation, MIN_FACTOR * median)
     rows = np.flatnonzero(seconds > limit)
     return Outliers(rows, median, seconds[rows] - median, float(seconds.sum()))
 
@@ -76,7 +76,7 @@ def largest_of(outliers: Outliers) -> Outliers:
         return outliers
     # Not the largest alone, which may be one of a kind.
     large = float(np.sort(outliers.excess)[-FEWEST_PERIODS])
-    return outliers.of(outliers.excess >= LEAST_OF_LARGEST * large)
+    return outliers.of(outliers.excess >= MIN_OF_LARGEST * large)
 
 
 def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
@@ -90,7 +90,7 @@ def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
     typical = float(np.median(large.excess))
     if period is None:
         low, high = np.percentile(outliers.excess, (25, 75))
-        fewest = max(FEWEST_OF_A_KIND, LEAST_OF_A_KIND * steps)
+        fewest = max(FEWEST_OF_A_KIND, MIN_OF_A_KIND * steps)
         is_one_size = float(high - low) <= SAME_SIZE_SPREAD * typical
         return is_one_size and len(outliers.rows) >= fewest
     places = np.bincount(large.rows % period)
@@ -171,7 +171,7 @@ def period_of(rows: NDArray[np.int64], count: int) -> int | None:
 
 def _middle_of_first_peak(correlation: Array) -> int | None:
     highest = float(correlation.max())
-    if highest < LEAST_CORRELATION:
+    if highest < MIN_CORRELATION:
         return None
     # Of a period of 10 steps 20 is a period, too; and neighbours match as well.
     is_high = np.append(correlation >= PEAK_SHARE * highest, [False])

@@ -89,7 +89,7 @@ NAMES: dict[PhaseKind, frozenset[str]] = {
     PhaseKind.QUEUE: _words_of("queue queued queueing wait_for_turn"),
     PhaseKind.COMPUTE: _words_of("compute predict infer inference generate"),
 }
-MOST_WORDS = max(name.count("_") + 1 for names in NAMES.values() for name in names)
+MAX_WORDS = max(name.count("_") + 1 for names in NAMES.values() for name in names)
 
 # What a service does, outside of loops.
 OF_SERVICES = frozenset(
@@ -107,7 +107,7 @@ LONGEST_NAME = 200
 @lru_cache(maxsize=1024)
 def kind_of_phase(name: str) -> PhaseKind | None:
     words = _words(name[:LONGEST_NAME])
-    for length in range(min(MOST_WORDS, len(words)), 0, -1):
+    for length in range(min(MAX_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             part = "_".join(words[start : start + length])
             for kind, names in NAMES.items():

@@ -21,7 +21,7 @@ from tracker.diagnosis.signals import Array, Samples
 
 SHORTEST_SECONDS = 20.0
 FEWEST_ROWS = 5
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 
 # A stage works while it uses this share of its cores, or of a GPU's time.
 WORKING_CPU_SHARE = 0.20
@@ -81,7 +81,7 @@ def working_limit(effective_cores: object) -> float:
 
 
 def _usage(measurements: Measurements, span: Window) -> Usage:
-    row_seconds = max(1.0, span.seconds / MOST_ROWS)
+    row_seconds = max(1.0, span.seconds / MAX_ROWS)
     rows = max(1, math.ceil(span.seconds / row_seconds))
 
     def in_rows(samples: Samples | None) -> Array | None:

@@ -19,10 +19,10 @@ FEWEST_STEPS = 100
 FEWEST_SAVES = 3
 # Of all that is written, and at most so many of the ticks: by chance they hold as much.
 WRITTEN_SHARE = 0.80
-MOST_TICKS_SHARE = 0.60
+MAX_TICKS_SHARE = 0.60
 # Of the slow steps, so many have written at least that.
 SAVES_SHARE = 0.70
-LEAST_BYTES = 1_000_000.0
+MIN_BYTES = 1_000_000.0
 MUCH_BYTES = 8_000_000.0
 # Of the extra time: what lies in no phase, and waits for no data.
 UNNAMED_SHARE = 0.60
@@ -105,12 +105,12 @@ def _written_in(
     total = np.concatenate([[0.0], np.cumsum(bytes_of)])
     each = total[last + 1] - total[np.minimum(first, len(ticks))]
 
-    if float(touched.mean()) > MOST_TICKS_SHARE:
+    if float(touched.mean()) > MAX_TICKS_SHARE:
         of_one = float(bytes_of.sum()) / len(starts)
         is_much = is_regular and of_one >= MUCH_BYTES
         return np.full(len(starts), of_one) if is_much else None
     is_aligned = (
         float(bytes_of[touched].sum()) >= WRITTEN_SHARE * float(bytes_of.sum())
-        and float(np.mean(each >= LEAST_BYTES)) >= SAVES_SHARE
+        and float(np.mean(each >= MIN_BYTES)) >= SAVES_SHARE
     )
     return each if is_aligned else None

@@ -16,18 +16,18 @@ from tracker.series.points import Floats, Integers, Points
 
 # Readings that a series keeps, about. Of a day that is one in twenty seconds, and of a
 # fifth of it enough for a share to be known to a percent.
-MOST_READINGS = 4_096
+MAX_READINGS = 4_096
 # Points that a curve keeps, about: the last tenth of it still is thousands.
-MOST_CURVE_POINTS = 65_536
+MAX_CURVE_POINTS = 65_536
 # Points that all series of ranks keep together, about: of 64 ranks, thousands of steps.
-MOST_RANK_POINTS = 2_000_000
+MAX_RANK_POINTS = 2_000_000
 # So many points at the end of each stretch stay: rules ask for that many in a row.
 LAST_POINTS = 3
 # A pause is longer than so many of the usual intervals.
 PAUSE_INTERVALS = 5.0
 
 
-def stride_of(count: int, most: int = MOST_READINGS) -> int:
+def stride_of(count: int, most: int = MAX_READINGS) -> int:
     """Return which readings to keep of so many: every one, every second, …"""
     return max(1, -(-count // most))
 

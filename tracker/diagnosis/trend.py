@@ -9,7 +9,7 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array
 
-MOST_BLOCKS = 40
+MAX_BLOCKS = 40
 FEWEST_BLOCKS = 8
 FEWEST_STEPS = 20  # of a block
 # What a rule lacks where there are fewer.
@@ -38,7 +38,7 @@ class Trend:
 
 def trend_of(values: Array) -> Trend | None:
     """Return None where there are too few steps to tell."""
-    count = min(MOST_BLOCKS, len(values) // FEWEST_STEPS)
+    count = min(MAX_BLOCKS, len(values) // FEWEST_STEPS)
     if count < FEWEST_BLOCKS:
         return None
 

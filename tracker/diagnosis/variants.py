@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 PACKAGE = "tracker.diagnosis."
-MOST_VARIANTS = 1024
+MAX_VARIANTS = 1024
 
 # Name of a module → constants of it and their values.
 Values = Mapping[str, Mapping[str, float]]

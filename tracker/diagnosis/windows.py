@@ -9,7 +9,7 @@ import numpy as np
 from tracker.diagnosis.measurements import MICROSECONDS, Measurements, Window
 from tracker.diagnosis.steady import SteadyPart
 
-MOST_WINDOWS = 5
+MAX_WINDOWS = 5
 WINDOW_SECONDS = 60.0
 WINDOW_STEPS = 50
 
@@ -24,7 +24,7 @@ def divide(
     """Return windows in order of time, each beginning where the one before ends."""
     window = steady.window
     if not has_ended:
-        newest = MOST_WINDOWS * _usual_seconds(measurements)
+        newest = MAX_WINDOWS * _usual_seconds(measurements)
         start = max(window.start, window.end - int(newest * MICROSECONDS))
         window = Window(start, window.end)
 
@@ -41,7 +41,7 @@ def _usual_seconds(measurements: Measurements) -> float:
 
 
 def _how_many(measurements: Measurements, window: Window) -> int:
-    count = int(min(window.seconds / FEWEST_SECONDS, MOST_WINDOWS))
+    count = int(min(window.seconds / FEWEST_SECONDS, MAX_WINDOWS))
     if len(measurements.steps):
         count = min(count, len(measurements.steps) // FEWEST_STEPS)
     return max(1, count)

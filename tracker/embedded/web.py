@@ -10,7 +10,7 @@ import resource
 from contextlib import suppress
 
 from tracker.embedded.parent import die_with
-from tracker.processes import MOST_CONNECTIONS
+from tracker.processes import MAX_CONNECTIONS
 
 # Of databases, logs and the program itself.
 OTHER_FILES = 512
@@ -33,7 +33,7 @@ def allow_open_files(wanted: int) -> None:
 
 
 die_with(os.getppid())
-allow_open_files(MOST_CONNECTIONS + OTHER_FILES)
+allow_open_files(MAX_CONNECTIONS + OTHER_FILES)
 
 from tracker.wsgi import application  # noqa: E402 - tied to its parent first
 from web.assets import pack_ahead_beside  # noqa: E402 - likewise

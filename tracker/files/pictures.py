@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 
 # Browsers unpack a picture into four bytes a pixel; a few bytes can claim very many.
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 LARGEST_SIDE = 32_767
 LARGEST_BYTES = 32 * 1024 * 1024
 # So much of a file is looked at; photographs may begin with a page of notes.
@@ -31,7 +31,7 @@ class Picture:
     @property
     def may_be_shown(self) -> bool:
         is_bounded = 0 < self.width <= LARGEST_SIDE and 0 < self.height <= LARGEST_SIDE
-        return is_bounded and self.width * self.height <= MOST_PIXELS
+        return is_bounded and self.width * self.height <= MAX_PIXELS
 
 
 def read_picture(head: bytes) -> Picture | None:

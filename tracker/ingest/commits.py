@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 # One batch that is slow makes all wait that share its commit.
-MOST_TOGETHER = 16
+MAX_TOGETHER = 16
 
 
 def committed(work: Callable[[], Result]) -> Result:
@@ -133,7 +133,7 @@ class Group:
         return False
 
     def _joined_by_those_who_wait(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
-        while self._waiting and len(jobs) < MOST_TOGETHER:
+        while self._waiting and len(jobs) < MAX_TOGETHER:
             jobs.append(self._waiting.popleft())
         return jobs
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tracker.ingest.paths import MOST_BYTES, bytes_of
+from tracker.ingest.paths import MAX_BYTES, bytes_of
 from tracker.memory import Memory
 from tracker.series.points import Integers
 
-_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MOST_BYTES)
+_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MAX_BYTES)
 
 
 def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.records.histogram import MOST_BINS
+from tracker.records.histogram import MAX_BINS
 
 MIB = 1024 * 1024
 
@@ -37,7 +37,7 @@ class Limits:
     media_type_characters: int = 100
     string_characters: int = 65_536
     record_characters: int = 65_536
-    histogram_bins: int = MOST_BINS
+    histogram_bins: int = MAX_BINS
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000

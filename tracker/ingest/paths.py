@@ -16,7 +16,7 @@ from tracker.ingest.refusal import Unacceptable
 from tracker.memory import Memory
 
 # What is remembered in each server process, at most.
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 # Of a text and of a list's place for it, beside the characters.
 BYTES_BESIDE = 100
 
@@ -108,4 +108,4 @@ def _bytes_beside(paths: tuple[str, ...]) -> int:
     return BYTES_BESIDE * len(paths)
 
 
-_remembered: Memory[bytes, Paths] = Memory(MOST_BYTES)
+_remembered: Memory[bytes, Paths] = Memory(MAX_BYTES)

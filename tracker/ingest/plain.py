@@ -21,9 +21,9 @@ from tracker.series.points import Integers
 
 # What is remembered of a spool takes about so much, and of all in a server process.
 POSITION_BYTES = 1_000
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 
-_positions: Memory[UUID, Position] = Memory(MOST_BYTES)
+_positions: Memory[UUID, Position] = Memory(MAX_BYTES)
 
 
 def remember_position(spool_id: UUID, position: Position) -> None:

@@ -21,7 +21,7 @@ from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.record import Records
 
 NUMBER_BYTES, SIZE_BYTES = 8, 4
-MOST_BYTES_OF_A_CHARACTER = 4
+MAX_BYTES_OF_A_CHARACTER = 4
 # The first bits of bytes that continue a character of UTF-8.
 CONTINUING, CONTINUING_MASK = 0x80, 0xC0
 
@@ -99,7 +99,7 @@ def _are_small(records: Records) -> Flags:
     ends = records.ends()
     for place in np.flatnonzero(~good).tolist():
         size, end = int(records.sizes[place]), int(ends[place])
-        if size <= MOST_BYTES_OF_A_CHARACTER * most:
+        if size <= MAX_BYTES_OF_A_CHARACTER * most:
             value = np.frombuffer(records.values[end - size : end], np.uint8)
             good[place] = int(_begins_a_character(value).sum()) <= most
     return good

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from tracker.integrity.problem import Problem, Severity
-from tracker.processes import LEAST_DATABASE_CONNECTIONS
+from tracker.processes import MIN_DATABASE_CONNECTIONS
 
 # Four workers with three connections each; migrations, backups and psql.
 OTHER_CONNECTIONS = 16
@@ -72,7 +72,7 @@ def remedy(capacity: Capacity, *, web_processes: int, each: int) -> str:
     advice = f"set max_connections to {most} or more"
     if capacity.available < capacity.most - capacity.reserved:
         advice += " and raise the CONNECTION LIMIT of the role and the database"
-    if fitting >= LEAST_DATABASE_CONNECTIONS:
+    if fitting >= MIN_DATABASE_CONNECTIONS:
         advice += f", or SEAMARK_DATABASE_CONNECTIONS to {fitting}"
     return f"{advice}; SEAMARK_WEB_PROCESSES is the number of web processes"
 

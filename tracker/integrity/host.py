@@ -11,7 +11,7 @@ from pathlib import Path
 from tracker.integrity.problem import Problem, Severity
 
 MIB = 1024 * 1024
-LEAST_FREE_BYTES = 200 * MIB
+MIN_FREE_BYTES = 200 * MIB
 COMFORTABLE_FREE_BYTES = 1024 * MIB
 COMFORTABLE_FREE_SHARE = 0.05
 FEWEST_FILES = 1_024
@@ -49,7 +49,7 @@ def file_system_problems(folder: Path, kind: str) -> Iterator[Problem]:
 
 
 def disk_problems(folder: Path, *, total: int, free: int) -> Iterator[Problem]:
-    if free < LEAST_FREE_BYTES:
+    if free < MIN_FREE_BYTES:
         severity = Severity.ERROR
     elif free < COMFORTABLE_FREE_BYTES or free < total * COMFORTABLE_FREE_SHARE:
         severity = Severity.WARNING

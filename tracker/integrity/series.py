@@ -18,7 +18,7 @@ Number = TypeVar("Number", int, float)
 # Sums of the same numbers in another order differ by rounding.
 TOLERANCE = 1e-9
 # With more at one step, nobody looks which of them was the last.
-MOST_LAST_VALUES = 100_000
+MAX_LAST_VALUES = 100_000
 NAMES = (
     *("count", "finite_count", "minimum", "maximum"),
     *("first_step", "last_step", "first_time", "last_time"),
@@ -66,7 +66,7 @@ class Whole:
         if points.steps.max() == self.last_step:
             last = points.values[points.steps == self.last_step]
             self.last_values += np.unique(last).tolist()
-        if len(self.last_values) > MOST_LAST_VALUES:
+        if len(self.last_values) > MAX_LAST_VALUES:
             self.is_complete = False
 
 

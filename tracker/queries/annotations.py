@@ -11,9 +11,9 @@ from tracker.models import Annotation, Run
 from tracker.queries.attributes import storable
 
 # Of one chart nobody reads more.
-MOST_OF_A_PATH = 200
+MAX_OF_A_PATH = 200
 # Of runs that are compared; more would be one mark beside the other.
-MOST_OF_RUNS = 2_000
+MAX_OF_RUNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[Annotatio
     rows = Annotation.objects.filter(run_id=run.id).select_related("author")
     for row in rows.order_by("-id"):
         # The paths may be more than a statement has places for; annotations are few.
-        if row.path in wanted and len(found[row.path]) < MOST_OF_A_PATH:
+        if row.path in wanted and len(found[row.path]) < MAX_OF_A_PATH:
             found[row.path].append(_row(row))
     for some in found.values():
         some.sort(key=lambda annotation: (annotation.step, annotation.id))
@@ -51,7 +51,7 @@ def annotations_of_runs(
     """Return the annotations of all series of these runs, the newest if there are many."""
     found: dict[UUID, list[AnnotationRow]] = {run_id: [] for run_id in run_ids}
     rows = Annotation.objects.filter(run__in=run_ids).select_related("author")
-    for row in rows.order_by("-id")[:MOST_OF_RUNS]:
+    for row in rows.order_by("-id")[:MAX_OF_RUNS]:
         found[row.run_id].append(_row(row))
     return found
 

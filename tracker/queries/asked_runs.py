@@ -10,7 +10,7 @@ from tracker.queries.run_order import RunOrder, read_order
 from tracker.queries.run_query.tree import Both
 
 # Of a group within a group, a condition for each.
-MOST_WITHIN = 4
+MAX_WITHIN = 4
 
 
 def read_runs(query: QueryDict) -> tuple[RunFilter, RunOrder]:
@@ -31,6 +31,6 @@ def read_runs(query: QueryDict) -> tuple[RunFilter, RunOrder]:
 def _queries(query: QueryDict) -> list[str]:
     """Return what was written, and the condition of the group that is looked into."""
     within = query.getlist("within")
-    if len(within) > MOST_WITHIN:
-        raise InvalidInput("within", f"must be at most {MOST_WITHIN} queries")
+    if len(within) > MAX_WITHIN:
+        raise InvalidInput("within", f"must be at most {MAX_WITHIN} queries")
     return [query.get("query", ""), *within]

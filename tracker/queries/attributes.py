@@ -29,7 +29,7 @@ IS_PARAMETER = Q(is_parameter=True)
 # They may be long.
 TEXTS_AT_ONCE = 100
 # Of what a page holds; of its first attribute, all.
-MOST_CHARACTERS = 4 * 1024 * 1024
+MAX_CHARACTERS = 4 * 1024 * 1024
 MEASURED_FIRST = 64
 FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
@@ -142,7 +142,7 @@ def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, i
     """
     found: list[tuple[str, int]] = []
     characters, portion = 0, MEASURED_FIRST
-    while len(found) < most and characters <= MOST_CHARACTERS:
+    while len(found) < most and characters <= MAX_CHARACTERS:
         wanted = min(portion, most - len(found))
         following = attributes.filter(path__gt=found[-1][0]) if found else attributes
         sized = following.annotate(size=_characters()).values_list("path", "size")
@@ -152,7 +152,7 @@ def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, i
         if len(some) < wanted:
             break
         # Where texts are short, soon all that are left.
-        room = MOST_CHARACTERS * len(found) // max(1, characters) - len(found)
+        room = MAX_CHARACTERS * len(found) // max(1, characters) - len(found)
         portion = max(MEASURED_FIRST, min(room, 10 * portion))
     return found
 
@@ -249,7 +249,7 @@ def _characters() -> Combinable:
 
 def _fitting(sizes: Sequence[int]) -> int:
     """Return how many of the first ones a page may hold: one at least, if there is any."""
-    fitting = sum(total <= MOST_CHARACTERS for total in accumulate(sizes))
+    fitting = sum(total <= MAX_CHARACTERS for total in accumulate(sizes))
     return max(fitting, min(1, len(sizes)))
 
 

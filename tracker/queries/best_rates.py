@@ -15,7 +15,7 @@ READ_RATE = "job/read_bytes_per_second"
 
 # Rates of long ago say little of the machine as it is, and a project may have very
 # many runs.
-MOST_RUNS = 200
+MAX_RUNS = 200
 
 
 def best_read_rate(stage: Stage, host: str) -> float | None:
@@ -30,7 +30,7 @@ def best_read_rate(stage: Stage, host: str) -> float | None:
         .filter(project_id=run.project_id)
         .exclude(id=run.id)
         .order_by("-created_at")
-        .values_list("id", flat=True)[:MOST_RUNS]
+        .values_list("id", flat=True)[:MAX_RUNS]
     )
     there = Attribute.objects.filter(
         run_id__in=each_of(list(newest)),

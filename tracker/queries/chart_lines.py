@@ -16,7 +16,7 @@ from tracker.series.alignment import laid_over, steps_between
 # On a logarithmic axis the first of so many parts of a line takes most of the room,
 # so it is read again by itself, and so on.
 PARTS = 16
-MOST_LOOKS = 5
+MAX_LOOKS = 5
 
 
 Wanted = Sequence[tuple[Run, str]]
@@ -136,7 +136,7 @@ def _finer_at_the_start(
 ) -> list[Line]:
     """Read the beginnings again, of which a logarithmic axis shows ever more."""
     front = lines
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         cuts = [line.x[len(line.x) // PARTS] for line in front if not line.exact]
         if not cuts:
             break

@@ -21,7 +21,7 @@ RUNS_AT_MOST = 100
 # Paths looked at in one go.
 CHUNK = 250
 # Of what is looked for in the projects beside.
-MOST_WORDS = 8
+MAX_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def find_runs_beside(
     """Return the newest runs of several projects, each word in their or its name."""
     found = projects.order_by().values("id")
     runs = Run.objects.filter(project__in=found).not_in_trash()
-    for word in text.replace("\0", " ").split()[:MOST_WORDS]:
+    for word in text.replace("\0", " ").split()[:MAX_WORDS]:
         named = holds("name", word) | holds("project__name", word)
         runs = runs.filter(named)
     runs = runs.exclude(id__in=without).select_related("project")

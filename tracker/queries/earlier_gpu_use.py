@@ -15,14 +15,14 @@ from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run_columns import each_of
 
 # The latest runs are looked at, and of those the latest that can be compared.
-MOST_LOOKED_AT = 20
-MOST_COMPARED = 5
+MAX_LOOKED_AT = 20
+MAX_COMPARED = 5
 # Short runs are trials.
 FEWEST_SECONDS = 300
 # Cards of one model differ a little in what they say.
 SAME_MEMORY_SHARE = 0.05
 # Of a machine with more GPUs, the first ones stand for all.
-MOST_GPUS = 16
+MAX_GPUS = 16
 
 BUSY = "gpu/{}/utilization_p95_percent"
 USED = "gpu/{}/memory_used_bytes"
@@ -46,14 +46,14 @@ def facts_of_earlier_runs(
         .exclude(state=State.RUNNING)
         .not_in_trash()
         .order_by("-started_at", "-id")
-        .values_list("id", flat=True)[:MOST_LOOKED_AT]
+        .values_list("id", flat=True)[:MAX_LOOKED_AT]
     )
     found = _summaries(runs, stage.name) if runs else {}
     uses = [
         use
         for run in runs
         if (use := _use(found.get(run, {}), stage.name, gpu_memory_bytes)) is not None
-    ][:MOST_COMPARED]
+    ][:MAX_COMPARED]
     if not uses:
         return {"earlier_runs": 0.0}
     return {
@@ -68,7 +68,7 @@ def _summaries(
 ) -> dict[UUID, dict[str, Attribute]]:
     paths = storable(
         monitoring_path(stage_name, path.format(gpu))
-        for gpu in range(MOST_GPUS)
+        for gpu in range(MAX_GPUS)
         for path in (BUSY, USED, TOTAL)
     )
     rows = Attribute.objects.filter(run_id__in=each_of(runs), path__in=paths)
@@ -83,7 +83,7 @@ def _use(
 ) -> Use | None:
     """Return the use of the run's busiest and of its fullest GPU; None if unknown."""
     uses = []
-    for gpu in range(MOST_GPUS):
+    for gpu in range(MAX_GPUS):
         busy, used, total = (
             summaries.get(monitoring_path(stage_name, path.format(gpu)))
             for path in (BUSY, USED, TOTAL)

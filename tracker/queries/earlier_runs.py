@@ -26,7 +26,7 @@ ALIKE = ("facts/gpu/0/name", "facts/model/parameters")
 SCRIPT = ("source/text", "source/arguments")
 
 # The newest runs stand for all.
-MOST_RUNS = 50
+MAX_RUNS = 50
 FEWEST_STEPS = 50
 
 Rows = Mapping[str, AttributeRow]
@@ -72,7 +72,7 @@ def _other_stages(stage: Stage) -> list[Stage]:
     ).exclude(run_id=stage.run_id)
     if stage.started_at is not None:
         others = others.filter(started_at__lt=stage.started_at)
-    return list(others.select_related("run").order_by("-started_at", "-id")[:MOST_RUNS])
+    return list(others.select_related("run").order_by("-started_at", "-id")[:MAX_RUNS])
 
 
 def _seconds(stage: Stage) -> float:

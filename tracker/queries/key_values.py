@@ -22,7 +22,7 @@ from tracker.queries.metrics import importance, is_counter, is_good_high
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.series import Line, read_lines
 
-MOST_METRICS, MOST_PARAMS = 12, 40
+MAX_METRICS, MAX_PARAMS = 12, 40
 # Enough for a line as wide as a word.
 SPARK_BUCKETS = 60
 
@@ -145,8 +145,8 @@ def key_values(
     free = [path for path in metrics if path not in set(pinned)]
     # A page of nothing but counters still says how far its run is.
     automatic = [path for path in free if not is_counter(path)] or free
-    main = nsmallest(MOST_METRICS - len(pinned), automatic, key=importance)
-    first = params[:MOST_PARAMS]
+    main = nsmallest(MAX_METRICS - len(pinned), automatic, key=importance)
+    first = params[:MAX_PARAMS]
     runs = [run.id] if before is None else [run.id, before]
     values = attribute_values(runs, [*pinned, *main, *first, *others])
     rows = values[run.id]

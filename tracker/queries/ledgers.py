@@ -26,9 +26,9 @@ from tracker.models import Diagnosis, Project
 
 HOUR = 3_600.0
 JOULES_OF_A_KILOWATT_HOUR = 3.6e6
-MOST_RUNS = 20
-MOST_MEMBERS = 100
-MOST_PROJECTS = 12
+MAX_RUNS = 20
+MAX_MEMBERS = 100
+MAX_PROJECTS = 12
 
 LABELS = {
     Use.COMPUTING: "computing",
@@ -48,7 +48,7 @@ LABELS = {
 # What a run's own time has beside the ledgers of its stages.
 BETWEEN, BETWEEN_LABEL = "between", "between stages"
 # Timestamps have this resolution; smaller parts are errors of rounding.
-LEAST_SECONDS = 1e-6
+MIN_SECONDS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def view_of(
         parts.append(LedgerPart(use, labels[use], seconds, share, before, money))
         before += share
     return LedgerView(
-        parts=tuple(part for part in parts if part.seconds >= LEAST_SECONDS),
+        parts=tuple(part for part in parts if part.seconds >= MIN_SECONDS),
         seconds=sum(held.values()),
         gpus=ledger.gpus,
         money=None if price is None else price * ledger.total / HOUR,
@@ -228,13 +228,13 @@ def project_ledger(project: Project, *, since: datetime | None = None) -> Projec
         for row in _summed(
             kept.values(name=Coalesce(F("run__made_by__username"), Value(""))),
             runs=Count("run", distinct=True),
-        ).order_by("-total", "name")[:MOST_MEMBERS]
+        ).order_by("-total", "name")[:MAX_MEMBERS]
         if (view := view_of(_ledger_of(row), project)) is not None
     ]
     runs = _summed(kept.values("run_id", name=F("run__name")))
     wasteful = [
         RunLedger(row["run_id"], row["name"], view)
-        for row in runs.order_by("-wasted", "run_id")[:MOST_RUNS]
+        for row in runs.order_by("-wasted", "run_id")[:MAX_RUNS]
         if (view := view_of(_ledger_of(row), project)) is not None
     ]
     whole = kept.aggregate(**_sums())
@@ -244,7 +244,7 @@ def project_ledger(project: Project, *, since: datetime | None = None) -> Projec
 def ledgers_of_projects(actor: Actor, *, since: datetime) -> list[LedgerOfProject]:
     """Add up, for each project, what runs that began since then held GPUs for."""
     kept = _held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
-    rows = _summed(kept.values("run__project_id")).order_by("-total")[:MOST_PROJECTS]
+    rows = _summed(kept.values("run__project_id")).order_by("-total")[:MAX_PROJECTS]
     sums = {row["run__project_id"]: row for row in rows}
     projects = Project.objects.select_related("workspace").in_bulk(list(sums))
     return [

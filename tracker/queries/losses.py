@@ -22,13 +22,13 @@ from tracker.series.points import Points
 WORDS = ("loss", "nll", "perplexity", "ppl")
 LOSS = re.compile(rf"(^|[/_.-])({'|'.join(WORDS)})([_.-][^/]*)?$", re.IGNORECASE)
 
-MOST_LOSSES = 8
+MAX_LOSSES = 8
 
 EVALUATIONS = ("val", "eval", "test")
 RATES = ("lr", "learning_rate", "learningrate")
 RATE = re.compile(rf"(^|[/_.-])({'|'.join(RATES)})([_./-][^/]*)?$", re.IGNORECASE)
 # One that was logged tells as much as many.
-MOST_OTHERS = 2
+MAX_OTHERS = 2
 
 
 def read_losses(stage: Stage) -> dict[str, Tracked]:
@@ -43,14 +43,14 @@ def read_evaluations(stage: Stage) -> dict[str, Tracked]:
         for path in _series_with(stage, EVALUATIONS)
         if kind_of_phase(path) is PhaseKind.EVALUATE
     ]
-    return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+    return losses_of(read_curves(stage.run, paths[:MAX_OTHERS]))
 
 
 def read_learning_rates(stage: Stage) -> dict[str, Tracked]:
     """Return learning rates that the run logs, or else one among its parameters."""
     paths = [path for path in _series_with(stage, RATES) if RATE.search(path)]
     if paths:
-        return losses_of(read_curves(stage.run, paths[:MOST_OTHERS]))
+        return losses_of(read_curves(stage.run, paths[:MAX_OTHERS]))
     parameters = Attribute.objects.filter(
         run_id=stage.run_id, is_parameter=True, number__isnull=False
     ).filter(reduce(or_, (Q(path__icontains=word) for word in RATES)))
@@ -72,10 +72,10 @@ def loss_paths(stage: Stage) -> list[str]:
     paths = [path for path in _series_with(stage, WORDS) if LOSS.search(path)]
     own = [path for path in paths if path.startswith(f"{stage.name}/")]
     if own:
-        return own[:MOST_LOSSES]
+        return own[:MAX_LOSSES]
     others = {other.name for other in Stage.objects.filter(run_id=stage.run_id)}
     shared = [path for path in paths if path.partition("/")[0] not in others]
-    return shared[:MOST_LOSSES]
+    return shared[:MAX_LOSSES]
 
 
 def losses_of(points: Mapping[str, Points]) -> dict[str, Tracked]:

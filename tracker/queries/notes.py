@@ -14,12 +14,12 @@ from tracker.queries.records import read_page, record_series
 
 # A series of texts for each stage.
 NOTES = "notes/"
-MOST_STAGES = 20
+MAX_STAGES = 20
 # Of a run nobody reads more on a chart.
-MOST_OF_A_RUN = 200
+MAX_OF_A_RUN = 200
 LONGEST_TEXT = 1_000
 # Of runs that are compared.
-MOST_NOTED_RUNS = 20
+MAX_NOTED_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ def notes_of(run: Run) -> list[Note]:
     rows = Attribute.objects.filter(
         beginning_with(NOTES), run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0
     )
-    paths = rows.order_by("path").values_list("path", flat=True)[:MOST_STAGES]
+    paths = rows.order_by("path").values_list("path", flat=True)[:MAX_STAGES]
     found = [note for path in paths for note in _notes_at(run, path)]
-    return sorted(found, key=lambda note: (note.time, note.path))[-MOST_OF_A_RUN:]
+    return sorted(found, key=lambda note: (note.time, note.path))[-MAX_OF_A_RUN:]
 
 
 def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
@@ -52,14 +52,14 @@ def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
         beginning_with(NOTES), run__in=of_run, kind=Kind.TEXT_SERIES, count__gt=0
     )
     having = set(noted.values_list("run_id", flat=True).distinct())
-    read = [run for run in runs if run.id in having][:MOST_NOTED_RUNS]
+    read = [run for run in runs if run.id in having][:MAX_NOTED_RUNS]
     return {run_id: [] for run_id in of_run} | {run.id: notes_of(run) for run in read}
 
 
 def _notes_at(run: Run, path: str) -> list[Note]:
     series = record_series(run, path)
-    first = max(0, series.count - MOST_OF_A_RUN)
-    records = read_page(series, first, MOST_OF_A_RUN).records
+    first = max(0, series.count - MAX_OF_A_RUN)
+    records = read_page(series, first, MAX_OF_A_RUN).records
     columns = records.steps.tolist(), records.times.tolist(), records.listed()
     return [
         Note(

@@ -15,7 +15,7 @@ from tracker.queries.run import silent_for
 from tracker.queries.run_columns import holds
 
 LONGEST_TEXT = 200
-MOST_WORDS = 8
+MAX_WORDS = 8
 SHOWN = 8
 
 # Any: tables whose rows have a name and belong to a project.
@@ -91,7 +91,7 @@ def find_made(actor: Actor, text: str, *, near: int | None) -> list[MadePlace]:
 
 def _with_words(rows: QuerySet[Row], text: str) -> QuerySet[Row]:
     # No database stores a zero character, and PostgreSQL refuses to look for one.
-    words = text[:LONGEST_TEXT].replace("\0", " ").split()[:MOST_WORDS]
+    words = text[:LONGEST_TEXT].replace("\0", " ").split()[:MAX_WORDS]
     for word in words:
         rows = rows.filter(holds("name", word))
     return rows

@@ -16,7 +16,7 @@ from tracker.queries.verdicts import MODERATE_CHANGE, Change
 
 # When all that is left promises less than this together, a step is not worth its work.
 WORTHWHILE_GAIN = 0.05
-MOST_NAMED = 3
+MAX_NAMED = 3
 # Where nobody knows whether steps wait for data, nobody knows what is left.
 INPUT_RULE = "data-wait-dominates"
 
@@ -135,7 +135,7 @@ def left_gain(
     )
     return LeftGain(
         share=sum(_likely(finding) - 1.0 for finding in promising),
-        titles=tuple(finding.title for finding in promising[:MOST_NAMED]),
+        titles=tuple(finding.title for finding in promising[:MAX_NAMED]),
         without_gain=sum(
             finding.gain is None and finding.severity != "notice" for finding in causes
         ),

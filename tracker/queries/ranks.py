@@ -21,7 +21,7 @@ from tracker.queries.thinned import read_common_steps, read_curves
 from tracker.series.points import Points
 
 # Of more than so many ranks, the first ones stand for all.
-MOST_RANKS = 64
+MAX_RANKS = 64
 
 # What phases took within others is not compared.
 RANK = re.compile(r"rank-(\d{1,6})/(step/(?!nested/).+)$")
@@ -42,7 +42,7 @@ def read_ranks(stage: Stage, first: Steps) -> Ranks:
     if not found or not len(first):
         return Ranks()
 
-    ranks = sorted(found)[: MOST_RANKS - 1]
+    ranks = sorted(found)[: MAX_RANKS - 1]
     paths = [path for rank in ranks for path in found[rank].values()]
     # Of very many, some: but of late all, as the windows of a stage that runs are short.
     whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0

@@ -20,7 +20,7 @@ from tracker.series.writers import Writer
 
 RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
 # Of the values of one answer, but for a single larger one.
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 # What one answer looks through; about a second.
 SEARCHED_BYTES = 256 * 1024 * 1024
 
@@ -112,7 +112,7 @@ def read_page(
     place = place or Place()
     positions: list[Integers] = []
     kept: list[Records] = []
-    room, left, end = MOST_BYTES, limit, min(first, series.count)
+    room, left, end = MAX_BYTES, limit, min(first, series.count)
     for part in _parts(series, first, place):
         mask = _mask(part.records, place)
         chosen = np.flatnonzero(mask)

@@ -24,14 +24,14 @@ from tracker.queries.namespaces import monitoring_path
 from tracker.queries.verdicts import MATERIAL_CHANGE
 
 # Of the newest rungs; a server that has more has learned enough from them.
-MOST_RUNGS = 2_000
+MAX_RUNGS = 2_000
 # What was read counts for so long.
 SECONDS_KEPT = 300.0
 
 # Three blocks of fifty: fewer steps do not show how far throughput varies.
 FEWEST_STEPS = FEWEST_BLOCKS * BLOCK_STEPS
 # A finding that promised less than this share of the time is lost in the noise.
-LEAST_PROMISE = 0.05
+MIN_PROMISE = 0.05
 
 MACHINE = ("facts/gpu/0/name", "facts/gpu_count", "facts/effective_cores")
 BOUND = "body__judgement__finding__gain__bound"
@@ -125,7 +125,7 @@ def _consecutive_runs() -> list[_Step]:
         "run_id",
         Coalesce("run__ended_at", "run__last_seen_at"),
     )
-    rows = sorted(newest[:MOST_RUNGS], key=lambda row: (str(row[0]), row[1]))
+    rows = sorted(newest[:MAX_RUNGS], key=lambda row: (str(row[0]), row[1]))
     on_ladder: dict[UUID, set[UUID]] = {}
     for ladder, _, run_id, _ in rows:
         on_ladder.setdefault(ladder, set()).add(run_id)
@@ -191,7 +191,7 @@ def _pairs(
             for promise in promises
             if promise.stage == stage
             and promise.rule in new["healthy"]
-            and promise.share >= LEAST_PROMISE
+            and promise.share >= MIN_PROMISE
         ]
         names = {promise.rule for promise in gone}
         causes = {p.rule for p in gone if p.explained_by not in names}

@@ -13,9 +13,9 @@ from tracker.models import Run
 
 MANY = 10_000
 LASTS_SECONDS = 5.0
-MOST_PROJECTS = 1_000
+MAX_PROJECTS = 1_000
 
-_counted: Memory[int, tuple[int, float]] = Memory(MOST_PROJECTS)
+_counted: Memory[int, tuple[int, float]] = Memory(MAX_PROJECTS)
 
 
 def run_count(project_id: int) -> int:

@@ -47,21 +47,21 @@ from tracker.queries.run_columns import duration_seconds, wall_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_conditions import SHORT_TEXT
 from tracker.queries.run_filter import Found, RunFilter, is_searchable
-from tracker.queries.run_query.parser import MOST_CHARACTERS
+from tracker.queries.run_query.parser import MAX_CHARACTERS
 from tracker.queries.run_query.writer import (
     written_number,
     written_path,
     written_text,
 )
 
-MOST_KEYS = 4
+MAX_KEYS = 4
 # Columns of attributes whose numbers are put together, each in a statement of its own
 # that reads one row for each run: of many runs those of fewer columns.
 FEWEST_COLUMNS = 8
-MOST_NUMBERS = 800_000
+MAX_NUMBERS = 800_000
 GROUPS_SHOWN = 500
 # A run with several tags is in as many groups; more of them would not fit in memory.
-MOST_MEMBERSHIPS = 2_000_000
+MAX_MEMBERSHIPS = 2_000_000
 # What runs have in common beside attributes.
 TAGS = "tags"
 KEYS_OF_RUN = ("state", "made_by", "finding", TAGS)
@@ -127,7 +127,7 @@ def run_groups(
         read, left_out = columns_with_numbers(columns, len(runs.places))
         by_key = [runs.said_of(key) for key in keys]
         combined = Combined(by_key)
-        if combined.membership_count > MOST_MEMBERSHIPS:
+        if combined.membership_count > MAX_MEMBERSHIPS:
             raise InvalidInput("group", "puts runs into too many groups at once")
         counts = combined.counts()
         largest = dict(counts.most_common(most))
@@ -167,15 +167,15 @@ def columns_with_numbers(
     Of very many runs, only the first attributes have any.
     """
     attributes = [key for key in keys if of_attribute(key)]
-    most = max(FEWEST_COLUMNS, MOST_NUMBERS // max(1, run_count))
+    most = max(FEWEST_COLUMNS, MAX_NUMBERS // max(1, run_count))
     left_out = attributes[most:]
     shown = {*attributes[:most], *NUMBERS_OF_RUN}
     return [key for key in keys if key in shown], left_out
 
 
 def _check(keys: Sequence[str]) -> None:
-    if not 1 <= len(keys) <= MOST_KEYS:
-        raise InvalidInput("group", f"must be 1 to {MOST_KEYS} columns")
+    if not 1 <= len(keys) <= MAX_KEYS:
+        raise InvalidInput("group", f"must be 1 to {MAX_KEYS} columns")
     for key in keys:
         column = of_attribute(key)
         if key not in KEYS_OF_RUN and (column is None or column.summary != "last"):
@@ -317,7 +317,7 @@ def _query(
     """Write what finds the runs of a group; nothing where something cannot be said."""
     conditions = list(map(_condition, keys, values, of_sets))
     written = " and ".join(conditions) if all(conditions) else ""
-    return written if len(written) <= MOST_CHARACTERS else ""
+    return written if len(written) <= MAX_CHARACTERS else ""
 
 
 def _condition(key: str, value: GroupValue, is_of_sets: bool) -> str:

@@ -34,7 +34,7 @@ from tracker.queries.run_filter import Found, is_searchable
 from tracker.queries.run_segments import Segment
 
 # Each may be decided by looking up a value of every run that is equal so far.
-MOST_ORDERS = 4
+MAX_ORDERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class RunOrder:
             raise InvalidInput("sort", "must be a column of the table")
         if not is_searchable(self.path or ""):
             raise InvalidInput("sort", "holds what no path can hold")
-        if len(self.then) >= MOST_ORDERS:
-            raise InvalidInput("sort", f"must be at most {MOST_ORDERS} columns")
+        if len(self.then) >= MAX_ORDERS:
+            raise InvalidInput("sort", f"must be at most {MAX_ORDERS} columns")
 
     @property
     def path(self) -> str | None:

@@ -22,7 +22,7 @@ SORTED_MEANWHILE = 25
 # ... and so many of those that match gathered in a set, in which all are found at once.
 GATHERED_MEANWHILE = 50
 # A statement takes no more.
-MOST_LOOKED_UP = 10_000
+MAX_LOOKED_UP = 10_000
 # Runs that match are not spread evenly.
 SPARE = 1.5
 
@@ -78,4 +78,4 @@ def _worth_looking_up(found: Found, page: Stretch) -> int:
     wanted = page.offset + page.limit
     length = ceil(SPARE * wanted * found.everyone.count / found.count)
     is_worth_it = length * SORTED_MEANWHILE < found.everyone.count
-    return length if is_worth_it and length <= MOST_LOOKED_UP else 0
+    return length if is_worth_it and length <= MAX_LOOKED_UP else 0

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
-from tracker.boards.board import MOST_RUNS, RunSet
+from tracker.boards.board import MAX_RUNS, RunSet
 from tracker.errors import InvalidInput
 from tracker.models import Project, Run, SavedView, State
 from tracker.queries.asked_runs import read_runs
@@ -111,7 +111,7 @@ def _found(
         with planner() as plan:
             places = places_of_page(Found(project.id, wanted), page, plan)
         ids += [place.run_id for place in places]
-    return _in_order(reach, ids[:MOST_RUNS])
+    return _in_order(reach, ids[:MAX_RUNS])
 
 
 def _in_order(reach: QuerySet[Project], run_ids: Collection[UUID]) -> list[Run]:

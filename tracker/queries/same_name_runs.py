@@ -30,8 +30,8 @@ HARDWARE = (
 NUMBER = re.compile(r"(?<=.)[\s._#-]*\d[\d\s._:T-]*Z?$")
 
 # The newest of that name.
-MOST_CANDIDATES = 20
-MOST_RUNS = 5
+MAX_CANDIDATES = 20
+MAX_RUNS = 5
 # A run with fewer steps has no median to compare with.
 FEWEST_STEPS = FEWEST_BLOCKS * BLOCK_STEPS
 
@@ -48,7 +48,7 @@ def read_same_name_runs(stage: Stage) -> EarlierRun | None:
         for run_id in found
         if hardware[run_id] == hardware[stage.run_id]
         and parameters.get(run_id) == parameters.get(stage.run_id)
-    ][:MOST_RUNS]
+    ][:MAX_RUNS]
     if not alike:
         return None
     medians = tuple(found[run_id] for run_id in alike)
@@ -79,7 +79,7 @@ def _candidates(stage: Stage) -> dict[UUID, float]:
     ).exclude(run_id=stage.run_id)
     if stage.started_at is not None:
         earlier = earlier.filter(stage__started_at__lt=stage.started_at)
-    newest = earlier.order_by("-stage__started_at", "-id")[:MOST_CANDIDATES]
+    newest = earlier.order_by("-stage__started_at", "-id")[:MAX_CANDIDATES]
     return {
         run_id: float(median or 0.0)
         for run_id, name, median in newest.values_list(

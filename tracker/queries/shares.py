@@ -12,7 +12,7 @@ from tracker.actor import Part
 from tracker.models import Project, ShareLink
 from tracker.queries.deletions import MADE
 
-MOST_LISTED = 500
+MAX_LISTED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def project_links(
     now = timezone.now()
     listed = [
         _listed(row, row.id in with_makers, now, is_frozen=row.id in frozen)
-        for row in rows[:MOST_LISTED]
+        for row in rows[:MAX_LISTED]
     ]
     return sorted(listed, key=lambda link: not link.is_live)
 

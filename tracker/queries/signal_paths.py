@@ -11,7 +11,7 @@ from tracker.diagnosis.signals import SIGNALS, Kind, Signal
 GPU = re.compile(r"(?:facts/)?gpu/(\d{1,4})/")
 
 # Names of phases are made up by scripts.
-MOST_PHASES = 64
+MAX_PHASES = 64
 NAME, PART = "<name>", "/<part>"
 
 
@@ -50,7 +50,7 @@ def phase_paths(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
     for signal in of_stage(Kind.PHASES):
         start, _, end = signal.path.partition(NAME)
         matching = sorted(p for p in known if p.startswith(start) and p.endswith(end))
-        for path in matching[:MOST_PHASES]:
+        for path in matching[:MAX_PHASES]:
             found[path] = signal.name, path.removeprefix(start).removesuffix(end)
     return found
 
@@ -74,6 +74,6 @@ def request_part_paths(
     for path in sorted(p for p in paths if p.startswith(start) and p.endswith(end)):
         pair = path.removeprefix(start).removesuffix(end)
         around = next((name for name in requests if pair.startswith(f"{name}/")), None)
-        if around is not None and len(found) < MOST_PHASES:
+        if around is not None and len(found) < MAX_PHASES:
             found[path] = around, pair.removeprefix(f"{around}/")
     return found

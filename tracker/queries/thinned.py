@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from tracker.diagnosis.thinning import (
-    MOST_CURVE_POINTS,
-    MOST_RANK_POINTS,
-    MOST_READINGS,
+    MAX_CURVE_POINTS,
+    MAX_RANK_POINTS,
+    MAX_READINGS,
     StepSample,
     Thinner,
     stride_of,
@@ -57,13 +57,13 @@ def read_thinned(
     run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
 ) -> dict[str, Thinned]:
     """Read series, all of what is short and of the last seconds; absent: no points."""
-    way = Way(_of_readings, MOST_READINGS, whole_seconds=whole_seconds)
+    way = Way(_of_readings, MAX_READINGS, whole_seconds=whole_seconds)
     return {path: each for (_, path), each in _read([run], paths, way).items()}
 
 
 def read_thinned_of_runs(runs: Collection[Run], path: str) -> dict[UUID, Thinned]:
     """Read one series of each of the runs that has points of it."""
-    found = _read(runs, [path], Way(_of_readings, MOST_READINGS))
+    found = _read(runs, [path], Way(_of_readings, MAX_READINGS))
     return {run_id: each for (run_id, _), each in found.items() if len(each.points)}
 
 
@@ -74,7 +74,7 @@ def read_curves(
 
     Of series that are to be whole, nothing is left out.
     """
-    way = Way(lambda _: thin_curve, MOST_CURVE_POINTS, whole=whole)
+    way = Way(lambda _: thin_curve, MAX_CURVE_POINTS, whole=whole)
     return _in_order(_read([run], paths, way))
 
 
@@ -82,7 +82,7 @@ def read_common_steps(
     run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
 ) -> dict[str, Points]:
     """Read series of which, where they are long, the same steps are left of each."""
-    way = Way(_of_steps, MOST_RANK_POINTS, is_of_all=True, whole_seconds=whole_seconds)
+    way = Way(_of_steps, MAX_RANK_POINTS, is_of_all=True, whole_seconds=whole_seconds)
     return _in_order(_read([run], paths, way))
 
 

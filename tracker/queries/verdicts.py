@@ -16,7 +16,7 @@ MODERATE_CHANGE = 0.03
 MATERIAL_CHANGE = 0.08
 
 NOT_ENOUGH_STEPS = "not enough steady steps to judge"
-MOST_DIGITS = 2
+MAX_DIGITS = 2
 
 
 class Verdict(StrEnum):
@@ -70,7 +70,7 @@ class Change:
     def interval(self) -> str:
         """Return the interval in the headline's terms; of no change, the ratio's."""
         if self.verdict is Verdict.SAME:
-            return f"{self.low:.{MOST_DIGITS}f}–{self.high:.{MOST_DIGITS}f}×"
+            return f"{self.low:.{MAX_DIGITS}f}–{self.high:.{MAX_DIGITS}f}×"
         low, high = self._times[1:]
         return f"{low}–{high}"
 
@@ -163,7 +163,7 @@ def quoted(labels: Iterable[str]) -> str:
 
 def distinct(middle: float, low: float, high: float) -> tuple[str, str, str]:
     """Format three numbers with as few digits as keep them apart, if two can."""
-    for digits in range(1, MOST_DIGITS + 1):
+    for digits in range(1, MAX_DIGITS + 1):
         texts = tuple(f"{value:.{digits}f}" for value in (middle, low, high))
         if len(set(texts)) == len(texts):
             break

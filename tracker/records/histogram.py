@@ -12,7 +12,7 @@ from tracker.series.points import Floats
 _HEAD = struct.Struct("<Bd")
 _NUMBER_BYTES = 8
 # More than a chart has rows for.
-MOST_BINS = 512
+MAX_BINS = 512
 EXPLICIT, EVEN = 0, 1
 
 
@@ -58,8 +58,8 @@ def _check(form: int, edges: Floats, counts: Floats) -> None:
     expected = 2 if form == EVEN else len(counts) + 1
     if len(edges) != expected or (form == EXPLICIT and not len(counts)):
         raise NotAHistogram("it has as many edges as no histogram has")
-    if len(counts) > MOST_BINS:
-        raise NotAHistogram(f"it has more than {MOST_BINS} bins")
+    if len(counts) > MAX_BINS:
+        raise NotAHistogram(f"it has more than {MAX_BINS} bins")
     if not (np.isfinite(edges).all() and np.isfinite(counts).all()):
         raise NotAHistogram("its edges and counts are not all finite")
     if (counts < 0).any():

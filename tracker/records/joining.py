@@ -32,9 +32,9 @@ logger = logging.getLogger(__name__)
 PASS_CHUNKS = 500
 PASS_BYTES = 32 * 1024 * 1024
 # Levels that chunks rise through, and so passes of one call.
-MOST_PASSES = 8
+MAX_PASSES = 8
 # Chunks that one call replaces, about; more would outlast a worker's lease.
-MOST_REPLACED = 10_000
+MAX_REPLACED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class Open:
 def join_records(run_id: UUID) -> int:
     """Join what is small; return how many chunks were replaced.
 
-    Where these are MOST_REPLACED or more, others may be left.
+    Where these are MAX_REPLACED or more, others may be left.
     """
     is_running = Run.objects.filter(id=run_id, state=State.RUNNING).exists()
     replaced = 0
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         groups = list(_joinable(run_id, least=FAN_IN if is_running else 2))
         for group in groups:
             replaced += _join(run_id, group)
-            if replaced >= MOST_REPLACED:
+            if replaced >= MAX_REPLACED:
                 return replaced
         if not groups or not is_running:
             break

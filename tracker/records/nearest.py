@@ -14,7 +14,7 @@ from tracker.records.record import Records
 
 # Of chunks that hold a step within, as when steps arrive in disorder, so many are read:
 # those that begin latest. Of more, a record may be found that is not the very nearest.
-MOST_WITHIN = 4
+MAX_WITHIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def chunks_to_read(chunks: Iterable[ChunkSteps], step: float) -> list[ChunkSteps
     within.sort(key=lambda chunk: (chunk.first_step, chunk.first))
     past = [chunk for chunk in begun if chunk.last_step <= step]
     nearest = max(past, key=lambda each: (each.last_step, each.first), default=None)
-    chosen = within[-MOST_WITHIN:]
+    chosen = within[-MAX_WITHIN:]
     if nearest is not None and not _begins_later(chosen, nearest):
         chosen.append(nearest)
     return chosen

@@ -20,7 +20,7 @@ from tracker.series.points import Floats, Integers
 
 LEVEL = 3
 # Decimals with more places than this are not looked for.
-MOST_PLACES = 4
+MAX_PLACES = 4
 # Of a column, to find out what it is not.
 LOOKED_AT_FIRST = 32
 # Up to here every whole number is a float, and division by ten rounds correctly.
@@ -154,7 +154,7 @@ def decode_floats(data: memoryview, count: int) -> Floats:
     (coding,) = reader.unpack(_BYTE)
     if coding == Coding.DECIMAL:
         (places,) = reader.unpack(_BYTE)
-        if places > MOST_PLACES:
+        if places > MAX_PLACES:
             raise Damaged(f"{places} decimal places")
         whole = decode_integers(data[2:], count)
         numbers: Floats = whole.astype(np.float64)
@@ -206,7 +206,7 @@ def _encode_decimal(numbers: Floats) -> bytes | None:
 
     None when one of them does not come back bit by bit.
     """
-    for places in range(MOST_PLACES + 1):
+    for places in range(MAX_PLACES + 1):
         # Likewise, most fail here.
         if _whole(numbers[:LOOKED_AT_FIRST], places) is None:
             continue

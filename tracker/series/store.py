@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 IDS_IN_A_STATEMENT = 1_000
 
 # Of overviews, in each process: whoever zooms in or looks again asks for the same ones.
-MOST_OVERVIEW_BYTES = 16 * 1024 * 1024
+MAX_OVERVIEW_BYTES = 16 * 1024 * 1024
 # Of a drawing bucket, and of an overview besides them.
 BUCKET_BYTES, OVERVIEW_BYTES = 72, 1_500
 
@@ -53,7 +53,7 @@ Stored = bytes | memoryview
 
 
 # By chunk, of those that were intact; another chunk never gets the same id.
-_overviews: Memory[int, Buckets] = Memory(MOST_OVERVIEW_BYTES)
+_overviews: Memory[int, Buckets] = Memory(MAX_OVERVIEW_BYTES)
 
 
 class Overtaken(Exception):

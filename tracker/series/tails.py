@@ -38,7 +38,7 @@ TRIES = 10
 # Up to so many points of the journal are read at once, whoever they belong to.
 POINTS_AT_ONCE = 1_000_000
 # The most that is held of the series asked for, some 24 bytes each.
-MOST_POINTS = 20_000_000
+MAX_POINTS = 20_000_000
 # Of readers that find more than is read at once, in each process; and how long the
 # others wait for them.
 LONG_READS_AT_ONCE = 2
@@ -49,7 +49,7 @@ OTHERS_READ = (
     " again in a few seconds."
 )
 TOO_MUCH = (
-    f"More than {MOST_POINTS:,} points of these series are not compacted yet. Ask for"
+    f"More than {MAX_POINTS:,} points of these series are not compacted yet. Ask for"
     " fewer series, or try again once the worker has come to them."
 )
 
@@ -190,7 +190,7 @@ def _tables(
             if not len(rows):
                 continue
             point_count += len(rows) * table.tick_count
-            if point_count > MOST_POINTS:
+            if point_count > MAX_POINTS:
                 raise Unavailable(TOO_MUCH)
             # Copied, or these few would hold the bytes of the whole entry.
             tables[entry_id].append(table.rows(rows).copy())

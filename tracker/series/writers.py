@@ -15,7 +15,7 @@ from uuid import UUID
 from tracker.series.points import Integers
 
 # Of more, a reader learns nothing; and the row stays small.
-MOST_WRITERS = 64
+MAX_WRITERS = 64
 
 # As the database's driver has it: see tracker/statements.py.
 SpoolKey: TypeAlias = UUID | str
@@ -117,6 +117,6 @@ def _process(
 
 def _joined(known: tuple[Writer, ...], others: Sequence[Writer]) -> tuple[Writer, ...]:
     new = set(others) - set(known)
-    if not new or len(known) >= MOST_WRITERS:
+    if not new or len(known) >= MAX_WRITERS:
         return known
-    return tuple(sorted({*known, *new})[:MOST_WRITERS])
+    return tuple(sorted({*known, *new})[:MAX_WRITERS])

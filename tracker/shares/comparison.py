@@ -23,8 +23,8 @@ RUNS_AT_ONCE = 5_000
 LONGEST_QUERY = 4_000
 # Of more runs than their ids fit into, a digest of them tells a comparison apart.
 LONGEST_THING = 1_000
-MOST_FIELDS = 60
-MOST_NAMED = 3
+MAX_FIELDS = 60
+MAX_NAMED = 3
 # What is never shared would be asked: it names other runs, or the source of these.
 UNSHARED = frozenset(("among", "query", "left", "right", "view"))
 # What parameters and other values are named by.
@@ -97,7 +97,7 @@ def address(project: Project, shared: Shared, query: str) -> str:
 
 def _fields(query: str) -> Fields:
     try:
-        return parse_qsl(query.replace("\0", ""), max_num_fields=MOST_FIELDS)
+        return parse_qsl(query.replace("\0", ""), max_num_fields=MAX_FIELDS)
     except ValueError as error:
         raise InvalidInput("what is compared", "has too many fields") from error
 
@@ -142,9 +142,9 @@ def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
 
 
 def _title(names: list[str]) -> str:
-    shown = ", ".join(sorted(names)[:MOST_NAMED])
+    shown = ", ".join(sorted(names)[:MAX_NAMED])
     # Without a word: it is read in the reader's language.
-    return f"{shown}, … ({len(names)})" if len(names) > MOST_NAMED else shown
+    return f"{shown}, … ({len(names)})" if len(names) > MAX_NAMED else shown
 
 
 COMPARISON = Kind(

@@ -19,7 +19,7 @@ SERIES = "series"
 
 MARK_COLOUR = "var(--color-accent)"
 # Texts of more marks would cover the lines, and each other.
-MOST_TEXTS = 12
+MAX_TEXTS = 12
 LONGEST_TEXT = 28
 
 
@@ -163,7 +163,7 @@ def _line_of(mark: Mark) -> Shape:
 
 
 def _texts(marks: Sequence[Mark], look: Look) -> list[Shape]:
-    if len(marks) > MOST_TEXTS:
+    if len(marks) > MAX_TEXTS:
         return []
     return [
         {

@@ -16,9 +16,9 @@ from web.figures.writers import writers_words
 
 # Bands of more runs lie over each other and hide the lines; hover still tells them. They
 # would also double what the browser has to draw.
-MOST_WITH_BANDS = 5
+MAX_WITH_BANDS = 5
 # Of runs that are left out; what is told of them stands below every chart.
-MOST_NAMED = 6
+MAX_NAMED = 6
 # Of the height, free above and below lines.
 MARGIN = 0.05
 
@@ -45,7 +45,7 @@ def overlay_figure(
         low=low,
         high=high,
         legend=legend,
-        has_bands=len(lines) <= MOST_WITH_BANDS,
+        has_bands=len(lines) <= MAX_WITH_BANDS,
     )
     # Of each line the last of its traces.
     ends = [max(read["trace"], read.get("smooth", 0)) for read in figure["lines"]]
@@ -109,10 +109,10 @@ def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    named = ", ".join(names[:MOST_NAMED])
-    if len(names) <= MOST_NAMED:
+    named = ", ".join(names[:MAX_NAMED])
+    if len(names) <= MAX_NAMED:
         return named
-    both = {"names": named, "count": len(names) - MOST_NAMED}
+    both = {"names": named, "count": len(names) - MAX_NAMED}
     return gettext("%(names)s and %(count)s more") % both
 
 

@@ -20,7 +20,7 @@ STEP, WAIT = "step_seconds", "data_wait_seconds"
 SHARE = "share"
 # Single steps are restless; a share speaks of many.
 SHARE_SMOOTHING = 0.9
-MOST_ROWS = 3
+MAX_ROWS = 3
 NOTHING_TO_DRAW = gettext_noop("No chart: this evidence has no time series.")
 
 
@@ -72,7 +72,7 @@ def evidence_rows(
     for signal in signals:
         by_kind.setdefault(_kind(signal).title, []).append(signal)
     rows += [_row(same) for same in by_kind.values()]
-    return rows[:MOST_ROWS]
+    return rows[:MAX_ROWS]
 
 
 def waiting_share(step: Line, wait: Line) -> ShareLine:

@@ -30,7 +30,7 @@ LONG_FROM = 1000.0
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
 # More would be taller than anybody scrolls.
-MOST_GPUS = 32
+MAX_GPUS = 32
 # Of a GPU, or of a slice of one; and what is measured of each probe.
 GPU = re.compile(r"^gpu/(\d{1,4})/(?:mig/(\d{1,4})/)?")
 PROBE = re.compile(r"^agent/probes/(\w{1,40})_seconds$")
@@ -107,9 +107,9 @@ def each_gpu_rows(
         )
         for (rank, gpu), items in sorted(by_gpu.items())
     ]
-    hidden = len(rows) - MOST_GPUS
+    hidden = len(rows) - MAX_GPUS
     notes = [_hidden_note(hidden)] if hidden > 0 else []
-    return Hardware(rows[:MOST_GPUS], notes)
+    return Hardware(rows[:MAX_GPUS], notes)
 
 
 def _gpu_title(gpu: int, rank: int | None) -> str:

@@ -40,12 +40,12 @@ TITLE_HEIGHT, LEGEND_LINE, LEGEND_PADDING = 3, 19, 10
 # What a legend's line holds on a narrow page, and what an entry and its letters take.
 NARROW_LINE_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 260, 45, 6
 # A longer legend scrolls.
-MOST_LEGEND_LINES = 6
+MAX_LEGEND_LINES = 6
 LABEL_HEIGHT = 16
 # A name needs this share of the axis to stand beside others.
 LABEL_SHARE, NARROW_LABEL_SHARE = 0.06, 0.25
 # A smaller part of the axis outside the judged window is not shaded.
-LEAST_SHADED_SHARE = 0.02
+MIN_SHADED_SHARE = 0.02
 LIMIT_COLOUR = "var(--color-critical)"
 WINDOW_COLOUR = "var(--color-warning)"
 SPAN_COLOUR = "var(--color-line-strong)"
@@ -201,7 +201,7 @@ def _row_legend(domain: Domain, frame: Frame) -> Layout:
         "font": {"size": 11, "color": MUTED},
         "bgcolor": "rgba(0, 0, 0, 0)",
         "itemclick": "toggle",
-        "maxheight": _legend_height(MOST_LEGEND_LINES),
+        "maxheight": _legend_height(MAX_LEGEND_LINES),
     }
 
 
@@ -229,7 +229,7 @@ def _narrow_legend_height(row: Row, frame: Frame) -> int:
     has_legend = len(row.readings) > 1 and frame.has_legends
     if not (frame.is_narrow and has_legend):
         return 0
-    return _legend_height(min(MOST_LEGEND_LINES, _narrow_legend_lines(row)))
+    return _legend_height(min(MAX_LEGEND_LINES, _narrow_legend_lines(row)))
 
 
 def _narrow_legend_lines(row: Row) -> int:
@@ -346,7 +346,7 @@ def _not_judged(frame: Frame, rows: Sequence[Row]) -> list[TimeSpan]:
         TimeSpan(window.name, start, min(window.start, end)),
         TimeSpan(window.name, max(window.end, start), end),
     ]
-    least = LEAST_SHADED_SHARE * (end - start)
+    least = MIN_SHADED_SHARE * (end - start)
     return [part for part in parts if part.end - part.start > least]
 
 

@@ -28,7 +28,7 @@ LONGEST_NAME = 40
 # Of the runs that share a colour, as beside their names.
 SYMBOLS = ("circle", "circle-open", "square", "square-open")
 # More names would be a page of them.
-MOST_NAMED = 5
+MAX_NAMED = 5
 # Where colours tell a number: from calm to loud, the same in both themes.
 SCALE = [
     [0.0, "var(--scale-low)"],
@@ -294,7 +294,7 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
     missing = [run.name for run in runs if run.slot is not None and run not in placed]
     notes = []
     if missing:
-        rest = len(missing) - MOST_NAMED
+        rest = len(missing) - MAX_NAMED
         said = (
             ngettext(
                 "Without a place on these axes: %(names)s and %(count)s more."
@@ -309,5 +309,5 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
                 " A value is absent, no number, or 0 or less on a logarithmic axis."
             )
         )
-        notes.append(said % {"names": ", ".join(missing[:MOST_NAMED]), "count": rest})
+        notes.append(said % {"names": ", ".join(missing[:MAX_NAMED]), "count": rest})
     return notes

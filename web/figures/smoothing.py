@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-MOST_SMOOTHING = 0.99
+MAX_SMOOTHING = 0.99
 
 
 def smoothed(values: Floats, weight: float) -> Floats:

@@ -13,7 +13,7 @@ from web.figures.series import Line, NamedLine
 Floats = NDArray[np.float64]
 
 # As many as a chart is wide: more could not be told apart.
-MOST_PLACES = 500
+MAX_PLACES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ def _finite(line: Line) -> Columns:
 def _placed(lines: Sequence[Columns]) -> tuple[Floats, list[Placed]]:
     """Return the places where lines are compared, and each line there."""
     every = np.unique(np.concatenate([x for x, *_ in lines]))
-    if len(every) <= MOST_PLACES:
+    if len(every) <= MAX_PLACES:
         return every, [_between(every, *line) for line in lines]
-    edges = np.linspace(every[0], every[-1], MOST_PLACES + 1)
+    edges = np.linspace(every[0], every[-1], MAX_PLACES + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     return middles, [
         _between(middles, *_summed_up(line, edges, middles)) for line in lines

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from web.figures.texts import gettext, ngettext
 
 # As many as are known of: there may be more.
-MOST_KNOWN = 64
+MAX_KNOWN = 64
 
 
 def writers_words(ranks: Sequence[int]) -> str:
     """Name processes by their ranks, of which there is one for each: ranks 0 to 7."""
     known = sorted(set(ranks))
-    if len(ranks) >= MOST_KNOWN:
+    if len(ranks) >= MAX_KNOWN:
         return gettext("at least %(count)s processes") % {"count": len(ranks)}
     if len(known) == 1:
         said = ngettext(

@@ -12,7 +12,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.chart_lines import Across
 from tracker.queries.series import Axis
 from web.figures.chart import SERIES, Look
-from web.figures.smoothing import MOST_SMOOTHING
+from web.figures.smoothing import MAX_SMOOTHING
 
 AXES = (*Axis, SERIES)
 
@@ -89,8 +89,8 @@ def read_options(parameters: QueryDict) -> ChartOptions:
         raise InvalidInput("over", "must name a series")
 
     smoothing = read_number(parameters, "smoothing") or 0.0
-    if not 0 <= smoothing <= MOST_SMOOTHING:
-        raise InvalidInput("smoothing", f"must be from 0 to {MOST_SMOOTHING}")
+    if not 0 <= smoothing <= MAX_SMOOTHING:
+        raise InvalidInput("smoothing", f"must be from 0 to {MAX_SMOOTHING}")
     return ChartOptions(
         axis=Axis.STEP if over else Axis(axis),
         over=over,

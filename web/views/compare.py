@@ -49,13 +49,13 @@ VALUE_TABS = ("parallel", "scatter")
 # As many runs are offered to be added.
 FOUND = 12
 # As many projects are listed to look in; of more, all are looked in by what is typed.
-MOST_PROJECTS = 200
+MAX_PROJECTS = 200
 # More runs stand beside what is drawn of them, in a list that scrolls.
 LISTED_ABOVE = 1
 # More runs than this can be searched by name.
 SEARCHED_ABOVE = 12
 # Attributes of a table that are looked at again together.
-MOST_LOOKED_AT = 2_000
+MAX_LOOKED_AT = 2_000
 
 
 @require_safe
@@ -77,7 +77,7 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "at_most": RUNS_AT_MOST,
         **_life(comparison),
         "is_across": comparison.is_across,
-        "projects_beside": projects_beside(request.actor, found)[:MOST_PROJECTS],
+        "projects_beside": projects_beside(request.actor, found)[:MAX_PROJECTS],
         "is_enough": is_enough,
         "state_fields": state.parameters,
         "may_edit": may_edit(request.actor, found),
@@ -191,7 +191,7 @@ def _table_chunk(request: PageRequest, comparison: Comparison) -> str:
     page = compare_attributes(
         [run.id for run in comparison.runs],
         offset=whole_number(request.GET.get("offset", "0"), "offset"),
-        limit=min(max(limit, 1), MOST_LOOKED_AT),
+        limit=min(max(limit, 1), MAX_LOOKED_AT),
         only_differences=not comparison.state.everything,
         seen=seen_by(request.actor),
     )

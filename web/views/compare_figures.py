@@ -18,7 +18,7 @@ from tracker.queries.compared_source import chosen_stage, stages_of
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
 from tracker.queries.writers import read_writers
-from web.chart_arrangement import MOST_LINES, Key, chart_key
+from web.chart_arrangement import MAX_LINES, Key, chart_key
 from web.compare_state import CompareState
 from web.figures.chart import give_axes
 from web.figures.compared_hardware import MeasuredRun, compared_hardware_figure
@@ -45,7 +45,7 @@ from web.views.compare_divisions import (
 )
 from web.views.compare_frame import Comparison, read_comparison
 from web.views.figure_bundles import (
-    MOST_LINES_AT_ONCE,
+    MAX_LINES_AT_ONCE,
     AskedChart,
     bundle_answer,
     check_count,
@@ -102,7 +102,7 @@ class Wanted:
 
     def drawn(self, run_count: int) -> Key:
         """Return the series that one chart holds, of so many runs."""
-        return self.paths[: max(1, MOST_LINES_AT_ONCE // max(1, run_count))]
+        return self.paths[: max(1, MAX_LINES_AT_ONCE // max(1, run_count))]
 
 
 @require_safe
@@ -146,8 +146,8 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
 
 def _wanted(parameters: QueryDict) -> Wanted:
     paths = tuple(dict.fromkeys(parameters.getlist("path") or [""]))
-    if len(paths) > MOST_LINES:
-        raise InvalidInput("path", f"must name 1 to {MOST_LINES} series")
+    if len(paths) > MAX_LINES:
+        raise InvalidInput("path", f"must name 1 to {MAX_LINES} series")
     return Wanted(
         paths,
         whole_number(parameters.get("part", "0"), "part"),
@@ -225,7 +225,7 @@ class Charts:
             )
             figure = self._overlaid(lines, each)
             if left_out := each.paths[len(drawn) :]:
-                note = left_out_note(left_out, MOST_LINES_AT_ONCE)
+                note = left_out_note(left_out, MAX_LINES_AT_ONCE)
                 figure["notes"].append(note)
             if shared := self._shared(each, self._shown_in(each)):
                 figure["notes"].append(writers_note(shared))

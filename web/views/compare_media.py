@@ -37,9 +37,9 @@ from web.views.compare_values import fields_but
 from web.views.run_logs import SHOWN_CHARACTERS, is_named_log
 
 # Beyond this many rows nobody looks at them all; the filter finds the rest.
-MOST_ROWS = 100
+MAX_ROWS = 100
 # Places of the slider, about as many as it has pixels.
-MOST_PLACES = 1_000
+MAX_PLACES = 1_000
 # Each look reads what the runs have there.
 AGAIN_SECONDS = 10
 
@@ -100,11 +100,11 @@ def media_context(comparison: Comparison) -> dict[str, Any]:
         if not is_named_log(path)
     }
     found = find_paths(every, state.text, is_regex=state.regex)
-    shown = found.paths[:MOST_ROWS]
+    shown = found.paths[:MAX_ROWS]
     return {
         "rows": [Row(path, _row_address(comparison, path)) for path in shown],
         "row_count": len(found.paths),
-        "rows_at_most": MOST_ROWS,
+        "rows_at_most": MAX_ROWS,
         "has_media": bool(every),
         "again": _again(comparison),
         "mistake": found.mistake,
@@ -163,14 +163,14 @@ def _slider(steps: Steps | None) -> Slider | None:
     span = steps.last - steps.first if steps else 0.0
     if steps is None or not 0 < span < math.inf:
         return None
-    width = _round_width(span / MOST_PLACES)
+    width = _round_width(span / MAX_PLACES)
     low = math.floor(steps.first / width) * width
     return Slider(low, low + math.ceil((steps.last - low) / width) * width, width)
 
 
 def _round_width(least: float) -> float:
     """Return 1, 2 or 5 times a power of ten that is enough, and from 1 on if it can be."""
-    if least * MOST_PLACES >= 1:
+    if least * MAX_PLACES >= 1:
         least = max(least, 1.0)
     power: float = 10.0 ** math.floor(math.log10(least))
     return next(power * part for part in (1, 2, 5, 10, 20) if power * part >= least)

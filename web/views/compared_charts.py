@@ -18,7 +18,7 @@ from web.path_search import find_paths
 from web.views.chart_arrangements import arrangement_context, arrangement_for
 from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
-from web.views.figure_bundles import MOST_LINES_AT_ONCE
+from web.views.figure_bundles import MAX_LINES_AT_ONCE
 
 # Of a page's head: no more charts than a window shows, nor letters than proxies take.
 FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
@@ -75,7 +75,7 @@ def first_figures(comparison: Comparison, sections: Sequence[CardSection]) -> st
     first = first_of(
         sections,
         charts=FIRST_CHARTS,
-        lines=MOST_LINES_AT_ONCE,
+        lines=MAX_LINES_AT_ONCE,
         letters=FIRST_LETTERS - len(shared),
         runs=len(comparison.runs),
     )

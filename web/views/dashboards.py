@@ -31,7 +31,7 @@ from tracker.actions.dashboards import (
     rename_dashboard,
 )
 from tracker.actor import Actor
-from tracker.boards.board import MOST_RUNS, Board, RunSet, board_from
+from tracker.boards.board import MAX_RUNS, Board, RunSet, board_from
 from tracker.errors import InvalidInput
 from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
 from tracker.queries.saved_views import shared_view
@@ -226,5 +226,5 @@ def _card(summary: DashboardSummary) -> dict[str, Any]:
 
 
 def _asked_runs(text: str) -> list[UUID]:
-    ids = [as_id(part.strip()) for part in text.split(",")[:MOST_RUNS]]
+    ids = [as_id(part.strip()) for part in text.split(",")[:MAX_RUNS]]
     return [run_id for run_id in ids if run_id is not None]

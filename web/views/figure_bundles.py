@@ -20,8 +20,8 @@ from web.figure_columns import BUNDLE_TYPE, bundled, packed
 from web.figures.traces import Figure
 
 # Of one answer: as many as a large screen shows, and the lines of all of them.
-MOST_CHARTS = 40
-MOST_LINES_AT_ONCE = 200
+MAX_CHARTS = 40
+MAX_LINES_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class AskedChart:
 
 def check_count(name: str, charts: int, lines: int) -> None:
     """Refuse more than one answer may hold; one chart is never too much."""
-    if not 1 <= charts <= MOST_CHARTS or (charts > 1 and lines > MOST_LINES_AT_ONCE):
+    if not 1 <= charts <= MAX_CHARTS or (charts > 1 and lines > MAX_LINES_AT_ONCE):
         raise InvalidInput(
             name,
-            f"must name 1 to {MOST_CHARTS} charts, of {MOST_LINES_AT_ONCE} lines together",
+            f"must name 1 to {MAX_CHARTS} charts, of {MAX_LINES_AT_ONCE} lines together",
         )
 
 

@@ -57,7 +57,7 @@ from web.views.chart_options import named_path, read_number, read_options
 from web.views.cited_signals import cited_paths, cited_signals, share_limit
 
 # Columns of a map, which few charts are wide enough for.
-MOST_HISTOGRAMS = 300
+MAX_HISTOGRAMS = 300
 MILLISECONDS = 1_000
 SEVERITIES = list(Severity)
 
@@ -136,7 +136,7 @@ def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
         found = read_histograms(
             run,
             path,
-            most=MOST_HISTOGRAMS,
+            most=MAX_HISTOGRAMS,
             axis=options.axis,
             low=options.low,
             high=options.high,

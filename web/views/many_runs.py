@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from tracker.access import editable_project
 from tracker.actions.many_runs import (
-    MOST_RUNS,
+    MAX_RUNS,
     Change,
     change_all,
     end_change,
@@ -114,10 +114,10 @@ def _change_matching(
     """
     agreed = whole_number(request.POST.get("matching", ""), "matching")
     wanted, order = read_runs(QueryDict(request.POST["question"]))
-    limit = MOST_RUNS + 1
+    limit = MAX_RUNS + 1
     ids = runs_in_order(project_id, wanted=wanted, order=order, limit=limit)
-    if len(ids) > MOST_RUNS:
-        raise InvalidInput("runs", f"must be at most {MOST_RUNS:,} at once")
+    if len(ids) > MAX_RUNS:
+        raise InvalidInput("runs", f"must be at most {MAX_RUNS:,} at once")
     if len(ids) != agreed:
         message = (
             f"{len(ids):,} runs match now, and {agreed:,} did before; nothing changed."

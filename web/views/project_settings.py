@@ -35,7 +35,7 @@ from web.templatetags.ledger import typed as all_digits
 from web.toasts import tell
 
 FIELD, PRICE = "retention_days", "gpu_hour_price"
-MOST_PRICE_CHARACTERS = 40
+MAX_PRICE_CHARACTERS = 40
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -93,7 +93,7 @@ def typed_price(typed: str) -> float | None:
     if not typed:
         return None
     try:
-        return float(typed[:MOST_PRICE_CHARACTERS])
+        return float(typed[:MAX_PRICE_CHARACTERS])
     except ValueError as error:
         raise InvalidInput(PRICE, "must be a number, or empty") from error
 

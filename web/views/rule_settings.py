@@ -20,7 +20,7 @@ from web.session import PageRequest, signed_in
 from web.toasts import tell
 
 LIMIT = "limit:"
-MOST_CHARACTERS = 40
+MAX_CHARACTERS = 40
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -54,7 +54,7 @@ def _limits(typed: Mapping[str, Any]) -> dict[str, float]:
     """Read the fields of limits; an empty one is the rule's own."""
     limits = {}
     for field, text in typed.items():
-        stripped = str(text).strip().replace(",", ".")[:MOST_CHARACTERS]
+        stripped = str(text).strip().replace(",", ".")[:MAX_CHARACTERS]
         if field.startswith(LIMIT) and stripped:
             name = field.removeprefix(LIMIT)
             try:

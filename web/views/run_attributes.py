@@ -25,7 +25,7 @@ from tracker.queries.files import files_at
 from tracker.queries.namespaces import namespace
 from tracker.queries.run import may_go_on, may_resume
 from web.attribute_csv import csv_rows
-from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
+from web.attribute_tree import MAX_SHOWN, found_level, level_below, trail
 from web.csv_answer import csv_answer
 from web.doer import doer_of
 from web.polling import poll_unless
@@ -103,7 +103,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "trail": trail(prefix),
         "is_part": bool(prefix or after or path),
         "following": urlencode({name: text for name, text in asked.items() if text}),
-        "next_count": min(level.hidden, MOST_SHOWN),
+        "next_count": min(level.hidden, MAX_SHOWN),
         "may_go_on": may_go_on(run),
         "may_resume": may_resume(run),
     }

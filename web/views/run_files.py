@@ -29,11 +29,11 @@ from tracker.queries.files import (
 )
 from tracker.queries.records import picture_steps
 from tracker.queries.run import may_go_on, may_resume
-from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
+from web.attribute_tree import MAX_SHOWN, found_level, level_below, trail
 from web.polling import poll_answer, poll_unless
 from web.previews import (
     FIGURE_BYTES,
-    MOST_BYTES,
+    MAX_BYTES,
     Kind,
     Preview,
     figure,
@@ -143,7 +143,7 @@ def _level(request: PageRequest, run: Any) -> dict[str, Any]:
         "trail": trail(prefix),
         "is_part": bool(prefix or after),
         "following": urlencode({name: text for name, text in asked.items() if text}),
-        "next_count": min(level.hidden, MOST_SHOWN),
+        "next_count": min(level.hidden, MAX_SHOWN),
     }
 
 
@@ -232,7 +232,7 @@ def _shown(run: Any, row: FileRow) -> Shown:
             return Shown(row, Preview(Kind.PICTURE), found, steps)
         if is_figure(row.name, row.media_type):
             return Shown(row, Preview(Kind.FIGURE))
-        head = downloads.beginning(row, MOST_BYTES)
+        head = downloads.beginning(row, MAX_BYTES)
     except NotFound:
         return Shown(row, Preview(Kind.NOTHING))
     return Shown(row, preview(row.name, head, is_whole=len(head) == row.size))

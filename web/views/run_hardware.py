@@ -31,7 +31,7 @@ SILENT = ("fails", "does not answer")
 # And what one says that has nothing to measure on this machine.
 ABSENT = ("not here",)
 # Numbers of a page; of fifty stages there may be thousands.
-MOST_READ = 400
+MAX_READ = 400
 GPU_OF = re.compile(r"gpu/\d{1,4}/")
 FACTS = (
     ("facts/host", gettext_lazy("host")),
@@ -84,7 +84,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     found = list_measures(run, names)
     measures = {each.measure for each in found}
     of_first = [m for m in found if m.rank == 0 and is_drawn(m.measure, group)]
-    readings = reading_rows(summaries_of(run, of_first[:MOST_READ]), group)
+    readings = reading_rows(summaries_of(run, of_first[:MAX_READ]), group)
     asked = {"stage": stage, "group": group.name, "each": each}
     return {
         **frame,

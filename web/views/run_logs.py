@@ -23,10 +23,10 @@ from web.session import PageRequest, signed_in
 from web.views.run_frame import run_frame, tab_answer
 
 # More logs than this, as of many ranks, are chosen from a list.
-MOST_BESIDE = 6
+MAX_BESIDE = 6
 # A series of no more texts, outside of logs/, is shown whole.
 FEW = 50
-MOST_TABLES = 20
+MAX_TABLES = 20
 BROKEN = ("failed", "crashed")
 TRACEBACK = "Traceback (most recent call last)"
 # Error logs of ranks that are searched for a traceback.
@@ -91,7 +91,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     wanted = {name: request.GET.get(name, "") for name in LABELS}
     chosen = _chosen(run, long, request.GET.get("path", ""), wanted)
     short = [series for series in found if not is_log(series)]
-    has_many = len(long) > MOST_BESIDE
+    has_many = len(long) > MAX_BESIDE
     places = [place_of(series.path) for series in long]
     return {
         **run_frame(request, run, "logs"),
@@ -103,8 +103,8 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "log": None if chosen is None else _log(chosen, chosen),
         "without_script": [] if request.htmx else _last_lines(chosen),
         "start": _start(run, chosen),
-        "tables": [_table(series) for series in short[:MOST_TABLES]],
-        "hidden": max(0, len(short) - MOST_TABLES),
+        "tables": [_table(series) for series in short[:MAX_TABLES]],
+        "hidden": max(0, len(short) - MAX_TABLES),
     }
 
 

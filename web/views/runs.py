@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project
-from tracker.actions.many_runs import MOST_RUNS
+from tracker.actions.many_runs import MAX_RUNS
 from tracker.freshness import is_held
 from tracker.queries.column_search import search_columns
 from tracker.queries.compared_values import OWN_DIMENSIONS
@@ -74,7 +74,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         in {*(each.username for each in makers), request.user.get_username()},
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
-        "changed_at_most": MOST_RUNS,
+        "changed_at_most": MAX_RUNS,
         "axes": AXES.items(),
         "sizes": SIZES,
         "state": read_state(asked),

@@ -19,9 +19,9 @@ from web.run_cells import cell_value
 from web.session import PageRequest, signed_in
 from web.table_state import TableState, read_table
 
-MOST_RUNS = 500_000
+MAX_RUNS = 500_000
 ROWS_AT_ONCE = 500
-MOST_GROUPS = 10_000
+MAX_GROUPS = 10_000
 # What the numbers of a column are, where that is not said by its name.
 UNITS = {
     "duration": "duration (s)",
@@ -58,7 +58,7 @@ def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponse
 
 def _groups(project_id: int, state: TableState) -> Iterator[Row]:
     """Read the groups, as far as they can be, before anything is answered."""
-    found = grouped(project_id, state, most=MOST_GROUPS)
+    found = grouped(project_id, state, most=MAX_GROUPS)
     # A column of texts has no numbers, and one whose numbers are neither good nor bad
     # has no best.
     numbers = [
@@ -100,17 +100,17 @@ def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     places = value_places(keys, paths)
     yield ["name", *map(_title, keys), "id"]
     ids = runs_in_order(
-        project_id, wanted=state.wanted, order=state.order, limit=MOST_RUNS + 1
+        project_id, wanted=state.wanted, order=state.order, limit=MAX_RUNS + 1
     )
-    is_cut = len(ids) > MOST_RUNS
-    ids = ids[:MOST_RUNS]
+    is_cut = len(ids) > MAX_RUNS
+    ids = ids[:MAX_RUNS]
     for low in range(0, len(ids), ROWS_AT_ONCE):
         some = ids[low : low + ROWS_AT_ONCE]
         for row in run_rows(some, paths):
             cells = (_cell(row, *at) for at in zip(keys, places, strict=True))
             yield [row.name, *cells, str(row.id)]
     if is_cut:
-        yield [f"# These are the first {MOST_RUNS:,} runs; there are more."]
+        yield [f"# These are the first {MAX_RUNS:,} runs; there are more."]
 
 
 def _cell(row: RunRow, key: str, place: int | None) -> Cell:

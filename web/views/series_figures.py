@@ -25,7 +25,7 @@ from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
 from tracker.queries.writers import read_writers
-from web.chart_arrangement import MOST_LINES, chart_key
+from web.chart_arrangement import MAX_LINES, chart_key
 from web.figures.chart import Mark, chart_figure
 from web.figures.series import NamedLine
 from web.figures.traces import Figure
@@ -41,7 +41,7 @@ from web.views.figure_bundles import (
 )
 from web.views.figures import drawn_by, sent_figure
 
-MOST_BUCKETS = 500
+MAX_BUCKETS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Charts:
         found = read_chart_lines(
             [(self.run, path) for path in paths],
             self.options.across,
-            buckets=MOST_BUCKETS,
+            buckets=MAX_BUCKETS,
         )
         places = {path: place for place, path in enumerate(paths)}
         figures = []
@@ -213,8 +213,8 @@ class Charts:
 
 def _wanted(parameters: QueryDict) -> Wanted:
     paths = tuple(dict.fromkeys(parameters.getlist("path")))
-    if not 1 <= len(paths) <= MOST_LINES or not all(map(_is_path, paths)):
-        raise InvalidInput("path", f"must name 1 to {MOST_LINES} series")
+    if not 1 <= len(paths) <= MAX_LINES or not all(map(_is_path, paths)):
+        raise InvalidInput("path", f"must name 1 to {MAX_LINES} series")
     return Wanted(
         paths, log=parameters.get("own") == "log", since=parameters.get("since", "")
     )

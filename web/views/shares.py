@@ -23,7 +23,7 @@ from tracker.boards.frozen import Frozen
 from tracker.client_address import client_address
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.shares import (
-    MOST_LISTED,
+    MAX_LISTED,
     ListedLink,
     project_links,
     things_in_trash,
@@ -59,7 +59,7 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """List all links of a project; on POST, make one."""
     found = editable_project(request.actor, workspace, project, to="share")
     if request.method != "POST":
-        context = {"links": _shown(found, project_links(found)), "most": MOST_LISTED}
+        context = {"links": _shown(found, project_links(found)), "most": MAX_LISTED}
         return render(request, "shares/shares.html", {**_around(found), **context})
 
     form = read_form(request.POST)

@@ -16,15 +16,15 @@ from tracker.queries.writers import read_writers
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.chart import SERIES as OVER
 from web.figures.comparison import lacking_note, writers_note
-from web.figures.smoothing import MOST_SMOOTHING
+from web.figures.smoothing import MAX_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions
 from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
-MOST_METRICS = 6
+MAX_METRICS = 6
 # A widget has room for the names of no more.
-MOST_RUNS = 20
+MAX_RUNS = 20
 BUCKETS = 500
 SERIES = "float_series"
 AXES = (
@@ -38,10 +38,10 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    metrics: Annotated[list[Path], Meta(min_length=1, max_length=MOST_METRICS)]
+    metrics: Annotated[list[Path], Meta(min_length=1, max_length=MAX_METRICS)]
     axis: Literal["step", "relative", "time", "series"] = "step"
     over: Annotated[str, Meta(max_length=1_024)] = ""
-    smoothing: Annotated[float, Meta(ge=0, le=MOST_SMOOTHING)] = 0.0
+    smoothing: Annotated[float, Meta(ge=0, le=MAX_SMOOTHING)] = 0.0
     log: bool = False
     logx: bool = False
     clip: bool = False
@@ -151,7 +151,7 @@ def _shared(
 
 def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
     """With several metrics a dash says which, and cannot say which round of runs."""
-    most = MOST_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
+    most = MAX_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
     return scene.runs[:most]
 
 
@@ -201,7 +201,7 @@ KIND = Kind(
                 "Paths of series, such as train/loss. Several are distinguished by dashes."
             ),
             is_required=True,
-            most=MOST_METRICS,
+            most=MAX_METRICS,
         ),
         Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
         Field(

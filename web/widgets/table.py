@@ -21,14 +21,14 @@ from web.texts import gettext_lazy
 from web.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.widgets.value import SERIES, summary_value
 
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 OF_SERIES = re.compile(r"^(last|min|max|mean)\((.+)\)$", re.DOTALL)
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     columns: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=1_040)]],
-        Meta(max_length=MOST_COLUMNS),
+        Meta(max_length=MAX_COLUMNS),
     ] = []
     times: bool = False
 
@@ -124,7 +124,7 @@ KIND = Kind(
                 " mean(…). Run columns: gpu, gpu_idle, gpu_hours, energy, finding,"
                 " made_by."
             ),
-            most=MOST_COLUMNS,
+            most=MAX_COLUMNS,
             offered=FIELDS,
         ),
         Field(

@@ -11,7 +11,7 @@ from seamark.probes.nvidia.driver import (
     NOT_SUPPORTED,
     code_of,
 )
-from seamark.probes.nvidia.paced import MOST_MISSES
+from seamark.probes.nvidia.paced import MAX_MISSES
 from seamark.probes.rates import Growth, Growths, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
@@ -104,7 +104,7 @@ STANDING = {
 }
 _SUMMED_BY_DRIVER = "NVLINK_THROUGHPUT_"
 _BY_LINK = ("NVLINK_COUNT_", "NVLINK_ERROR_DL_")
-_BY_LANE, _MOST_LANES = "PCIE_COUNT_LANE_ERROR", 16
+_BY_LANE, _MAX_LANES = "PCIE_COUNT_LANE_ERROR", 16
 
 Values = dict[str, float]
 
@@ -176,7 +176,7 @@ class FieldValues:
 def _scopes(library: Any, name: str) -> Sequence[int]:
     """Return the links or lanes a field is asked for; of other fields the card itself."""
     if name == _BY_LANE:
-        return range(_MOST_LANES)
+        return range(_MAX_LANES)
     if name.startswith(_BY_LINK):
         return range(getattr(library, "NVML_NVLINK_MAX_LINKS", 18))
     return (_ALL_LINKS,) if name.startswith(_SUMMED_BY_DRIVER) else (0,)
@@ -251,7 +251,7 @@ class Counters:
         self._misses = {path: times + 1 for path, times in self._misses.items()}
         for some in (named, BYTES_OF_LINKS):
             self._misses |= {path: 0 for path, name in some.items() if name in values}
-        self.paths = {path for path, n in self._misses.items() if n < MOST_MISSES}
+        self.paths = {path for path, n in self._misses.items() if n < MAX_MISSES}
         return self._readings(values, now)
 
     def _readings(self, values: Mapping[str, float], now: float) -> Values:

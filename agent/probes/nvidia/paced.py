@@ -21,7 +21,7 @@ _COSTS, _BEFORE_JUDGED = 5, 3
 # waits may have waited for the script, which held the interpreter.
 _RAREST_SECONDS, _RAREST_TIMES = 60.0, 4
 # What has not come so many times in a row is left to whatever else supplies it.
-MOST_MISSES = 3
+MAX_MISSES = 3
 
 Read = Callable[[float], dict[str, float]]
 
@@ -92,7 +92,7 @@ class Paced:
     @property
     def supplies(self) -> bool:
         """Whether it has answered, and may be expected to answer again."""
-        return self.is_offered and self.has_answered and self._misses < MOST_MISSES
+        return self.is_offered and self.has_answered and self._misses < MAX_MISSES
 
     @property
     def typical(self) -> Cost | None:

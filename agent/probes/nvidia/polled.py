@@ -20,7 +20,7 @@ Sample = dict[str, float]
 
 _MILLIWATTS = 1000.0
 _REQUESTED = "POWER_REQUESTED_LIMIT"
-_MOST_LINKS = 18  # of bindings that do not say
+_MAX_LINKS = 18  # of bindings that do not say
 
 
 def utilization(library: Any, gpu: Any) -> Sample:
@@ -129,7 +129,7 @@ def links_up(library: Any, gpu: Any) -> int | None:
     try:
         states.extend(
             bool(library.nvmlDeviceGetNvLinkState(gpu, link))
-            for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MOST_LINKS))
+            for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MAX_LINKS))
         )
     except library.NVMLError as error:
         # The first that it does not have is refused.

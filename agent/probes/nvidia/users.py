@@ -27,7 +27,7 @@ _PARTS = {
     "encoder": "encUtil",
     "decoder": "decUtil",
 }
-_MOST_PERCENT = 100.0
+_MAX_PERCENT = 100.0
 # The number of the first namespace of process numbers, since there are any.
 _FIRST_NAMESPACE = "pid:[4026531836]"
 
@@ -146,7 +146,7 @@ def _parts(sample: Any) -> Parts:
         name: float(getattr(sample, member))
         for name, member in _PARTS.items()
         # An idle decoder is 0; one that the card does not tell of is out of range.
-        if 0 <= getattr(sample, member) <= _MOST_PERCENT
+        if 0 <= getattr(sample, member) <= _MAX_PERCENT
     }
 
 
@@ -162,7 +162,7 @@ def share_readings(
         for name in _PARTS:
             if all(name in parts for parts in theirs):
                 total = sum(parts[name] for parts in theirs)
-                readings[f"{owner}_{name}_percent"] = min(_MOST_PERCENT, total)
+                readings[f"{owner}_{name}_percent"] = min(_MAX_PERCENT, total)
     return readings
 
 

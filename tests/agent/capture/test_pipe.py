@@ -21,7 +21,7 @@ from tests.agent.conftest import REPOSITORY, wait_until
 OUT, ERR = "monitoring/train/stdout", "monitoring/train/stderr"
 PIPE_SIZE = 65_536
 # What may be under way: in two pipes, and in the hands of what carries it.
-MOST_UNDER_WAY = 3 * PIPE_SIZE
+MAX_UNDER_WAY = 3 * PIPE_SIZE
 
 
 class Outlet:
@@ -234,7 +234,7 @@ while not os.path.exists("go"): time.sleep(0.01)
 try:
     for n in range(2000): print("line", n, "." * 100)
     print("last", flush=True)
-    for n in range(2000): print("x" * {2 * MOST_UNDER_WAY // 2000})
+    for n in range(2000): print("x" * {2 * MAX_UNDER_WAY // 2000})
     ended = 0
 except BrokenPipeError:
     ended = 9
@@ -314,7 +314,7 @@ for n in range(100):
     wait_until(lambda: number_in(written) * 10_000 > PIPE_SIZE)
     time.sleep(1)
 
-    assert number_in(written) * 10_000 <= MOST_UNDER_WAY
+    assert number_in(written) * 10_000 <= MAX_UNDER_WAY
     assert outlet.read() == (b"x" * 9_999 + b"\n") * 100
     assert ended(process) == 0
 

@@ -72,7 +72,7 @@ def test_an_object_without_the_array_has_no_items():
 
 
 def test_a_value_without_an_end_is_given_up(monkeypatch):
-    monkeypatch.setattr(json_stream, "MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr(json_stream, "MAX_CHARACTERS", 10_000)
     monkeypatch.setattr(json_stream, "_CHUNK_BYTES", 1_000)
     file = io.BytesIO(b'{"events": ["' + b"x" * 10_000_000)
 

@@ -112,7 +112,7 @@ def test_a_million_events_take_little_room():
 
 
 def test_there_is_an_end_to_what_is_kept(monkeypatch):
-    monkeypatch.setattr(module, "MOST_SPANS", 10)
+    monkeypatch.setattr(module, "MAX_SPANS", 10)
 
     found, noted = collected(*(kernel(n, 1) for n in range(100)))
 

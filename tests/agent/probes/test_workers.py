@@ -3,7 +3,7 @@ from __future__ import annotations
 from seamark.probes.process import ProcessProbe
 from seamark.probes.processes import ProcessState, Traffic, parse_proportional
 from seamark.probes.reading import pattern_of
-from seamark.probes.workers import MOST_WORKERS, Workers
+from seamark.probes.workers import MAX_WORKERS, Workers
 
 # No process has this number: nothing is found where one is looked for.
 NOBODY = 2**31 - 1
@@ -64,14 +64,14 @@ def test_waits_that_the_kernel_does_not_count_are_absent():
 
 def test_workers_have_few_numbers_and_the_next_takes_that_of_one_that_ended():
     numbered = Workers()
-    many = [Worker(resident=n) for n in range(MOST_WORKERS + 5)]
+    many = [Worker(resident=n) for n in range(MAX_WORKERS + 5)]
     first = look(numbered, many, [0])
-    replaced = [*many[:3], Worker(resident=77), *many[4:MOST_WORKERS]]
+    replaced = [*many[:3], Worker(resident=77), *many[4:MAX_WORKERS]]
 
     later = look(numbered, replaced, [10])
 
     memory = [path for path in first if path.endswith("memory_bytes")]
-    assert len(memory) == MOST_WORKERS
+    assert len(memory) == MAX_WORKERS
     assert later["job/worker/3/memory_bytes"] == 77
     assert later["job/worker/2/memory_bytes"] == 2
 

@@ -128,7 +128,7 @@ def test_an_iterator_cannot_be_passed_over_twice(run, caplog, is_wrapped):
 
 
 def test_both_passes_together_take_a_minute_at_most(run, monkeypatch):
-    monkeypatch.setattr(clock, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(clock, "MAX_SECONDS", 1.0)
     began = time.perf_counter()
 
     run.probe.cached(Batches(count=1_000), batches=1_000, seconds=100)

@@ -86,7 +86,7 @@ HOSTILE = {
     *("lines of a log", "content of a file"),
 }
 # Message, script, diff, untracked files, arguments, packages with their versions.
-LEAST_PLACES = 6
+MIN_PLACES = 6
 UNTOUCHED = """() => {
   const shared = {}
   const leads = ["href", "xlink:href", "action", "formaction", "hx-get", "hx-post", "data-figure-url"]
@@ -388,7 +388,7 @@ def test_what_the_agent_captured_is_among_what_is_shown(visit, ada, hostile):
         expect(page.locator("main")).to_contain_text(title)
     shown = page.locator("main").evaluate("main => main.textContent")
 
-    missing = [text for text in PAYLOADS if shown.count(text) < LEAST_PLACES]
+    missing = [text for text in PAYLOADS if shown.count(text) < MIN_PLACES]
     assert missing == []
 
 

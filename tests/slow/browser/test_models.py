@@ -138,8 +138,8 @@ def test_signs_that_need_another_key_are_heard(run, event, is_found):
 
 def test_a_chart_takes_no_more_series_than_the_server_draws(run):
     kept = run("""async () => {
-      const { Arrangement, MOST_LINES } = await import("/static/web/js/models/arrangement.js")
-      const paths = Array.from({ length: MOST_LINES + 1 }, (_, place) => `train/${place}`)
+      const { Arrangement, MAX_LINES } = await import("/static/web/js/models/arrangement.js")
+      const paths = Array.from({ length: MAX_LINES + 1 }, (_, place) => `train/${place}`)
       const arrangement = new Arrangement()
       const keys = [arrangement.join(paths), arrangement.join(paths.slice(1)), arrangement.join([...paths.slice(1), paths[1]])]
       return [keys[0], keys[1] === keys[2], arrangement.body.joined.length]

@@ -289,7 +289,7 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
 def test_columns_without_numbers_of_very_many_runs_say_why(
     open_runs, project, monkeypatch
 ):
-    monkeypatch.setattr(run_groups, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(run_groups, "MAX_NUMBERS", 1)
     paths = [f"p/{number}" for number in range(9)]
     write_values(make_run(project, "a"), dict.fromkeys(paths, 0.5))
     columns = "&".join(f"column=path:{path}" for path in paths)

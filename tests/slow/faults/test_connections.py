@@ -8,7 +8,7 @@ from django.conf import settings
 from benchmarks.connections import MINIMUM, PROCESSES_EACH, WEB_SERVERS, measure
 from tracker import processes
 
-CONNECTIONS = processes.LEAST_DATABASE_CONNECTIONS
+CONNECTIONS = processes.MIN_DATABASE_CONNECTIONS
 
 
 @pytest.mark.processes

@@ -43,13 +43,13 @@ UNPACKED_BYTES = MIB
 # What the smallest piece that is looked at may become, and once more while it is added.
 LARGEST_PIECE = 2 * SMALLEST_PIECE_BYTES * ZSTD_LARGEST_RATIO
 SPOOL_ID = str(UUID(int=7))
-MOST_BYTES = 2**16
+MAX_BYTES = 2**16
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """`cap_bytes` is how much room one input may take, of up to MOST_BYTES itself."""
+    """`cap_bytes` is how much room one input may take, of up to MAX_BYTES itself."""
 
     read: Callable[[bytes], object]
     seeds: tuple[bytes, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.slow.fuzz.decoders import MOST_BYTES, Decoder
+from tests.slow.fuzz.decoders import MAX_BYTES, Decoder
 
 # What lengths, counts and kinds are at their ends.
 EDGES = [
@@ -27,7 +27,7 @@ def changed_bytes(draw: st.DrawFn, decoder: Decoder) -> bytes:
         parts[place] = _changed(draw, parts[place])
     if draw(st.booleans()):
         parts.insert(draw(st.integers(0, len(parts))), draw(st.sampled_from(parts)))
-    return decoder.wrapping.whole(parts)[:MOST_BYTES]
+    return decoder.wrapping.whole(parts)[:MAX_BYTES]
 
 
 def _changed(draw: st.DrawFn, part: bytes) -> bytes:

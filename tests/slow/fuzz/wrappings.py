@@ -16,7 +16,7 @@ FRAME = struct.Struct("<IIQ")  # CRC, length, number
 SEAL_BYTES = 8  # magic, version and CRC
 HEAD_BYTES = 4  # without the CRC
 GZIP_HEAD, GZIP_TAIL = 10, 8
-MOST_UNPACKED = 2**22
+MAX_UNPACKED = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,7 @@ def gzipped(parts: Sequence[bytes]) -> bytes:
     deflated = b"".join(rest)
     content = b""
     with suppress(zlib.error):
-        content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(
-            deflated, MOST_UNPACKED
-        )
+        content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(deflated, MAX_UNPACKED)
     tail = struct.pack("<II", zlib.crc32(content), len(content))
     return head + deflated + tail
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 RECORDING = HERE / "torch-one-worker.frames.zst"
 CORES = {0, 1}
 REPLACED = {"/facts/host": "trainer", "/facts/platform": "Linux x86_64"}
-_MOST_BYTES = 64 * 2**20
+_MAX_BYTES = 64 * 2**20
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         command = [sys.executable, "-m", "tests.slow.recordings.job", *sys.argv[1:]]
         subprocess.run(command, env=environment, check=True)
         (spool,) = find_spools(Path(folder))
-        frames = spool.frames_from(1, most_bytes=_MOST_BYTES)
+        frames = spool.frames_from(1, most_bytes=_MAX_BYTES)
         body = b"".join(
             Frame(frame.number, anonymous(frame.payload)).to_bytes() for frame in frames
         )

@@ -110,7 +110,7 @@ def test_a_receiver_that_fails_is_paused_and_others_go_on():
 
 
 def test_what_never_arrives_is_given_up_and_may_be_sent_again(monkeypatch):
-    monkeypatch.setattr(alerts, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(alerts, "MAX_ATTEMPTS", 1)
     run = live_run()
     with web_server() as receiver:
         receiver.status = 500
@@ -127,7 +127,7 @@ def test_what_never_arrives_is_given_up_and_may_be_sent_again(monkeypatch):
 
 
 def test_a_flood_waits_for_the_next_hour(monkeypatch):
-    monkeypatch.setattr(alerts, "MOST_PER_HOUR", 2)
+    monkeypatch.setattr(alerts, "MAX_PER_HOUR", 2)
     run = live_run()
     with web_server() as receiver:
         channel = webhook(run, receiver.url)

@@ -140,7 +140,7 @@ def test_what_was_deleted_comes_back_for_a_while(run, ada):
 
 
 def test_what_comes_back_needs_room(run, ada, monkeypatch):
-    monkeypatch.setattr(annotations, "MOST_OF_A_RUN", 1)
+    monkeypatch.setattr(annotations, "MAX_OF_A_RUN", 1)
     gone = annotate(run, PATH, 0, "a", ada)
     delete_annotation(gone, user_id=ada.user_id)
     annotate(run, PATH, 0, "b", ada)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import make_member, make_project
 from tracker.actions.dashboards import (
-    MOST_DASHBOARDS,
+    MAX_DASHBOARDS,
     add_widget,
     change_widget,
     create_dashboard,
@@ -186,8 +186,7 @@ def test_renaming_disturbs_nobody_who_edits(dashboard, ada):
 
 def test_a_project_has_so_many_dashboards_at_most(project, ada):
     Dashboard.objects.bulk_create(
-        Dashboard(project=project, name=str(number))
-        for number in range(MOST_DASHBOARDS)
+        Dashboard(project=project, name=str(number)) for number in range(MAX_DASHBOARDS)
     )
 
     with pytest.raises(InvalidInput, match="at most"):

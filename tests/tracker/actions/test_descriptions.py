@@ -10,7 +10,7 @@ from tests.builders import (
     write_values,
 )
 from tracker.actions.descriptions import LONGEST_DESCRIPTION, describe
-from tracker.actions.tags import LONGEST_TAG, MOST_TAGS
+from tracker.actions.tags import LONGEST_TAG, MAX_TAGS
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind
 from tracker.queries.run import run_overview
@@ -100,7 +100,7 @@ def test_what_no_database_can_hold_is_left_out(run):
     [
         ("x" * (LONGEST_DESCRIPTION + 1), ["fine"]),
         ("fine", ["x" * (LONGEST_TAG + 1)]),
-        ("fine", [str(number) for number in range(MOST_TAGS + 1)]),
+        ("fine", [str(number) for number in range(MAX_TAGS + 1)]),
         ("fine", ["x\0y"]),
     ],
     ids=["description", "tag", "tags", "NUL"],

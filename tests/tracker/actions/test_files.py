@@ -238,7 +238,7 @@ def test_uploads_that_begin_at_once_cannot_exceed_the_quota(settings):
 
 
 def test_a_full_disk_is_refused(run, folder, monkeypatch):
-    monkeypatch.setattr(files, "LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(files, "MIN_FREE_BYTES", 2**62)
 
     with pytest.raises(NoRoom):
         deliver(run, CONTENT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracker.actions.key_metrics import MOST_PINNED, pin_metric, unpin_metric
+from tracker.actions.key_metrics import MAX_PINNED, pin_metric, unpin_metric
 from tracker.errors import InvalidInput
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -31,10 +31,10 @@ def test_what_is_no_path_is_refused(project, path):
 
 
 def test_no_more_than_are_shown(project):
-    for number in range(MOST_PINNED):
+    for number in range(MAX_PINNED):
         pin_metric(project, f"metric/{number}")
 
     with pytest.raises(InvalidInput):
         pin_metric(project, "one/more")
 
-    assert len(pinned(project)) == MOST_PINNED
+    assert len(pinned(project)) == MAX_PINNED

@@ -133,7 +133,7 @@ def test_the_longest_text_is_taken_whatever_ends_its_lines(report, ada):
 def test_there_is_room_for_so_many_and_deleted_ones_count_no_longer(
     report, ada, monkeypatch
 ):
-    monkeypatch.setattr(report_comments, "MOST_COMMENTS", 2)
+    monkeypatch.setattr(report_comments, "MAX_COMMENTS", 2)
     first = say(report, ada)
     answer = reply(first, ada)
     for write in (lambda: say(report, ada), lambda: reply(first, ada)):
@@ -205,7 +205,7 @@ def test_what_was_deleted_comes_back_where_it_was(report, ada, grace):
 
 
 def test_what_comes_back_needs_room(report, ada, monkeypatch):
-    monkeypatch.setattr(report_comments, "MOST_COMMENTS", 1)
+    monkeypatch.setattr(report_comments, "MAX_COMMENTS", 1)
     comment = say(report, ada)
     delete(comment, ada)
     say(report, ada, "in its place")

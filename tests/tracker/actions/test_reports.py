@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import make_member, make_project
 from tracker.actions.reports import (
-    MOST_VERSIONS,
+    MAX_VERSIONS,
     TEXT_LENGTH,
     create_report,
     restore_version,
@@ -147,12 +147,12 @@ def test_a_version_that_never_was_cannot_be_restored(report, ada):
 
 def test_the_oldest_versions_are_forgotten(report, ada):
     save(report, "first", ada)
-    Report.objects.update(version=MOST_VERSIONS)
+    Report.objects.update(version=MAX_VERSIONS)
     report.refresh_from_db()
 
     save(report, "last", ada)
 
-    assert [each.number for each in report_versions(report)] == [MOST_VERSIONS + 1]
+    assert [each.number for each in report_versions(report)] == [MAX_VERSIONS + 1]
 
 
 @pytest.mark.parametrize("text", ["x" * (TEXT_LENGTH + 1), "a\0", "\ud800"])

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import browser_of, make_member
 from tracker.actions.deletions import delete_made
 from tracker.actions.saved_views import (
-    MOST_VIEWS,
+    MAX_VIEWS,
     keep_view,
     make_default,
     rename_view,
@@ -122,7 +122,7 @@ def test_a_view_that_was_deleted_does_not_come_back(project, ada, change):
 def test_a_person_keeps_so_many_views_at_most(project, ada):
     SavedView.objects.bulk_create(
         SavedView(project=project, owner_id=ada.user_id, name=str(number))
-        for number in range(MOST_VIEWS)
+        for number in range(MAX_VIEWS)
     )
 
     with pytest.raises(InvalidInput, match="at most"):

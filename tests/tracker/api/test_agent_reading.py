@@ -123,7 +123,7 @@ def test_values_have_the_kinds_they_were_logged_with(stored):
 def test_more_attributes_than_a_page_holds_are_all_there(stored, monkeypatch):
     write_values(stored, {"notes/long": "z" * 65_536})
     whole = agent.open_run("baseline").attributes()
-    monkeypatch.setattr("seamark.stored_run._MOST_ATTRIBUTES", 2)
+    monkeypatch.setattr("seamark.stored_run._MAX_ATTRIBUTES", 2)
 
     assert agent.open_run("baseline").attributes() == whole
     assert whole["notes/long"] == "z" * 65_536

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tracker.boards.board import (
-    MOST_WIDGETS,
+    MAX_WIDGETS,
     Board,
     Place,
     RunSet,
@@ -51,7 +51,7 @@ def test_nothing_stored_is_an_empty_dashboard():
 
 
 BROKEN = {
-    "too many widgets": Board(widgets=tuple(widget() for _ in range(MOST_WIDGETS + 1))),
+    "too many widgets": Board(widgets=tuple(widget() for _ in range(MAX_WIDGETS + 1))),
     "the same id twice": Board(widgets=(widget(id="0" * 8), widget(id="0" * 8))),
     "an id that is none": Board(widgets=(widget(id="../../etc"),)),
     "a title too long": Board(widgets=(widget(title="x" * 201),)),
@@ -75,7 +75,7 @@ def test_what_breaks_a_bound_is_refused(board):
 
 
 def test_all_of_it_is_bounded():
-    many = [widget(settings={"text": "x" * 19_000}) for _ in range(MOST_WIDGETS)]
+    many = [widget(settings={"text": "x" * 19_000}) for _ in range(MAX_WIDGETS)]
 
     with pytest.raises(TooLarge):
         stored(Board(widgets=tuple(many)))

@@ -81,7 +81,7 @@ def test_whoever_comes_while_others_write_shares_their_commit(group, monkeypatch
 
 
 def test_a_commit_is_shared_by_so_many_only(group, monkeypatch):
-    monkeypatch.setattr(commits, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(commits, "MAX_TOGETHER", 2)
     slugs = [f"w-{number}" for number in range(5)]
 
     all_waiting(group, [lambda slug=slug: make(slug) for slug in slugs])
@@ -137,7 +137,7 @@ def test_a_commit_that_fails_is_an_error_to_all_who_share_it(group, monkeypatch)
 
 
 def test_each_who_waits_is_woken_and_the_turn_is_passed_on(group, monkeypatch):
-    monkeypatch.setattr(commits, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(commits, "MAX_TOGETHER", 2)
     slugs = [f"w-{number}" for number in range(40)]
 
     def make_some(of):

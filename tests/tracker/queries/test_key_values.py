@@ -7,7 +7,7 @@ from math import nan
 import pytest
 
 from tests.builders import make_project, make_run, write_series, write_values
-from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS, key_values
+from tracker.queries.key_values import MAX_METRICS, MAX_PARAMS, key_values
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -72,7 +72,7 @@ def test_a_series_of_which_nothing_is_known_yet_is_no_metric(run):
 
 
 def test_of_many_the_main_metrics_and_the_first_parameters_are_read(run):
-    many = MOST_METRICS + MOST_PARAMS
+    many = MAX_METRICS + MAX_PARAMS
     write_values(run, {f"metric/{number:03}": number / 2 for number in range(many)})
     write_values(run, {f"params/{number:03}": number for number in range(many)})
     write_values(run, {"val/accuracy": 0.5})
@@ -81,9 +81,9 @@ def test_of_many_the_main_metrics_and_the_first_parameters_are_read(run):
 
     assert (found.metric_count, found.param_count) == (many + 1, many)
     assert found.metrics[0].path == "val/accuracy"
-    assert len(found.metrics) == MOST_METRICS
+    assert len(found.metrics) == MAX_METRICS
     assert [row.path for row in found.params] == [
-        f"params/{number:03}" for number in range(MOST_PARAMS)
+        f"params/{number:03}" for number in range(MAX_PARAMS)
     ]
 
 

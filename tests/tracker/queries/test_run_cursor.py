@@ -82,7 +82,7 @@ def test_cursors_go_through_what_a_query_finds(
 ):
     monkeypatch.setattr(run_filter, "FEW", few)
     monkeypatch.setattr(run_places, "SORTED_MEANWHILE", 0)
-    monkeypatch.setattr(run_places, "MOST_LOOKED_UP", looked_up)
+    monkeypatch.setattr(run_places, "MAX_LOOKED_UP", looked_up)
     order = RunOrder(key)
     whole = [row.name for row in page(project, order, limit=100).rows]
 

@@ -24,7 +24,7 @@ from tracker.queries.column_keys import NUMBERS_OF_RUN
 from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_groups import OTHER, RunGroup, run_groups
 from tracker.queries.run_order import RunOrder
-from tracker.queries.run_query.parser import MOST_CHARACTERS
+from tracker.queries.run_query.parser import MAX_CHARACTERS
 from tracker.queries.runs import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
@@ -253,7 +253,7 @@ def test_texts_of_any_set_are_groups(project):
 
 
 def test_too_many_groups_of_a_run_are_refused(project, monkeypatch):
-    monkeypatch.setattr("tracker.queries.run_groups.MOST_MEMBERSHIPS", 3)
+    monkeypatch.setattr("tracker.queries.run_groups.MAX_MEMBERSHIPS", 3)
     write_tags(add_run(project, "a"), "x", "y")
 
     assert len(groups(project, "tags")) == 2
@@ -264,7 +264,7 @@ def test_too_many_groups_of_a_run_are_refused(project, monkeypatch):
 def test_what_is_too_long_to_be_asked_for_has_no_query(project):
     run = add_run(project, "a")
     write_tags(run, "x")
-    run.attributes.filter(path="tags").update(items=["x" * MOST_CHARACTERS])
+    run.attributes.filter(path="tags").update(items=["x" * MAX_CHARACTERS])
     gather([run.id], TAGS)
 
     [group] = groups(project, "tags")
@@ -339,12 +339,12 @@ def test_all_columns_have_numbers_and_of_very_many_runs_the_first(project, monke
     [group] = found.groups
     assert [each.mean for each in group.numbers[1:]] == list(range(12))
 
-    monkeypatch.setattr(queries, "MOST_NUMBERS", 20)
+    monkeypatch.setattr(queries, "MAX_NUMBERS", 20)
     found = asked()
     assert found.columns == ["duration", *columns[:10]]
     assert found.left_out == columns[10:]
     assert len(found.groups[0].numbers) == 11
-    monkeypatch.setattr(queries, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(queries, "MAX_NUMBERS", 1)
     assert asked().left_out == columns[queries.FEWEST_COLUMNS :]
 
 

@@ -90,7 +90,7 @@ def test_looking_up_costs_two_statements_more_at_most(project, monkeypatch):
             return sum(" FROM " in statement["sql"] for statement in statements)
 
     looked_up, looked_up_in_vain = cost("even = true"), cost("good = true")
-    monkeypatch.setattr(run_places, "MOST_LOOKED_UP", 0)
+    monkeypatch.setattr(run_places, "MAX_LOOKED_UP", 0)
 
     assert looked_up <= cost("even = true") + 1
     assert looked_up_in_vain <= cost("good = true") + 3

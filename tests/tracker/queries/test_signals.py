@@ -202,8 +202,8 @@ def test_a_learning_rate_among_the_parameters_counts():
 
 
 def test_losses_and_steps_of_ranks_are_thinned_where_they_are_long(monkeypatch):
-    monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 20)
-    monkeypatch.setattr(thinned, "MOST_RANK_POINTS", 20)
+    monkeypatch.setattr(thinned, "MAX_CURVE_POINTS", 20)
+    monkeypatch.setattr(thinned, "MAX_RANK_POINTS", 20)
     run = measured_run(count=400)
     write_series(run, "train/loss", np.linspace(2, 1, 400))
     for rank in (1, 2):

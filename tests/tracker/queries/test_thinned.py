@@ -81,7 +81,7 @@ def test_of_a_long_series_few_chunks_are_held_at_a_time(run, chunks_at_once, rea
 
 
 def test_a_curve_is_thinned_in_order_of_step(run, chunks_at_once, monkeypatch):
-    monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 100)
+    monkeypatch.setattr(thinned, "MAX_CURVE_POINTS", 100)
     steps = np.r_[np.arange(500), np.arange(500)]
     write_series(run, LONG, noise(1_000), steps=steps)
     compact_run(run.id)
@@ -95,7 +95,7 @@ def test_a_curve_is_thinned_in_order_of_step(run, chunks_at_once, monkeypatch):
 
 
 def test_a_series_of_which_all_points_are_needed_is_whole(run, monkeypatch):
-    monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 100)
+    monkeypatch.setattr(thinned, "MAX_CURVE_POINTS", 100)
     for path in (LONG, SHORT):
         write_series(run, path, noise(1_000))
 
@@ -115,7 +115,7 @@ def test_short_series_are_whole(run):
 
 
 def test_of_many_steps_the_same_ones_are_read_of_each_rank(run, monkeypatch):
-    monkeypatch.setattr(thinned, "MOST_RANK_POINTS", 1_000)
+    monkeypatch.setattr(thinned, "MAX_RANK_POINTS", 1_000)
     paths = [f"monitoring/train/rank-{rank}/step/seconds" for rank in (1, 2)]
     for rank, path in enumerate(paths):
         times = START + rank + np.arange(10_000) * SECOND

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.tracker.records.examples import records
 from tracker.records.nearest import (
-    MOST_WITHIN,
+    MAX_WITHIN,
     ChunkSteps,
     chunks_to_read,
     place_at,
@@ -31,7 +31,7 @@ def test_the_last_of_the_nearest_stands_there(steps, step):
     assert found == nearest(steps, step)
 
 
-@given(st.lists(STEPS, min_size=1, max_size=MOST_WITHIN), st.integers(-1, 10))
+@given(st.lists(STEPS, min_size=1, max_size=MAX_WITHIN), st.integers(-1, 10))
 def test_the_chunks_that_are_read_hold_it(pieces, step):
     every = [each for piece in pieces for each in piece]
     firsts = [sum(map(len, pieces[:number])) for number in range(len(pieces))]
@@ -62,4 +62,4 @@ def test_of_steps_in_order_one_chunk_is_read_however_many_there_are():
 def test_of_disorder_no_more_than_a_few_chunks_are_read():
     chunks = [ChunkSteps(n, n, float(n), 1e6) for n in range(1_000)]
 
-    assert len(chunks_to_read(chunks, 5_000)) == MOST_WITHIN
+    assert len(chunks_to_read(chunks, 5_000)) == MAX_WITHIN

@@ -138,7 +138,7 @@ def test_who_joins_what_another_has_joined_changes_nothing(process):
 
 
 def test_very_many_chunks_are_joined_in_several_calls(process, monkeypatch):
-    monkeypatch.setattr(joining, "MOST_REPLACED", 3)
+    monkeypatch.setattr(joining, "MAX_REPLACED", 3)
     monkeypatch.setattr(joining, "PASS_CHUNKS", 3)
     logged = log(process, *(lines(1, n) for n in range(8)))
     process.send([close_message(time=START)])
@@ -204,7 +204,7 @@ def test_a_range_of_steps_or_times_is_read(process):
 
 
 def test_a_page_of_large_texts_is_small(process, monkeypatch):
-    monkeypatch.setattr("tracker.queries.records.MOST_BYTES", 100)
+    monkeypatch.setattr("tracker.queries.records.MAX_BYTES", 100)
     log(process, ["x" * 90, "y" * 20, "z" * 200, "end"])
     series = record_series(process.run, "logs/stdout")
 

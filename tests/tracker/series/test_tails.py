@@ -260,7 +260,7 @@ def test_a_damaged_entry_of_a_long_journal_is_left_out(run, others, caplog):
 def test_more_points_of_one_series_than_can_be_held_are_refused(
     run, is_long, monkeypatch
 ):
-    monkeypatch.setattr(tails, "MOST_POINTS", 200)
+    monkeypatch.setattr(tails, "MAX_POINTS", 200)
     write_series(run, PATH, noise(201))
     write_series(run, "other", noise(150))
 
@@ -311,7 +311,7 @@ def test_whoever_fails_while_reading_a_long_journal_leaves_its_place(run, others
 def test_a_page_says_that_a_journal_is_too_long(
     member, run, is_long, monkeypatch, client_of
 ):
-    monkeypatch.setattr(tails, "MOST_POINTS", 100)
+    monkeypatch.setattr(tails, "MAX_POINTS", 100)
     write_series(run, PATH, noise(200))
 
     response = client_of(member).get(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracker.series.writers import (
-    MOST_WRITERS,
+    MAX_WRITERS,
     Known,
     Logged,
     Process,
@@ -93,12 +93,12 @@ def test_what_is_known_already_is_nothing_new():
 
 
 def test_of_very_many_a_part_is_named():
-    names = [f"spool {number}" for number in range(MOST_WRITERS + 9)]
+    names = [f"spool {number}" for number in range(MAX_WRITERS + 9)]
     logged = [(name, 10) for name in names]
 
     found = after(*logged, began=dict.fromkeys(names, 0))
 
-    assert len(found.writers) == MOST_WRITERS
+    assert len(found.writers) == MAX_WRITERS
 
 
 def test_processes_that_nobody_knows_are_no_writers():

@@ -9,8 +9,8 @@ import pytest
 
 from web.figures.chart import Look, give_axes
 from web.figures.comparison import (
-    MOST_NAMED,
-    MOST_WITH_BANDS,
+    MAX_NAMED,
+    MAX_WITH_BANDS,
     lacking_note,
     overlay_figure,
     with_common_range,
@@ -51,8 +51,8 @@ def test_bands_of_many_runs_are_left_to_the_hover():
         assert all({"low", "high"} <= read.keys() for read in figure["lines"])
         return [trace.get("fill", "") for trace in figure["data"]]
 
-    assert drawn(MOST_WITH_BANDS).count("toself") == MOST_WITH_BANDS
-    assert drawn(MOST_WITH_BANDS + 1) == [""] * (MOST_WITH_BANDS + 1)
+    assert drawn(MAX_WITH_BANDS).count("toself") == MAX_WITH_BANDS
+    assert drawn(MAX_WITH_BANDS + 1) == [""] * (MAX_WITH_BANDS + 1)
 
 
 def test_the_legend_is_the_page_s():
@@ -150,5 +150,5 @@ def test_runs_without_the_axis_are_named_and_of_many_counted():
     assert lacking_note(["a"], "epoch") == (
         "Not drawn, as it has no points of epoch: a."
     )
-    many = [f"run {number}" for number in range(MOST_NAMED + 3)]
+    many = [f"run {number}" for number in range(MAX_NAMED + 3)]
     assert lacking_note(many, "%(x)s").endswith("run 4, run 5 and 3 more.")

@@ -2,7 +2,7 @@ import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine
 from web.figures.hardware import (
-    MOST_GPUS,
+    MAX_GPUS,
     Measurement,
     each_gpu_rows,
     hardware_rows,
@@ -132,9 +132,9 @@ def test_of_very_many_gpus_the_first_are_drawn():
 
     found = each_gpu_rows(measures, EACH_GPU["utilization_percent"], {})
 
-    assert len(found.rows) == MOST_GPUS
+    assert len(found.rows) == MAX_GPUS
     assert found.absent == [
-        f"{512 - MOST_GPUS} more GPUs are not shown; choose a stage."
+        f"{512 - MAX_GPUS} more GPUs are not shown; choose a stage."
     ]
 
 

@@ -127,7 +127,7 @@ def test_milliseconds_have_as_many_digits_as_the_clock_is_good_for(milliseconds,
 PAIR = r"(?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}));"
 LADDER_CSS = Path(__file__).parents[3] / "web/static/web/css/components/ladder.css"
 # What the guidelines for accessible content ask of text.
-LEAST_CONTRAST = 4.5
+MIN_CONTRAST = 4.5
 
 
 def colours_of(name: str) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def test_what_is_written_on_a_part_can_be_read_in_both_themes(part):
     pairs = zip(colours_of(f"part-{part}"), colours_of(f"on-part-{part}"), strict=True)
     for colour, text in pairs:
         dark, light = sorted([luminance(colour), luminance(text)])
-        assert (light + 0.05) / (dark + 0.05) >= LEAST_CONTRAST
+        assert (light + 0.05) / (dark + 0.05) >= MIN_CONTRAST
 
 
 def test_each_part_is_written_on_in_its_own_colour():

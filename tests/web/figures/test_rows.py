@@ -4,7 +4,7 @@ from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.rows import (
     LEGEND_LINE,
     LEGEND_PADDING,
-    MOST_LEGEND_LINES,
+    MAX_LEGEND_LINES,
     ROW_HEIGHT,
     TITLE_HEIGHT,
     Frame,
@@ -118,7 +118,7 @@ def test_values_are_shown_in_the_unit_of_the_row():
         (["all processes", "container", "host"], 2),
         # In columns as wide as the longest, here a single one.
         (["all processes, rank 0", "main, rank 0", "host", "host"], 4),
-        (["all processes, rank 0"] * 40, MOST_LEGEND_LINES),
+        (["all processes, rank 0"] * 40, MAX_LEGEND_LINES),
     ],
 )
 def test_a_title_stands_above_the_lines_of_its_legend_on_a_narrow_page(names, lines):

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from web.figures.series import NamedLine
-from web.figures.together import MOST_PLACES, joined_line, lines_together
+from web.figures.together import MAX_PLACES, joined_line, lines_together
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def test_no_spike_is_lost_where_there_are_more_points_than_places():
     spiky[77_777] = 9
     joined = joined_line([line(x, spiky), line(x + 0.5, np.zeros(len(x)))])
 
-    assert len(joined.x) == MOST_PLACES
+    assert len(joined.x) == MAX_PLACES
     assert joined.maximum.max() == 9
     assert (joined.mean <= joined.maximum).all()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.figures.writers import MOST_KNOWN, lines_note, shared_note, writers_words
+from web.figures.writers import MAX_KNOWN, lines_note, shared_note, writers_words
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from web.figures.writers import MOST_KNOWN, lines_note, shared_note, writers_wor
         ([0, 1, 0, 1], "ranks 0 and 1"),
         ([0, 2, 5], "3 ranks"),
         ([0, 0], "2 processes of rank 0"),
-        (list(range(MOST_KNOWN)), "at least 64 processes"),
+        (list(range(MAX_KNOWN)), "at least 64 processes"),
     ],
 )
 def test_processes_are_named_by_their_ranks(ranks, expected):

@@ -22,7 +22,7 @@ from tests.web.views.test_series_figures import cut, header
 from tracker.models import Attribute, Run
 from tracker.series.compaction import compact_run
 from web.views.compared_charts import FIRST_CHARTS, FIRST_LETTERS
-from web.views.figure_bundles import MOST_CHARTS, MOST_LINES_AT_ONCE
+from web.views.figure_bundles import MAX_CHARTS, MAX_LINES_AT_ONCE
 
 pytestmark = pytest.mark.django_db
 
@@ -239,10 +239,10 @@ def test_that_several_write_a_series_is_another_version(get, project, runs):
 
 def test_there_are_no_more_than_a_screen_shows(get, project, runs):
     many = [make_run(project, f"run-{n:03}", "finished") for n in range(100)]
-    few = [{"path": f"train/{n}"} for n in range(MOST_LINES_AT_ONCE // 100)]
+    few = [{"path": f"train/{n}"} for n in range(MAX_LINES_AT_ONCE // 100)]
 
     assert get(runs).status_code == 400
-    assert get(runs, figures=[{"path": "x"}] * (MOST_CHARTS + 1)).status_code == 400
+    assert get(runs, figures=[{"path": "x"}] * (MAX_CHARTS + 1)).status_code == 400
     assert get(many, figures=few).status_code == 200
     assert get(many, figures=[*few, {"path": "one more"}]).status_code == 400
     assert get(runs, figures=[{"path": "x", "part": "y"}]).status_code == 400
@@ -281,7 +281,7 @@ class TestFirstFigures:
         assert len(self.asked(get(runs, name="compare"))) == FIRST_CHARTS
         many = [make_run(project, f"run-{n:03}", "finished") for n in range(98)]
         found = self.asked(get([*runs, *many], name="compare"))
-        assert len(found) == MOST_LINES_AT_ONCE // 100
+        assert len(found) == MAX_LINES_AT_ONCE // 100
 
     def test_of_endless_names_are_no_endless_address(self, get, runs):
         for n in range(12):

@@ -166,7 +166,7 @@ def test_another_number_than_was_agreed_to_changes_nothing_and_is_told(ask, proj
 
 
 def test_more_than_may_change_at_once_are_refused(ask, project, monkeypatch):
-    monkeypatch.setattr(views, "MOST_RUNS", 2)
+    monkeypatch.setattr(views, "MAX_RUNS", 2)
     for name in "abc":
         make_run(project, name)
 

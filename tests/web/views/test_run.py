@@ -27,7 +27,7 @@ from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
 from tracker.actions.rule_settings import set_rule
 from tracker.models import Attribute, Diagnosis, Finding, Run, Stage, State
-from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
+from tracker.queries.key_values import MAX_METRICS, MAX_PARAMS
 
 pytestmark = pytest.mark.django_db
 
@@ -270,7 +270,7 @@ def test_a_page_reads_no_attribute_that_it_does_not_show(project, page, tab):
     finally:
         post_init.disconnect(note, sender=Attribute)
 
-    assert len(read) <= MOST_METRICS + MOST_PARAMS
+    assert len(read) <= MAX_METRICS + MAX_PARAMS
 
 
 def test_points_the_agent_dropped_are_owned_up_to(project, page):

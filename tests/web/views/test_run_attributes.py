@@ -115,7 +115,7 @@ class TestTree:
         write_values(run, {f"layers/00/{name}": 1 for name in "abc"})
         whole = shown_names(attributes(query))
         # The real limit would need hundreds of attributes.
-        monkeypatch.setattr(attribute_tree, "MOST_SHOWN", 2)
+        monkeypatch.setattr(attribute_tree, "MAX_SHOWN", 2)
         shown = []
         while query:
             text = attributes(query)

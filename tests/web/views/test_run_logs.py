@@ -143,7 +143,7 @@ def test_histograms_are_drawn_over_the_axis_asked_for(client_of, member, run, ax
 
 
 def test_of_very_many_histograms_some_are_drawn(client_of, member, run, monkeypatch):
-    monkeypatch.setattr("web.views.figures.MOST_HISTOGRAMS", 3)
+    monkeypatch.setattr("web.views.figures.MAX_HISTOGRAMS", 3)
     for first in (0, 4):
         steps = range(first, first + 4)
         message = records_message(

@@ -92,7 +92,7 @@ def test_is_longer_than_what_is_read_at_once(download, project, monkeypatch):
 def test_of_very_many_runs_it_is_said_that_some_are_missing(
     download, project, monkeypatch, most, last
 ):
-    monkeypatch.setattr("web.views.runs_csv.MOST_RUNS", most)
+    monkeypatch.setattr("web.views.runs_csv.MAX_RUNS", most)
     runs = [make_run(project, name) for name in ("a", "b", "c")]
 
     _, *rows = download(sort="name", column="state")
@@ -168,7 +168,7 @@ def test_no_value_of_a_group_is_a_formula(download, project, text):
 def test_of_very_many_groups_it_is_said_that_some_are_missing(
     download, project, monkeypatch
 ):
-    monkeypatch.setattr("web.views.runs_csv.MOST_GROUPS", 2)
+    monkeypatch.setattr("web.views.runs_csv.MAX_GROUPS", 2)
     for name in ("a", "b", "c"):
         write_values(make_run(project, name), {"params/lr": name})
 

@@ -20,7 +20,7 @@ from tracker.models import Mail
 AT_ONCE = 50
 # After each failure twice as long; given up after the last.
 FIRST_PAUSE = timedelta(seconds=30)
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 LEASE = timedelta(minutes=2)
 # Mails can contain links that sign somebody in, so they are not kept for long.
 KEPT = timedelta(days=1)
@@ -89,7 +89,7 @@ def _send(mail: Mail) -> None:
         message.send()
     except (SMTPException, OSError) as error:
         pause = FIRST_PAUSE * 2**mail.attempts
-        is_given_up = mail.attempts + 1 >= MOST_ATTEMPTS
+        is_given_up = mail.attempts + 1 >= MAX_ATTEMPTS
         row.update(
             due_at=None if is_given_up else timezone.now() + pause,
             last_error=str(error)[:ERROR_LENGTH],

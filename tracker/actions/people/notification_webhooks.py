@@ -21,7 +21,7 @@ from tracker.actions.alerts import (
     FIRST_PAUSE_SECONDS,
     LEASE,
     LONGEST_PAUSE_SECONDS,
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     is_free,
 )
 from tracker.alerts import webhook
@@ -113,7 +113,7 @@ def _note_failure(
     why = why.replace("\0", "").encode(errors="replace").decode()[:ERROR_LENGTH]
     seconds = FIRST_PAUSE_SECONDS * 2.0 ** min(receiver.failures, 20)
     pause = timedelta(seconds=min(seconds, LONGEST_PAUSE_SECONDS))
-    is_given_up = notification.webhook_attempts + 1 >= MOST_ATTEMPTS
+    is_given_up = notification.webhook_attempts + 1 >= MAX_ATTEMPTS
     with transaction.atomic():
         Notification.objects.filter(id=notification.id).update(
             webhook_attempts=F("webhook_attempts") + 1,

@@ -17,7 +17,7 @@ from tracker.diagnosis.uses import Ledger
 from tracker.queries.ledgers import LedgerView, project_ledger
 
 GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 
 router = Router(tags=["projects"], auth=ReaderAuth())
 
@@ -85,7 +85,7 @@ def read_ledger(
     request: ApiRequest,
     workspace: str,
     project: str,
-    days: Annotated[int | None, Query(ge=1, le=MOST_DAYS)] = None,
+    days: Annotated[int | None, Query(ge=1, le=MAX_DAYS)] = None,
 ) -> HttpResponse:
     """What runs held GPUs for; with `days`, of those that began in the last ones."""
     found = readable_project(request.auth, workspace, project)

@@ -31,11 +31,11 @@ from tracker.series.wire import most_held
 router = Router(tags=["runs"], auth=ReaderAuth())
 
 # Of one answer, over all its series; where points are few, each may be two of them.
-MOST_BUCKETS = 10_000
-MOST_SERIES = 1_000
+MAX_BUCKETS = 10_000
+MAX_SERIES = 1_000
 # Of what readers say that they hold; so many series fit.
 LONGEST_SINCE = 8_192
-MOST_HELD = most_held(LONGEST_SINCE)
+MAX_HELD = most_held(LONGEST_SINCE)
 # How many of the paths and runs that were asked for came before; or, of every series,
 # the last one's run and path.
 CURSOR = r"^([0-9]{1,10}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[^\x00]+)$"
@@ -169,10 +169,10 @@ def read_many_series(
     """
     runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
-    page = min(MOST_SERIES, MOST_BUCKETS // buckets)
+    page = min(MAX_SERIES, MAX_BUCKETS // buckets)
     if since is not None:
         # What the reader will hold of all of them is to be said with its next question.
-        page = min(page, MOST_HELD)
+        page = min(page, MAX_HELD)
 
     def draw() -> HttpResponse:
         # One more, to know whether there are more.

@@ -32,7 +32,7 @@ router = Router(tags=["runs"], auth=ReaderAuth())
 
 # Part of every ETag, for what an upgrade may change of the same records.
 VERSION = 1
-MOST_RECORDS = 10_000
+MAX_RECORDS = 10_000
 
 Path = Annotated[str, Query(min_length=1, max_length=LONGEST_TEXT, pattern=NO_NUL)]
 First = Annotated[
@@ -41,9 +41,9 @@ First = Annotated[
 ]
 Last = Annotated[
     int | None,
-    Query(ge=1, le=MOST_RECORDS, description="Only so many of the last ones."),
+    Query(ge=1, le=MAX_RECORDS, description="Only so many of the last ones."),
 ]
-Limit = Annotated[int, Query(ge=1, le=MOST_RECORDS, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many at most.")]
 Wanted = Annotated[
     str,
     Query(
@@ -152,7 +152,7 @@ def find_records(
     path: Path,
     text: Wanted,
     first: First = None,
-    limit: Limit = MOST_RECORDS,
+    limit: Limit = MAX_RECORDS,
 ) -> HttpResponse:
     """Positions of a series' records that hold a text; colours in them do not matter."""
     run = readable_run(request.auth, run_id)
@@ -233,7 +233,7 @@ def _histogram(value: bytes) -> dict[str, object] | None:
 def _lines(series: RecordSeries) -> Generator[bytes]:
     position = 0
     while position < series.count:
-        page = read_page(series, position, MOST_RECORDS)
+        page = read_page(series, position, MAX_RECORDS)
         texts = (value.decode(errors="replace") for value in page.records.listed())
         yield "".join(f"{plain(text)}\n" for text in texts).encode()
         position = page.end

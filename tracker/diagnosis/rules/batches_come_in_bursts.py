@@ -53,7 +53,7 @@ LARGEST_USUAL_WAIT = 0.05
 
 BUSY_WORKER_CORES = 0.80
 # Of the long waits, beside an evaluation or a checkpoint.
-MOST_BESIDE_OTHERS = 0.50
+MAX_BESIDE_OTHERS = 0.50
 # Between two long waits, of the workers' number.
 PERIOD_WITHIN = 0.25
 
@@ -62,7 +62,7 @@ Mask = NDArray[np.bool_]
 CRITICAL_SHARE = 0.20
 FEWEST_STEPS = 10
 USUAL_PREFETCH = 2
-MOST_PREFETCH = 8
+MAX_PREFETCH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
     if other.all():
         return False  # each step logs
     near = other | np.append(False, other[:-1])
-    return float(near[is_long].mean()) > MOST_BESIDE_OTHERS
+    return float(near[is_long].mean()) > MAX_BESIDE_OTHERS
 
 
 def _measure(step_seconds: Array, waits: Array, is_long: Mask) -> _Spikes:
@@ -225,7 +225,7 @@ def _recommendations(
     workers: int | None, prefetch: float | None, framework: str | None
 ) -> tuple[Recommendation, ...]:
     now = prefetch if prefetch is not None else USUAL_PREFETCH
-    ahead = int(min(MOST_PREFETCH, max(2 * now, 2 * USUAL_PREFETCH)))
+    ahead = int(min(MAX_PREFETCH, max(2 * now, 2 * USUAL_PREFETCH)))
     known = "" if prefetch is None else count(prefetch, "batch ahead", "batches ahead")
     longer = Recommendation(
         "Keep more batches ready.",
@@ -238,4 +238,4 @@ def _recommendations(
         " them."
     )
     # Who is so far ahead already has another reason to be late.
-    return (smaller, longer) if now >= MOST_PREFETCH else (longer, smaller)
+    return (smaller, longer) if now >= MAX_PREFETCH else (longer, smaller)

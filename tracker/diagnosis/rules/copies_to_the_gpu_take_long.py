@@ -70,7 +70,7 @@ LANE_BYTES_PER_SECOND = {
     6: 7.56e9,
 }
 
-MOST_LANES = 32
+MAX_LANES = 32
 
 COPY_PHASE = 'the time of the copy, from `with run.phase("copy"):` around it'
 
@@ -199,7 +199,7 @@ def _link(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
         width = signals.get("gpu_pcie_width_max")
         if isinstance(generation, int | float) and isinstance(width, int | float):
             lane = LANE_BYTES_PER_SECOND.get(round(min(generation, 100.0)))
-            return lane * width if lane and 0 < width <= MOST_LANES else None
+            return lane * width if lane and 0 < width <= MAX_LANES else None
     return None
 
 

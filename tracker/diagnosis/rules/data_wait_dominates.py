@@ -63,10 +63,10 @@ from tracker.diagnosis.wording import duration, percent
 CRITICAL_SHARE = 0.20
 
 # Without timed steps: how a GPU looks that is fed too slowly.
-MOST_GPU_PERCENT = 70.0
-LEAST_SWING_PERCENT = 50.0  # from the 5th percentile to the 95th
+MAX_GPU_PERCENT = 70.0
+MIN_SWING_PERCENT = 50.0  # from the 5th percentile to the 95th
 IDLE_GPU_PERCENT = 10.0
-LEAST_IDLE_READINGS = 0.20
+MIN_IDLE_READINGS = 0.20
 # And what may keep the data from coming: of cores, scheduler periods and time.
 FULL_CPU_SHARE = 0.80
 THROTTLED_SHARE = 0.10
@@ -193,12 +193,12 @@ def _is_starved(busiest: Samples) -> bool:
     """Whether a GPU works on and off, and half of the time less than it could."""
     swing = percentile(busiest, 95) - percentile(busiest, 5)
     is_on_and_off = (
-        swing > LEAST_SWING_PERCENT
-        or float(np.mean(busiest.values < IDLE_GPU_PERCENT)) >= LEAST_IDLE_READINGS
+        swing > MIN_SWING_PERCENT
+        or float(np.mean(busiest.values < IDLE_GPU_PERCENT)) >= MIN_IDLE_READINGS
     )
     # A GPU that does nothing at all has no work, and waits for none.
     works = percentile(busiest, 95) >= IDLE_GPU_PERCENT
-    return typical(busiest) < MOST_GPU_PERCENT and is_on_and_off and works
+    return typical(busiest) < MAX_GPU_PERCENT and is_on_and_off and works
 
 
 def _likely_cause(
@@ -260,7 +260,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
                 "GPU utilization, median",
                 usual,
                 "%",
-                MOST_GPU_PERCENT,
+                MAX_GPU_PERCENT,
                 Side.BELOW,
             ),
             Evidence(
@@ -285,6 +285,6 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
         ),
         explains=("gpu-utilization-is-low",),
         quality=COARSE,
-        margin=margin_below(usual, MOST_GPU_PERCENT),
+        margin=margin_below(usual, MAX_GPU_PERCENT),
         corroboration=ALONE,
     )

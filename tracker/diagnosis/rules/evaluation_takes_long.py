@@ -65,7 +65,7 @@ NOTABLE_SHARE = 0.05
 FEWEST_READINGS = 10
 FEWEST_EVALUATIONS = 3
 # Training at less is no measure.
-LEAST_USE_PERCENT = 20.0
+MIN_USE_PERCENT = 20.0
 
 
 def check(
@@ -152,7 +152,7 @@ def _use_ratio(busiest: Samples | None, episodes: Episodes) -> float | None:
     if min(len(inside), len(outside)) < FEWEST_READINGS:
         return None
     training = float(np.median(outside))
-    if training < LEAST_USE_PERCENT:
+    if training < MIN_USE_PERCENT:
         return None
     return float(np.median(inside)) / training
 

@@ -39,7 +39,7 @@ from tracker.diagnosis.statistics import margin_below
 LOW_CLOCK_SHARE = 0.80
 LOW_CLOCK_RELEASE_SHARE = 0.85
 # Limited for longer than this, the clocks are low for that reason.
-MOST_LIMITED_SHARE = 0.05
+MAX_LIMITED_SHARE = 0.05
 # Clocks that somebody set hold all the time.
 SET_SHARE = 0.50
 
@@ -82,7 +82,7 @@ def check(
 
     share = clock / gpu_sm_clock_max_mhz
     limit = LOW_CLOCK_RELEASE_SHARE if already_open else LOW_CLOCK_SHARE
-    if share >= limit or limited.share > MOST_LIMITED_SHARE:
+    if share >= limit or limited.share > MAX_LIMITED_SHARE:
         return None
 
     chosen = measure_limit(busy, gpu_limited_application_clocks_share)
@@ -129,7 +129,7 @@ def _finding(
                 "busy time at limited clocks, share",
                 limited_share,
                 "share",
-                MOST_LIMITED_SHARE,
+                MAX_LIMITED_SHARE,
                 Side.BELOW,
             ),
         ),

@@ -47,7 +47,7 @@ PERCENTILE = 95.0
 FEWEST_EARLIER_RUNS = 2
 FEWEST_SECONDS = 300.0
 # A card that does nothing at all is not too large, but not used.
-LEAST_PERCENT = 1.0
+MIN_PERCENT = 1.0
 
 Signals = Mapping[str, Samples | Fact]
 
@@ -73,11 +73,7 @@ def check(
     fullest = max(*(share for _, share in uses), earlier_runs_gpu_memory_share)
     limit = LITTLE_RELEASE_PERCENT if already_open else LITTLE_PERCENT
     own_busiest = max(busy for busy, _ in uses)
-    if (
-        busiest >= limit
-        or fullest >= LITTLE_MEMORY_SHARE
-        or own_busiest < LEAST_PERCENT
-    ):
+    if busiest >= limit or fullest >= LITTLE_MEMORY_SHARE or own_busiest < MIN_PERCENT:
         return None
 
     return _finding(f"{earlier_runs + 1:g} runs", busiest=busiest, fullest=fullest)

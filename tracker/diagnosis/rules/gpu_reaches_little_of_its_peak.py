@@ -41,7 +41,7 @@ LOW_SHARE = 0.30
 LOW_RELEASE_SHARE = 0.33
 
 # More than all there is: the number of operations is not that of an example.
-MOST_SHARE = 1.0
+MAX_SHARE = 1.0
 
 # One process feeds several GPUs; which of them did how much is not known.
 SHARING = ("DataParallel",)
@@ -79,7 +79,7 @@ def check(
     )
     if achieved is None:
         return Abstention(("step_examples", "batch_size"))
-    if achieved.is_precision_known and achieved.share > MOST_SHARE:
+    if achieved.is_precision_known and achieved.share > MAX_SHARE:
         return Abstention(("operations per example that the GPU can compute",))
     limit = LOW_RELEASE_SHARE if already_open else LOW_SHARE
     if achieved.share >= limit or not takes_part(gpu_utilization_percent):

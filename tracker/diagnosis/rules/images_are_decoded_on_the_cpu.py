@@ -45,7 +45,7 @@ from tracker.diagnosis.wording import duration, percent
 
 # Of the CPU time that loading takes.
 DECODING_SHARE = 0.40
-MOST_GPU_PERCENT = 85.0
+MAX_GPU_PERCENT = 85.0
 # Of time; a decoder that is used at all is used more.
 IDLE_DECODER_PERCENT = 1.0
 
@@ -106,7 +106,7 @@ def check(
         typical(job_cpu_cores) >= full * effective_cores or loading.busy_cores >= busy
     )
     gpu_has_time = (
-        gpu_percent <= MOST_GPU_PERCENT and (engine or 0.0) <= IDLE_DECODER_PERCENT
+        gpu_percent <= MAX_GPU_PERCENT and (engine or 0.0) <= IDLE_DECODER_PERCENT
     )
     if not is_cpu_bound or not gpu_has_time:
         return None
@@ -202,7 +202,7 @@ def _evidence(
             "GPU utilization, median",
             decoding.gpu_percent,
             "%",
-            MOST_GPU_PERCENT,
+            MAX_GPU_PERCENT,
             Side.BELOW,
         ),
         waiting.evidence(),

@@ -61,8 +61,8 @@ BUSY_THREAD_RELEASE_CORES = 0.70
 
 # Threads that take turns never need more than one core together, but for what others of
 # the process do beside them.
-LEAST_OF_MAIN_THREAD_CORES = 0.30
-MOST_OF_PROCESS_CORES, MOST_OF_PROCESS_RELEASE_CORES = 1.10, 1.20
+MIN_OF_MAIN_THREAD_CORES = 0.30
+MAX_OF_PROCESS_CORES, MAX_OF_PROCESS_RELEASE_CORES = 1.10, 1.20
 # Of a step, where phases are named: else there is nothing to take turns with.
 BACKWARD_SHARE = 0.10
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
@@ -197,9 +197,9 @@ def _busy_cores(
     """Return what computed: its signal's name, and its readings in cores."""
     if process is None or typical(thread) >= BUSY_THREAD_CORES:
         return _THREAD, thread
-    most = MOST_OF_PROCESS_RELEASE_CORES if already_open else MOST_OF_PROCESS_CORES
+    most = MAX_OF_PROCESS_RELEASE_CORES if already_open else MAX_OF_PROCESS_CORES
     take_turns = (
-        typical(thread) >= LEAST_OF_MAIN_THREAD_CORES
+        typical(thread) >= MIN_OF_MAIN_THREAD_CORES
         and typical(process) <= most
         and (backward_share is None or backward_share >= BACKWARD_SHARE)
     )

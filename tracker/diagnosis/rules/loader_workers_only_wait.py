@@ -53,7 +53,7 @@ from tracker.diagnosis.wording import count, duration, percent
 # Of one core.
 RELEASE_CORES = 0.30
 # By the worker that computes most: it may be the one that training waits for.
-MOST_BUSY_CORES = 0.50
+MAX_BUSY_CORES = 0.50
 # Of the workers, or of time: those that wait for storage have other rules.
 STORAGE_SHARE = 0.10
 # Of time: those that wait for a core would use one.
@@ -90,7 +90,7 @@ def check(
     is_idle = busy <= (RELEASE_CORES if already_open else WAITING_CORES)
     waits_for_machine = (
         bool(data_is_on_network)
-        or (typical_or_none(worker_cpu_cores_max) or 0.0) >= MOST_BUSY_CORES
+        or (typical_or_none(worker_cpu_cores_max) or 0.0) >= MAX_BUSY_CORES
         or (average_or_none(worker_core_wait_share) or 0.0) >= CORE_WAIT_SHARE
         or (average_or_none(io_pressure_share) or 0.0) >= STORAGE_SHARE
         or (blocked_share(loader_workers, job_workers, workers_blocked) or 0.0)

@@ -62,7 +62,7 @@ SHARE_OF_BEST_RATE = 0.80
 LOWEST_RATE_BYTES_PER_SECOND = 1_000_000.0
 
 # Of what the job reads, by local disks: the rest comes over a network.
-LEAST_PART_OF_DISKS = 0.50
+MIN_PART_OF_DISKS = 0.50
 
 CRITICAL_SHARE = 0.20
 
@@ -148,7 +148,7 @@ def _comes_from_elsewhere(read: Samples, of_disks: Samples | None) -> bool:
     """Whether local disks delivered too little to be where the job reads from."""
     if of_disks is None:
         return False
-    return average(of_disks.values) < LEAST_PART_OF_DISKS * average(read.values)
+    return average(of_disks.values) < MIN_PART_OF_DISKS * average(read.values)
 
 
 def _writes_more(read: Samples, written: Samples | None) -> bool:

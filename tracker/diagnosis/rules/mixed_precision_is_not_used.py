@@ -42,7 +42,7 @@ from tracker.diagnosis.peaks import AMPERE, capability_of, peak_of, precision_of
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_below, typical, typical_or_none
 
-LEAST_CAPABILITY = 7.0
+MIN_CAPABILITY = 7.0
 BUSY_GPU_PERCENT = 50.0
 
 LOW_TENSOR_PERCENT = 3.0
@@ -53,7 +53,7 @@ BUSY_SM_PERCENT = 40.0
 BESIDE_FP32_PERCENT, BESIDE_FP32_RELEASE_PERCENT = 5.0, 6.0
 OF_FP32 = 1 / 16
 # With less arithmetic of this kind, something else keeps the processors busy.
-LEAST_FP32_PERCENT = 10.0
+MIN_FP32_PERCENT = 10.0
 
 # Of work that waits for memory, 16 bits save half.
 BUSY_MEMORY_PERCENT = 60.0
@@ -73,7 +73,7 @@ class _Counters:
         limit = self.tensor_release if already_open else self.tensor_limit
         if self.sm is None or self.tensor is None:
             return False
-        is_other_work = self.fp32 is not None and self.fp32 < LEAST_FP32_PERCENT
+        is_other_work = self.fp32 is not None and self.fp32 < MIN_FP32_PERCENT
         return self.tensor < limit and self.sm > BUSY_SM_PERCENT and not is_other_work
 
     @property
@@ -106,7 +106,7 @@ def check(
     capability = capability_of(gpu_compute_capability)
     if capability is None:
         return Abstention(("gpu_compute_capability",))
-    if capability < LEAST_CAPABILITY:
+    if capability < MIN_CAPABILITY:
         return None
     busy = typical(gpu_utilization_percent)
     if not busy >= BUSY_GPU_PERCENT:
@@ -198,7 +198,7 @@ def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
             "gpu_fp32_active_percent",
             "FP32 activity",
             counters.fp32,
-            LEAST_FP32_PERCENT,
+            MIN_FP32_PERCENT,
             Side.ABOVE,
         ),
         (

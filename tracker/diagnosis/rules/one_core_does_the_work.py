@@ -51,10 +51,10 @@ from tracker.diagnosis.wording import cores, duration, percent
 BUSY_CORES = 0.90
 BUSY_RELEASE_CORES = 0.80
 # A process that uses more has threads that run beside each other.
-MOST_CORES = 1.30
+MAX_CORES = 1.30
 # Of all other cores of the job.
-MOST_OF_OTHER_CORES = 0.30
-MOST_GPU_PERCENT = 70.0
+MAX_OF_OTHER_CORES = 0.30
+MAX_GPU_PERCENT = 70.0
 
 # Of step time, outside of the model.
 LOST_SHARE = 0.10
@@ -114,15 +114,15 @@ def check(
     if threads or not gpus or busiest_gpu_percent is None:
         return threads
     main = typical(job_main_cpu_cores)
-    if job_main_thread_cpu_cores is not None and main > MOST_CORES:
+    if job_main_thread_cpu_cores is not None and main > MAX_CORES:
         main = typical(job_main_thread_cpu_cores)
     others = max(0.0, typical(job_cpu_cores) - main) / (effective_cores - 1.0)
     gpu_percent = typical(busiest_gpu_percent)
     busy = BUSY_RELEASE_CORES if already_open else BUSY_CORES
     if not (
-        busy <= main <= MOST_CORES
-        and others < MOST_OF_OTHER_CORES
-        and gpu_percent < MOST_GPU_PERCENT
+        busy <= main <= MAX_CORES
+        and others < MAX_OF_OTHER_CORES
+        and gpu_percent < MAX_GPU_PERCENT
     ):
         return None
 
@@ -234,7 +234,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             "other cores in use, share",
             host.other_share,
             "share",
-            MOST_OF_OTHER_CORES,
+            MAX_OF_OTHER_CORES,
             Side.BELOW,
         ),
         Evidence(
@@ -242,7 +242,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             "GPU utilization, median",
             host.gpu_percent,
             "%",
-            MOST_GPU_PERCENT,
+            MAX_GPU_PERCENT,
             Side.BELOW,
         ),
         Evidence(

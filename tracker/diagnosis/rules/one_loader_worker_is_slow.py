@@ -40,11 +40,11 @@ from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_wa
 from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Of the others' mean.
-LEAST_RATIO = 2.0
+MIN_RATIO = 2.0
 RELEASE_RATIO = 1.6
 # What is less is no work worth comparing.
-LEAST_CORES = 0.30
-LEAST_BYTES_PER_SECOND = 1_000_000.0
+MIN_CORES = 0.30
+MIN_BYTES_PER_SECOND = 1_000_000.0
 # Of all waiting, in the batches of one worker.
 RHYTHM_SHARE = 0.80
 # In so many of the rounds that worker is late, by this part of its longest waits.
@@ -65,7 +65,7 @@ class _Imbalance:
 
     @property
     def ratio(self) -> float:
-        return self.most / self.others if self.others > 0 else LEAST_RATIO * 2
+        return self.most / self.others if self.others > 0 else MIN_RATIO * 2
 
     @property
     def words(self) -> str:
@@ -114,7 +114,7 @@ def check(
             worker_read_bytes_per_second_max,
         ),
     )
-    limit = RELEASE_RATIO if already_open else LEAST_RATIO
+    limit = RELEASE_RATIO if already_open else MIN_RATIO
     worst = max(
         (each for each in found if each is not None and each.ratio >= limit),
         key=lambda each: each.ratio,
@@ -145,7 +145,7 @@ def _imbalance(
     signal: str, workers: int, mean: Samples | None, most: Samples | None
 ) -> _Imbalance | None:
     usual, highest = average_or_none(mean), average_or_none(most)
-    least = LEAST_CORES if signal.startswith("worker_cpu") else LEAST_BYTES_PER_SECOND
+    least = MIN_CORES if signal.startswith("worker_cpu") else MIN_BYTES_PER_SECOND
     if usual is None or highest is None or highest < least:
         return None
     return _Imbalance(
@@ -194,7 +194,7 @@ def _finding(
             "host-memory-is-unused",
         ),
         quality=SAMPLED,
-        margin=margin_above(worst.ratio, LEAST_RATIO),
+        margin=margin_above(worst.ratio, MIN_RATIO),
         corroboration=AGREEING,
     )
 

@@ -57,7 +57,7 @@ CRITICAL_SHARE = 0.20
 TAIL_SHARE = 0.60
 # Of all steps: a rank that is slower than the others in so many is no chance.
 ABOVE_SHARE = 0.90
-MOST_NAMED = 4
+MAX_NAMED = 4
 # Of the excess: what one part must explain to be called the cause.
 COVERED_SHARE = 0.80
 
@@ -132,7 +132,7 @@ def check(
 def _who(straggler: Straggler) -> str:
     if len(straggler.ranks) == 1:
         return f"Rank {straggler.rank}"
-    named = [str(rank) for rank in straggler.ranks[:MOST_NAMED]]
+    named = [str(rank) for rank in straggler.ranks[:MAX_NAMED]]
     more = len(straggler.ranks) - len(named)
     if more:
         return f"Ranks {', '.join(named)} and {more} more"

@@ -62,7 +62,7 @@ LARGEST_HIT_SHARE = 0.80
 FLAT_WITHIN = 0.10
 DATA_OF_MEMORY = 0.90
 # What reads less has its data in memory, or elsewhere.
-LEAST_READ_BYTES_PER_SECOND = 1_000_000.0
+MIN_READ_BYTES_PER_SECOND = 1_000_000.0
 
 
 def check(
@@ -87,7 +87,7 @@ def check(
         job_read_bytes_per_second,
         job_requested_bytes_per_second,
     )
-    reads = average(job_read_bytes_per_second.values) >= LEAST_READ_BYTES_PER_SECOND
+    reads = average(job_read_bytes_per_second.values) >= MIN_READ_BYTES_PER_SECOND
     if epochs is None:
         return Abstention((EPOCHS,)) if waits and reads else None
 

@@ -52,7 +52,7 @@ IDLE_PART_OF_WAITING = 0.50
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
 # Of the loading processes, at a moment.
-MOST_BLOCKED_SHARE = 0.10
+MAX_BLOCKED_SHARE = 0.10
 # Of one core, by a training process that loads by itself.
 BUSY_TRAINER_CORES = 0.90
 BUSY_TRAINER_RELEASE_CORES = 0.80
@@ -119,7 +119,7 @@ def check(
         is_unclear = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
         return Abstention((CROWDED,)) if is_unclear else None
     blocked = blocked_share(loader_workers, job_workers, workers_blocked) or 0.0
-    return None if blocked >= MOST_BLOCKED_SHARE else _finding(waiting, loading, use)
+    return None if blocked >= MAX_BLOCKED_SHARE else _finding(waiting, loading, use)
 
 
 def _measure_use(

@@ -49,7 +49,7 @@ LARGEST_REQUEST_BYTES = 65_536.0
 LARGEST_SHARE_OF_BEST_RATE = 0.50
 # Fewer are no load for any disk.
 FEWEST_REQUESTS_PER_SECOND = 50.0
-LEAST_READ_BYTES_PER_SECOND = 10_000.0
+MIN_READ_BYTES_PER_SECOND = 10_000.0
 
 # Of the loading processes, and of time.
 BLOCKED_SHARE = 0.30
@@ -145,7 +145,7 @@ def check(
 
 def _is_cached(read: Samples | None, requested: Samples | None) -> bool:
     """Whether the data are in memory, most of them or all."""
-    if read is not None and average(read.values) < LEAST_READ_BYTES_PER_SECOND:
+    if read is not None and average(read.values) < MIN_READ_BYTES_PER_SECOND:
         return True
     if read is None or requested is None:
         return False

@@ -57,11 +57,11 @@ WAIT_LIMITS = WaitLimits(
     BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
 )
 # Of what the job reads with what the network brings.
-LEAST_CORRELATION = 0.80
-LEAST_NETWORK_BYTES_PER_SECOND = 1_000_000.0
+MIN_CORRELATION = 0.80
+MIN_NETWORK_BYTES_PER_SECOND = 1_000_000.0
 
 # Of the job's cores, and of one core by each loading process: above, loading computes.
-MOST_CPU_SHARE = 0.70
+MAX_CPU_SHARE = 0.70
 BUSY_LOADER_CORES = 0.80
 
 CRITICAL_SHARE = 0.20
@@ -81,8 +81,8 @@ class _Remote:
     def moves_with_network(self) -> bool:
         return (
             self.correlation is not None
-            and self.correlation > LEAST_CORRELATION
-            and (self.received or 0.0) >= LEAST_NETWORK_BYTES_PER_SECOND
+            and self.correlation > MIN_CORRELATION
+            and (self.received or 0.0) >= MIN_NETWORK_BYTES_PER_SECOND
         )
 
 
@@ -118,7 +118,7 @@ def check(
     loaders = loaders or job_main_cpu_cores
     if (
         data_is_on_network == 0
-        or typical(job_cpu_cores) >= MOST_CPU_SHARE * effective_cores
+        or typical(job_cpu_cores) >= MAX_CPU_SHARE * effective_cores
         or (loaders is not None and typical(loaders) >= BUSY_LOADER_CORES)
     ):
         return None
@@ -245,7 +245,7 @@ def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
                 "correlation of reads with the network receive rate",
                 remote.correlation,
                 "",
-                LEAST_CORRELATION,
+                MIN_CORRELATION,
                 Side.ABOVE,
             )
         )

@@ -53,7 +53,7 @@ OWN_SHARE = 0.15
 # Phases of the model are entered in most steps.
 USUAL_STEPS_SHARE = 0.50
 # Of the unaccounted time: enough to call it computing, or waiting.
-MOST_OF_IT_SHARE = 0.50
+MAX_OF_IT_SHARE = 0.50
 # A job that writes less is not slowed down by its files.
 NOTABLE_WRITE_BYTES_PER_SECOND = 500_000.0
 
@@ -140,9 +140,9 @@ def _kind(waiting: Waiting, cores: float | None, written: float) -> str:
         return UNCLEAR
     used = cores * waiting.step_seconds
     in_phases = waiting.step_seconds - waiting.seconds
-    if used - in_phases >= MOST_OF_IT_SHARE * waiting.seconds:
+    if used - in_phases >= MAX_OF_IT_SHARE * waiting.seconds:
         return COMPUTING
-    if used >= MOST_OF_IT_SHARE * waiting.seconds:
+    if used >= MAX_OF_IT_SHARE * waiting.seconds:
         return UNCLEAR
     return WRITING if written >= NOTABLE_WRITE_BYTES_PER_SECOND else WAITING
 

@@ -66,11 +66,11 @@ LARGE_SHARE = 0.10
 FEWEST_STEPS = 100
 FEWEST_OUTLIERS = 3
 # More slow steps than this are no outliers: there are two kinds of steps.
-MOST_OUTLIERS_SHARE = 0.10
+MAX_OUTLIERS_SHARE = 0.10
 
 # Without a period or a cause, slow steps take so many times the median: less is the
 # jitter of a machine that is shared.
-LEAST_FACTOR = 2.0
+MIN_FACTOR = 2.0
 
 # What fills so much of the excess is what slow steps do.
 CAUSE_SHARE = 0.60
@@ -143,7 +143,7 @@ def check(
         outliers = without_waiting_steps(outliers, waited)
         if not _is_notable(outliers, len(seconds), already_open):
             return Abstention((CROWDED,))
-    is_jitter = _usual_excess(outliers) < (LEAST_FACTOR - 1.0) * outliers.median
+    is_jitter = _usual_excess(outliers) < (MIN_FACTOR - 1.0) * outliers.median
     if is_jitter and not cause.name and period is None:
         return None
     return _finding(outliers, len(seconds), cause, period, loader_workers)
@@ -171,7 +171,7 @@ def _is_notable(outliers: Outliers, steps: int, already_open: bool) -> bool:
 
 
 def _are_many(outliers: Outliers, steps: int) -> bool:
-    return len(outliers.rows) > MOST_OUTLIERS_SHARE * steps
+    return len(outliers.rows) > MAX_OUTLIERS_SHARE * steps
 
 
 def _usual_excess(outliers: Outliers) -> float:

@@ -56,9 +56,9 @@ LARGE_CHANGE = 0.20
 
 LARGEST_CHANCE = 0.01
 # Of all pairs of blocks, so many more rise than fall.
-LEAST_TAU = 0.50
+MIN_TAU = 0.50
 # Pairs on the same side of a jump fall as often as they rise.
-LEAST_TAU_OF_A_JUMP = 0.25
+MIN_TAU_OF_A_JUMP = 0.25
 
 # What changed by so much from the first third to the last goes along with it.
 CLOCK_CHANGE = -0.03
@@ -112,7 +112,7 @@ def check(
         return Abstention((TOO_FEW_STEPS,))
 
     limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
-    least_tau = LEAST_TAU if trend.jump is None else LEAST_TAU_OF_A_JUMP
+    least_tau = MIN_TAU if trend.jump is None else MIN_TAU_OF_A_JUMP
     is_clear = trend.chance < LARGEST_CHANCE and trend.tau >= least_tau
     if trend.change < limit or not is_clear:
         return None

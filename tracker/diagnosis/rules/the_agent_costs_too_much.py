@@ -37,8 +37,8 @@ from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average, margin_above, percentile
 from tracker.diagnosis.wording import duration, ordinal, small_percent
 
-MOST_CORES = 0.01
-MOST_CORES_A_GPU = 0.005
+MAX_CORES = 0.01
+MAX_CORES_A_GPU = 0.005
 RELEASE = 0.8
 CRITICAL_CORES = 0.10
 PERCENTILE = 95.0
@@ -54,7 +54,7 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     used = _usual(agent_cpu_share.values)
-    most = MOST_CORES + MOST_CORES_A_GPU * len(gpus or {})
+    most = MAX_CORES + MAX_CORES_A_GPU * len(gpus or {})
     if not used >= (RELEASE * most if already_open else most):
         return None
     late = (

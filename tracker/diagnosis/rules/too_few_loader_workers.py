@@ -55,16 +55,16 @@ from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_wa
 from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Above this part of its cores in use, a job has none to spare.
-MOST_CPU_SHARE = 0.70
+MAX_CPU_SHARE = 0.70
 # A training process without workers leaves the rest of a small machine unused.
-MOST_CPU_SHARE_WITHOUT_WORKERS = 0.85
+MAX_CPU_SHARE_WITHOUT_WORKERS = 0.85
 RELEASE_CPU_SHARE = 0.90
 
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
 
 # By a pipeline of TensorFlow whose elements come one after the other.
-MOST_SERIAL_CORES = 1.50
+MAX_SERIAL_CORES = 1.50
 
 # Batches go through /dev/shm; containers have 64 MiB of it unless told otherwise.
 SMALL_SHARED_MEMORY_BYTES = 1_073_741_824.0
@@ -149,7 +149,7 @@ def check(
         return Abstention(("loader_workers", "worker_cpu_cores"))
 
     in_threads = framework == "tensorflow" and loading.workers == 0
-    is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MOST_SERIAL_CORES
+    is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MAX_SERIAL_CORES
     shortage = _Shortage(
         waiting,
         loading,
@@ -244,10 +244,10 @@ def _is_short_of_workers(shortage: _Shortage, *, already_open: bool) -> bool:
     if shortage.suggested <= loading.workers:
         return False
     if loading.workers == 0:
-        limit = RELEASE_CPU_SHARE if already_open else MOST_CPU_SHARE_WITHOUT_WORKERS
+        limit = RELEASE_CPU_SHARE if already_open else MAX_CPU_SHARE_WITHOUT_WORKERS
         return cpu_share <= limit
 
-    most = MOST_CPU_SHARE_WITHOUT_WORKERS if already_open else MOST_CPU_SHARE
+    most = MAX_CPU_SHARE_WITHOUT_WORKERS if already_open else MAX_CPU_SHARE
     busy = BUSY_WORKER_RELEASE_CORES if already_open else BUSY_WORKER_CORES
     return cpu_share < most and loading.wanted_cores >= busy
 
@@ -356,11 +356,11 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
             f"CPU cores in use, median, of {effective_cores:g}",
             shortage.cpu_share * effective_cores,
             "cores",
-            (MOST_CPU_SHARE if loading.workers else MOST_CPU_SHARE_WITHOUT_WORKERS)
+            (MAX_CPU_SHARE if loading.workers else MAX_CPU_SHARE_WITHOUT_WORKERS)
             * effective_cores,
             Side.BELOW,
             release=(
-                MOST_CPU_SHARE_WITHOUT_WORKERS if loading.workers else RELEASE_CPU_SHARE
+                MAX_CPU_SHARE_WITHOUT_WORKERS if loading.workers else RELEASE_CPU_SHARE
             )
             * effective_cores,
         ),

@@ -18,7 +18,7 @@ from tracker.embedded.sqlite.base import DatabaseWrapper
 INCREMENTAL = 2
 # Steps are made as large as can be done in about this time.
 STEP_SECONDS = 0.01
-FEWEST_PAGES, MOST_PAGES = 16, 4_096
+FEWEST_PAGES, MAX_PAGES = 16, 4_096
 # Between two steps others write, for longer than the step took.
 SHORTEST_PAUSE_SECONDS = 0.02
 PAUSE_FACTOR = 2
@@ -68,7 +68,7 @@ def give_space_back(seconds: float) -> Given:
         took = _step(f"PRAGMA incremental_vacuum({pages})")
         longest = max(longest, took)
         fitting = int(pages * min(2.0, STEP_SECONDS / max(took, 1e-6)))
-        pages = min(max(fitting, FEWEST_PAGES), MOST_PAGES)
+        pages = min(max(fitting, FEWEST_PAGES), MAX_PAGES)
         time.sleep(max(PAUSE_FACTOR * took, SHORTEST_PAUSE_SECONDS))
     # The file ends where it should once its log has been written into it.
     longest = max(longest, _step("PRAGMA wal_checkpoint(PASSIVE)"))

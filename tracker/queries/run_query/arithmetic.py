@@ -1,7 +1,7 @@
 """What is computed within a condition, and its bounds (pure).
 
 The bounds are such that no database meets a number that is too large or too small for
-it, whatever runs hold: what is added to, multiplied or divided MOST_OPERATORS times at
+it, whatever runs hold: what is added to, multiplied or divided MAX_OPERATORS times at
 most, and begins between SMALLEST and LARGEST, stays far within floating-point numbers.
 """
 
@@ -25,7 +25,7 @@ from tracker.queries.run_query.tree import (
 SIGNS = ("PLUS", "MINUS", "TIMES", "BY")
 # Of one condition. Seven numbers of 1e40 make 1e280; a difference of numbers of 1e-40 is
 # none, or 1e-56 at least.
-MOST_OPERATORS = 6
+MAX_OPERATORS = 6
 # Sizes of numbers that are computed with. What is smaller counts as 0, and what is larger
 # as unknown.
 SMALLEST, LARGEST = 1e-40, 1e40

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from lark import Token
 
 from tracker.queries.run_query.arithmetic import (
-    MOST_OPERATORS,
+    MAX_OPERATORS,
     Named,
     Part,
     Sum,
@@ -159,8 +159,8 @@ def _computed(left: Part, operator: Token, right: Part) -> Computed:
     condition = Computed(_term(left), str(operator), _term(right))
     if not any(fields_of(condition)):
         raise refusal(first_token(left), "A condition asks of an attribute.")
-    if operator_count(condition) > MOST_OPERATORS:
-        message = f"A condition has at most {MOST_OPERATORS} of + - * and /."
+    if operator_count(condition) > MAX_OPERATORS:
+        message = f"A condition has at most {MAX_OPERATORS} of + - * and /."
         raise refusal(first_token(left), message)
     return condition
 

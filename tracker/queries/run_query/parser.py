@@ -35,8 +35,8 @@ from tracker.queries.run_query.tree import (
 from tracker.texts import UNSTORABLE
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
-MOST_CHARACTERS = 2_000
-MOST_CONDITIONS = 20
+MAX_CHARACTERS = 2_000
+MAX_CONDITIONS = 20
 DEEPEST = 16
 KEYWORDS = ("and", "or", "not", "contains", "exists", "is", "nan")
 # What states a condition: every one has one of these.
@@ -57,11 +57,11 @@ EXPECTATIONS = {
 
 def parse(text: str, now: datetime) -> Tree:
     """Return what the query asks for; `now` is what times like -7d count from."""
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise BadQuery(
-            f"A query has at most {MOST_CHARACTERS:,} characters.",
-            MOST_CHARACTERS,
-            len(text) - MOST_CHARACTERS,
+            f"A query has at most {MAX_CHARACTERS:,} characters.",
+            MAX_CHARACTERS,
+            len(text) - MAX_CHARACTERS,
         )
     # PostgreSQL would not even compare with one.
     if found := UNSTORABLE.search(text):
@@ -95,9 +95,9 @@ def _tokens(text: str) -> list[Token]:
         (("NOT",), "“not”s"),
         (SIGNS, "of + - * and /"),
     ):
-        surplus = [token for token in tokens if token.type in kinds][MOST_CONDITIONS:]
+        surplus = [token for token in tokens if token.type in kinds][MAX_CONDITIONS:]
         if surplus:
-            message = f"A query has at most {MOST_CONDITIONS} {what}."
+            message = f"A query has at most {MAX_CONDITIONS} {what}."
             raise refusal(surplus[0], message)
     return tokens
 

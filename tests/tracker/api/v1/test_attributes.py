@@ -109,7 +109,7 @@ def test_nobody_gets_more_than_a_thousand_without_asking_for_them(get, run):
 
 
 def test_long_texts_are_whole_and_leave_room_for_fewer(pages, run, monkeypatch):
-    monkeypatch.setattr(queries, "MOST_CHARACTERS", 1_000)
+    monkeypatch.setattr(queries, "MAX_CHARACTERS", 1_000)
     values = {"a": "x" * 600, "b": "y" * 300, "c": "z" * 60_000, "d": 1, "e": 2}
     write_values(run, values)
     write_tags(run, *(f"tag {number:03}" for number in range(200)))
@@ -189,13 +189,13 @@ def test_a_page_that_lost_its_rows_leaves_the_file_whole(get, run, monkeypatch):
 
 
 def test_of_long_texts_no_more_are_measured_than_a_page_may_hold(run, monkeypatch):
-    monkeypatch.setattr("tracker.queries.attributes.MOST_CHARACTERS", 1_000)
+    monkeypatch.setattr("tracker.queries.attributes.MAX_CHARACTERS", 1_000)
     monkeypatch.setattr("tracker.queries.attributes.MEASURED_FIRST", 2)
     write_values(run, {f"params/{number:02}": "x" * 600 for number in range(40)})
     rows = Attribute.objects.filter(run_id=run.id).order_by("path")
 
     assert len(measured(rows, most=100)) == 2
-    monkeypatch.setattr("tracker.queries.attributes.MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr("tracker.queries.attributes.MAX_CHARACTERS", 10_000)
     assert 16 <= len(measured(rows, most=100)) <= 20
     assert len(measured(rows, most=7)) == 7
 

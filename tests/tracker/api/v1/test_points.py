@@ -167,7 +167,7 @@ def test_lines_share_a_column_where_their_steps_are_the_same(get, run, other):
 
 
 def test_pages_of_series_lead_to_each_other(get, run, monkeypatch):
-    monkeypatch.setattr(endpoint, "MOST_BUCKETS", 1_000)
+    monkeypatch.setattr(endpoint, "MAX_BUCKETS", 1_000)
     names = [f"series/{number}" for number in range(5)]
     for number, name in enumerate(names):
         write(run, name, [number])
@@ -196,7 +196,7 @@ def write_many(run, count):
 
 @pytest.mark.parametrize("kind", ["json", "binary"])
 def test_what_an_answer_says_that_is_held_can_always_be_sent_back(get, run, kind):
-    count = endpoint.MOST_HELD + 16
+    count = endpoint.MAX_HELD + 16
     write_many(run, count)
     # So few that more series would go into one answer.
     asked = {"format": kind, "buckets": 10_000 // count, "path": []}
@@ -205,7 +205,7 @@ def test_what_an_answer_says_that_is_held_can_always_be_sent_back(get, run, kind
     again = get(run, since=first["since"], **asked)
 
     assert again.status_code == 200
-    assert len(held) == endpoint.MOST_HELD
+    assert len(held) == endpoint.MAX_HELD
     assert first["next"] is not None
     head, _ = put_together(again, kind, held)
     assert {line["keep"] for line in head["series"]} == {2}

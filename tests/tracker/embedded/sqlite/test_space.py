@@ -45,7 +45,7 @@ def purge(run):
 @sqlite_only
 def test_space_comes_back_in_steps(large_run, monkeypatch):
     monkeypatch.setattr(module, "SHORTEST_PAUSE_SECONDS", 0)
-    monkeypatch.setattr(module, "MOST_PAGES", 100)
+    monkeypatch.setattr(module, "MAX_PAGES", 100)
     full = space()
     assert full.is_incremental
     purge(large_run)

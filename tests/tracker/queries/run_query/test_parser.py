@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.tracker.queries.run_query.written import queries, written
 from tracker.models import State
 from tracker.queries.run_query import meaning
-from tracker.queries.run_query.arithmetic import LARGEST, MOST_OPERATORS, SMALLEST
+from tracker.queries.run_query.arithmetic import LARGEST, MAX_OPERATORS, SMALLEST
 from tracker.queries.run_query.meaning import RUN_FIELDS
 from tracker.queries.run_query.parser import (
     DEEPEST,
     KEYWORDS,
-    MOST_CHARACTERS,
-    MOST_CONDITIONS,
+    MAX_CHARACTERS,
+    MAX_CONDITIONS,
     parse,
 )
 from tracker.queries.run_query.refusal import BadQuery
@@ -190,7 +190,7 @@ def test_a_value_may_stand_on_the_left(text, same):
         ('p - "" < 1', 4, 2, "A path"),
         ('p - q ~ "x"', 6, 1, "a comparison"),
         ("p - q is nan", 6, 2, "a comparison"),
-        ("p + p + p + p + p + p + p + p < 1", 0, 1, f"at most {MOST_OPERATORS}"),
+        ("p + p + p + p + p + p + p + p < 1", 0, 1, f"at most {MAX_OPERATORS}"),
     ],
 )
 def test_what_cannot_be_computed_is_refused_with_its_place(
@@ -290,13 +290,13 @@ def test_a_refusal_says_where(text, position, length):
 @pytest.mark.parametrize(
     "text",
     [
-        "a = 1" + " " * MOST_CHARACTERS,
+        "a = 1" + " " * MAX_CHARACTERS,
         "x" * 10_000,
         "(" * 1_000 + "a = 1" + ")" * 1_000,
         "(" * (DEEPEST + 1) + "a = 1" + ")" * (DEEPEST + 1),
         "not " * 400 + "a = 1",
-        " and ".join(["a = 1"] * (MOST_CONDITIONS + 1)),
-        " and ".join(["a + b * c = 1"] * (MOST_CONDITIONS // 2 + 1)),
+        " and ".join(["a = 1"] * (MAX_CONDITIONS + 1)),
+        " and ".join(["a + b * c = 1"] * (MAX_CONDITIONS // 2 + 1)),
     ],
     ids=lambda text: text[:6],
 )
@@ -305,17 +305,17 @@ def test_what_would_cost_too_much_is_refused(text):
 
 
 def test_what_just_fits_is_read():
-    text = "(" * DEEPEST + " or ".join(["a = 1"] * MOST_CONDITIONS) + ")" * DEEPEST
+    text = "(" * DEEPEST + " or ".join(["a = 1"] * MAX_CONDITIONS) + ")" * DEEPEST
 
-    assert len(read(text).parts) == MOST_CONDITIONS
-    assert read("a = 1".ljust(MOST_CHARACTERS))
+    assert len(read(text).parts) == MAX_CONDITIONS
+    assert read("a = 1".ljust(MAX_CHARACTERS))
 
 
 @given(queries)
 def test_whatever_is_meant_can_be_written(tree):
     text = written(tree)
     # Only what it costs may be against it.
-    assume(len(text) <= MOST_CHARACTERS and text.count("(") <= DEEPEST)
+    assume(len(text) <= MAX_CHARACTERS and text.count("(") <= DEEPEST)
 
     assert read(text) == tree
 
@@ -350,9 +350,9 @@ def test_the_states_are_those_of_runs():
 def test_the_limits_are_those_documented():
     documented = (ROOT / "docs/query-language.md").read_text()
 
-    assert f"at most {MOST_CHARACTERS:,} characters and {MOST_CONDITIONS}" in documented
+    assert f"at most {MAX_CHARACTERS:,} characters and {MAX_CONDITIONS}" in documented
     assert f"at most {DEEPEST} deep" in documented
-    assert f"{MOST_OPERATORS} of `+`" in documented
+    assert f"{MAX_OPERATORS} of `+`" in documented
     assert f"{SMALLEST:g}" in documented
     assert f"{LARGEST:g}".replace("+", "") in documented
     assert all(f"`{state}`" in documented for state in meaning.STATES)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tracker.queries.run_query.arithmetic import (
     LARGEST,
-    MOST_OPERATORS,
+    MAX_OPERATORS,
     SMALLEST,
     fields_of,
     operator_count,
@@ -50,7 +50,7 @@ def computed(fields):
     terms = st.recursive(
         fields | numbers.map(Number),
         lambda parts: st.builds(Calculation, parts, st.sampled_from("+-*/"), parts),
-        max_leaves=MOST_OPERATORS,
+        max_leaves=MAX_OPERATORS,
     )
     every = st.builds(Computed, terms, st.sampled_from(OPERATORS), terms)
     return every.filter(is_computed)
@@ -59,7 +59,7 @@ def computed(fields):
 def is_computed(condition):
     """Say whether it is no plain comparison of an attribute, and within bounds."""
     sides = (condition.left, condition.right)
-    if not any(fields_of(condition)) or operator_count(condition) > MOST_OPERATORS:
+    if not any(fields_of(condition)) or operator_count(condition) > MAX_OPERATORS:
         return False
     return not any(isinstance(side, Number) for side in sides) or any(
         isinstance(side, Calculation) for side in sides

@@ -21,7 +21,7 @@ const CELLS_AT_ONCE = 20_000
 const DEPTH_OF_STAGES = 1
 const REFRESH_MS = 10_000
 // As many attributes as one answer holds.
-const MOST_AT_ONCE = 2_000
+const MAX_AT_ONCE = 2_000
 
 export default function comparisonTable(element) {
   const table = new ComparisonTable(element)
@@ -121,10 +121,10 @@ class ComparisonTable {
     const answers = []
     // Kept only together: what is not drawn now has to be new the next time.
     const held = new Map()
-    for (let offset = 0; offset < end; offset += MOST_AT_ONCE) {
-      const isLast = offset + MOST_AT_ONCE >= end
+    for (let offset = 0; offset < end; offset += MAX_AT_ONCE) {
+      const isLast = offset + MAX_AT_ONCE >= end
       // Where all was looked at, so is what has come since.
-      const limit = isWhole || !isLast ? MOST_AT_ONCE : end - offset
+      const limit = isWhole || !isLast ? MAX_AT_ONCE : end - offset
       const key = `${offset} ${limit}`
       const known = this.held.get(key)
       const response = await this.ask(offset, limit, known?.version)

@@ -1,7 +1,7 @@
 // Opens or closes every branch of the tree that the button's aria-controls names, also
 // those that come later because a branch was opened: no more of them than a page can hold.
 
-const MOST_OPENED = 60
+const MAX_OPENED = 60
 
 export default function foldAll(button) {
   const tree = document.getElementById(button.getAttribute("aria-controls"))
@@ -20,7 +20,7 @@ export default function foldAll(button) {
   tree.addEventListener("click", () => (left = 0))
   button.addEventListener("click", () => {
     if (isOpening) {
-      left = MOST_OPENED
+      left = MAX_OPENED
       unfold()
       return
     }

@@ -8,7 +8,7 @@ import { isAnswered, isPoll } from "../refusals.js"
 
 const LOADED = ".tree__level[data-prefix]:not([hx-get])"
 // Servers and proxies commonly take addresses of 8 kB.
-const MOST_LETTERS = 6_000
+const MAX_LETTERS = 6_000
 
 export default function liveTree(root) {
   const loading = new Set()
@@ -34,7 +34,7 @@ export default function liveTree(root) {
     // One that is empty says that the whole tree is asked for.
     const opened = ["", ...[...root.querySelectorAll(LOADED)].map(({ dataset }) => dataset.prefix)]
     const letters = String(new URLSearchParams(opened.map((prefix) => ["open", prefix]))).length
-    if (loading.size || isLonger || letters > MOST_LETTERS) return event.preventDefault()
+    if (loading.size || isLonger || letters > MAX_LETTERS) return event.preventDefault()
     for (const prefix of opened) ctx.request.body.append("open", prefix)
   })
 }

@@ -6,7 +6,7 @@ import { afterSwap } from "../models/swaps.js"
 import { gettext } from "../texts.js"
 
 const AGAIN_MS = 10_000
-const MOST_SENT_LAST = 60_000
+const MAX_SENT_LAST = 60_000
 
 const WAYS = {
   heading: (text) => [lineStart("## "), text || gettext("Heading"), ""],
@@ -83,7 +83,7 @@ function keepDraft(page, form) {
   })
   // More than that a browser does not send from a page that is left.
   addEventListener("beforeunload", (event) => {
-    if (written() !== saved && new Blob([written()]).size > MOST_SENT_LAST) event.preventDefault()
+    if (written() !== saved && new Blob([written()]).size > MAX_SENT_LAST) event.preventDefault()
   })
 }
 

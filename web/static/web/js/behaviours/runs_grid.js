@@ -10,7 +10,7 @@ import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
 import { SHOWN_AT_FIRST } from "../models/shown_runs.js"
 import { TableBar } from "../models/table_bar.js"
-import { FILTERS, MOST_ON_TOP, TableState } from "../models/table_state.js"
+import { FILTERS, MAX_ON_TOP, TableState } from "../models/table_state.js"
 import { TopRows } from "../models/top_rows.js"
 import { Panel, later } from "../models/when_opened.js"
 import { toast } from "../toasts.js"
@@ -367,10 +367,10 @@ class RunsGrid {
     if (!row?.id) return
     let kept = this.state.all("top")
     // Some may have gone meanwhile.
-    if (kept.length >= MOST_ON_TOP) kept = this.rows.top.map(({ id }) => id)
+    if (kept.length >= MAX_ON_TOP) kept = this.rows.top.map(({ id }) => id)
     const isKept = kept.includes(row.id)
-    if (!isKept && kept.length >= MOST_ON_TOP) {
-      toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MOST_ON_TOP }))
+    if (!isKept && kept.length >= MAX_ON_TOP) {
+      toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MAX_ON_TOP }))
       return
     }
     this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))

@@ -3,13 +3,13 @@
 import { areSingleKeysOn } from "../single_keys.js"
 import { gettext } from "../texts.js"
 
-const MOST_KEYS = 9
+const MAX_KEYS = 9
 // Tabs within a page: where there are some, the keys are theirs.
 const INNER = ".tabs--inner[data-behaviour~=tabs]"
 
 export default function openTabs(tabs) {
   const hasKeys = tabs.matches(INNER) || !document.querySelector(INNER)
-  const links = hasKeys ? [...tabs.querySelectorAll("a")].slice(0, MOST_KEYS) : []
+  const links = hasKeys ? [...tabs.querySelectorAll("a")].slice(0, MAX_KEYS) : []
   for (const [place, link] of links.entries()) {
     link.dataset.key = link.getAttribute("aria-keyshortcuts") ?? String(place + 1)
   }

@@ -1,7 +1,7 @@
 // Arranges the charts of a page: pinned ones at the top, joined ones after them, sections
 // open or folded, charts as large as their reader wants them.
 
-import { MOST_LINES } from "../models/arrangement.js"
+import { MAX_LINES } from "../models/arrangement.js"
 import { follow } from "../models/drag.js"
 import { toast } from "../toasts.js"
 import { gettext } from "../texts.js"
@@ -9,8 +9,8 @@ import { newChart } from "./chart_made.js"
 import { addsRest, foundRest } from "./chart_rest.js"
 
 const MEASURED = "monitoring/"
-const LEAST_PIXELS = 120
-const MOST_PIXELS = 2_000
+const MIN_PIXELS = 120
+const MAX_PIXELS = 2_000
 const STEP_PIXELS = 20
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
@@ -59,7 +59,7 @@ export function cards(page) {
     // Shows the chart of these lines, whether it was there or not.
     async join(paths) {
       const key = page.arrangement.join(paths)
-      if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MOST_LINES }), { isError: true })
+      if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MAX_LINES }), { isError: true })
       const [found] = chartsOf(page, key)
       page.arranged()
       if (!found && isDivided(page)) return page.anew()
@@ -184,7 +184,7 @@ function resizeBy(handle, chart, done) {
   const plot = chart.querySelector(".chart__plot")
   const set = (columns, height) => {
     chart.dataset.columns = Math.max(1, Math.min(columns, columnsOf(chart)))
-    chart.dataset.height = Math.max(LEAST_PIXELS, Math.min(MOST_PIXELS, Math.round(height / STEP_PIXELS) * STEP_PIXELS))
+    chart.dataset.height = Math.max(MIN_PIXELS, Math.min(MAX_PIXELS, Math.round(height / STEP_PIXELS) * STEP_PIXELS))
     fit(chart)
   }
   const now = () => [Number(chart.dataset.columns), Number(chart.dataset.height)]

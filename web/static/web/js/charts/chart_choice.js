@@ -4,7 +4,7 @@ import { made as text } from "../models/elements.js"
 import { gettext } from "../texts.js"
 import { restOf } from "./chart_rest.js"
 
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 
 export function choice(page) {
   const dialog = page.part("choose")
@@ -18,8 +18,8 @@ export function choice(page) {
     const matching = pathsOf(page).filter((path) => path.toLowerCase().includes(wanted))
     // Those that are chosen stay in sight, whatever is looked for next.
     const paths = [...chosen, ...matching.filter((path) => !chosen.includes(path))]
-    const rows = paths.slice(0, MOST_SHOWN).map(row)
-    if (paths.length > MOST_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more: type a part of the path", { count: paths.length - MOST_SHOWN })))
+    const rows = paths.slice(0, MAX_SHOWN).map(row)
+    if (paths.length > MAX_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more: type a part of the path", { count: paths.length - MAX_SHOWN })))
     list.replaceChildren(...rows)
   }
 

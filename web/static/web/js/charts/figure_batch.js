@@ -7,9 +7,9 @@ import { refusal } from "./refusal.js"
 
 const ACCEPT = "application/json, application/vnd.seamark.figures"
 // What the server, and proxies before it, take in one address.
-const MOST_CHARTS = 40
-const MOST_LINES = 200
-const MOST_LETTERS = 7_000
+const MAX_CHARTS = 40
+const MAX_LINES = 200
+const MAX_LETTERS = 7_000
 
 const waiting = new Map()
 
@@ -36,7 +36,7 @@ function wait(place, { chart, each, lines, version, signal }) {
 function send(place, name) {
   const asked = waiting.get(place)
   waiting.delete(place)
-  for (const batch of batches(asked, MOST_LETTERS - place.length, name)) ask(place, batch, name)
+  for (const batch of batches(asked, MAX_LETTERS - place.length, name)) ask(place, batch, name)
 }
 
 function batches(asked, mostLetters, name) {
@@ -45,7 +45,7 @@ function batches(asked, mostLetters, name) {
   let lines = 0
   for (const each of asked) {
     const more = encodeURIComponent(each.chart).length + name.length + 2
-    const isFull = found.length && (found.at(-1).length >= MOST_CHARTS || lines + each.lines > MOST_LINES)
+    const isFull = found.length && (found.at(-1).length >= MAX_CHARTS || lines + each.lines > MAX_LINES)
     if (letters + more > mostLetters || isFull) {
       found.push([])
       letters = lines = 0

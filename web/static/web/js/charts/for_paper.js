@@ -9,7 +9,7 @@ import { gettext } from "../texts.js"
 const TOGETHER = 40
 const ALONE = 4
 // Something else may have asked for the chart at the same time.
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 
 // Drawn for paper alone; a page of hundreds of charts would be slow with all of them.
 const extra = new Set()
@@ -37,7 +37,7 @@ export async function drawAll(signal, say) {
 
 async function draw(chart) {
   extra.add(chart)
-  for (let left = MOST_TRIES; left && isWanting(chart); left -= 1) await chart.draw()
+  for (let left = MAX_TRIES; left && isWanting(chart); left -= 1) await chart.draw()
   delete chart.plot.dataset.undrawn
 }
 

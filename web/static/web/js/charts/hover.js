@@ -10,7 +10,7 @@ import { strokeOf } from "./dashes.js"
 import { pointAtLine } from "./lit_runs.js"
 
 // A box of more lines would be higher than the chart.
-const MOST_ROWS = 12
+const MAX_ROWS = 12
 const FEWEST_ROWS = 2
 const ROW_PIXELS = 17
 // Of the box, besides its rows: its edge, the place and how many more there are.
@@ -254,7 +254,7 @@ export class Hover {
   showBox(found, top) {
     const several = found.length > 1
     const height = this.heightOfBox
-    const most = Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
+    const most = Math.max(FEWEST_ROWS, Math.min(MAX_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
     const rows = found.slice(0, most).map((reading, place) => this.row(reading, several && place === 0))
     if (found.length > most) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - most })))
     this.box.replaceChildren(part("chart__place", this.title), ...rows)

@@ -7,7 +7,7 @@
 // This leans on how Plotly 4.1.1 draws: g.trace and path.point with their data beside them.
 
 // Of fewer lines, one box names all at a time, and none has to fade.
-const MOST_TOGETHER = 8
+const MAX_TOGETHER = 8
 
 let lit = null
 // The run whose line is nearest to the pointer, by the chart it is in.
@@ -36,7 +36,7 @@ export function pointAtLine(plot, trace) {
   if (slot === (pointed.get(plot) ?? null)) return
   pointed.set(plot, slot)
   const count = figure.lines?.length ?? new Set(figure.slots.flat()).size
-  if (count > MOST_TOGETHER) show(plot, figure, slot ?? lit)
+  if (count > MAX_TOGETHER) show(plot, figure, slot ?? lit)
   pointAt(plot, slot)
 }
 

@@ -11,8 +11,8 @@ const IMPOSSIBLE = "impossible"
 
 // Of the lines' length, kept free for what will come: enough for some minutes, as drawing
 // all axes anew costs as much as many ticks, but most of the chart is for what is there.
-const LEAST_ROOM = 0.08
-const MOST_ROOM = 0.2
+const MIN_ROOM = 0.08
+const MAX_ROOM = 0.2
 const AHEAD_MS = 300_000
 const CLOSED = "Z"
 // Farther than any screen is wide, near enough for every browser to draw.
@@ -26,8 +26,8 @@ export function withRoom(layout, figure, pace = 0) {
   const [low, high] = endsOf(figure)
   const length = high - low
   if (!(length > 0)) return
-  const wanted = Math.max(LEAST_ROOM * length, pace * AHEAD_MS)
-  axis.range = [low, high + Math.min(wanted, MOST_ROOM * length)]
+  const wanted = Math.max(MIN_ROOM * length, pace * AHEAD_MS)
+  axis.range = [low, high + Math.min(wanted, MAX_ROOM * length)]
 }
 
 // Where the lines begin and end; -Infinity is the end of what has none.

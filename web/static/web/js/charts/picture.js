@@ -10,8 +10,8 @@ import { loadPlotly } from "./plotly.js"
 import { saveHtml } from "./saved.js"
 import { isTime, withTimeAxis } from "./time_axis.js"
 
-const LEAST_WIDTH = 900
-const LEAST_HEIGHT = 480
+const MIN_WIDTH = 900
+const MIN_HEIGHT = 480
 const TOP_PIXELS = 44
 // Of the legend, which stands below: so many names in a row, and how high that is.
 const NAMES_IN_ROW = 3
@@ -68,8 +68,8 @@ function sizeOf({ figure, plot }, format) {
   const rows = Math.ceil(linesOf(figure).length / NAMES_IN_ROW)
   return {
     format,
-    width: Math.max(LEAST_WIDTH, plot.clientWidth),
-    height: Math.max(LEAST_HEIGHT, plot.clientHeight) + rows * ROW_PIXELS,
+    width: Math.max(MIN_WIDTH, plot.clientWidth),
+    height: Math.max(MIN_HEIGHT, plot.clientHeight) + rows * ROW_PIXELS,
     scale: format === "png" ? 2 : 1,
   }
 }

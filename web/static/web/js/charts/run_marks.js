@@ -13,7 +13,7 @@ const LOOK_AGAIN_MS = 30_000
 // Nearer to each other, marks would cover each other.
 const GROUP_PIXELS = 18
 // More texts would be higher than the window.
-const MOST_TEXTS = 8
+const MAX_TEXTS = 8
 const MOVES = { ArrowLeft: -1, ArrowRight: 1 }
 const BOX_GAP = 8
 
@@ -152,9 +152,9 @@ class MarkLayer {
     this.index = [...this.layer.children].indexOf(mark)
     for (const each of this.layer.children) each.tabIndex = each === mark ? 0 : -1
     const { left, marks } = this.groups[this.index]
-    const rows = marks.slice(0, MOST_TEXTS).map((each) => row(each))
-    if (marks.length > MOST_TEXTS) {
-      rows.push(made("p", "chart__more", gettext("and %(count)s more", { count: marks.length - MOST_TEXTS })))
+    const rows = marks.slice(0, MAX_TEXTS).map((each) => row(each))
+    if (marks.length > MAX_TEXTS) {
+      rows.push(made("p", "chart__more", gettext("and %(count)s more", { count: marks.length - MAX_TEXTS })))
     }
     this.box.replaceChildren(...rows)
     const room = this.element.clientWidth - this.box.offsetWidth

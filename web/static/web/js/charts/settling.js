@@ -3,7 +3,7 @@
 // earlier, as those of a run outgrow their axes at the same step.
 
 const LONGEST_WAIT_MS = 1_000
-const LEAST_PAUSE_MS = 100
+const MIN_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
 const waiting = new Set()
@@ -44,5 +44,5 @@ async function nextLeaving() {
 // So long that all of them have had their turn when the first would leave its axis.
 function pauseMs() {
   const left = Math.min(...leaving.values()) - performance.now()
-  return Math.min(LONGEST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, left / (leaving.size + 1)))
+  return Math.min(LONGEST_PAUSE_MS, Math.max(MIN_PAUSE_MS, left / (leaving.size + 1)))
 }

@@ -17,12 +17,12 @@ const BELOW_AXIS = 19.2
 const TITLE_BELOW_AXIS = 31
 // From the height of a tick to the foot of its words.
 const HALF_LETTER = 3.85
-const LEAST_PIXELS = 64
+const MIN_PIXELS = 64
 // How Plotly makes room for words: the most it adds to them, what it keeps for a title of
 // the vertical axis, which is there but empty, and how often it tries again.
-const MOST_PAD = 12
+const MAX_PAD = 12
 const ROOM_OF_TITLE = 13.7
-const MOST_ROUNDS = 3
+const MAX_ROUNDS = 3
 const KINDS = new Set(["linear", "log", "date"])
 // Dots are as long as their line is wide, but no shorter than this.
 const SHORTEST_DOT = 3
@@ -56,8 +56,8 @@ function placed(figure, width, height, pace) {
 
   let { l: left, t: top } = margin
   let upward = null
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    upward = Math.min(right - left, bottom - top) < LEAST_PIXELS ? null : measured(yaxis, figure, "y", bottom - top)
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    upward = Math.min(right - left, bottom - top) < MIN_PIXELS ? null : measured(yaxis, figure, "y", bottom - top)
     if (!upward?.ticks) return null
     const wanted = yaxis.automargin ? marginsFor(upward, margin) : { left, top }
     // Plotly lets a pixel go, too.
@@ -86,7 +86,7 @@ function marginsFor({ scale, ticks }, margin) {
   const widest = Math.max(0, ...sizes.map(({ width }) => width))
   const ascent = Math.max(0, ...sizes.map(({ fontBoundingBoxAscent }) => Math.round(fontBoundingBoxAscent)))
   const highest = Math.min(...ticks.map(({ value }) => scale.c2p(value))) + HALF_LETTER - ascent
-  const pad = Math.min(MOST_PAD, ...["l", "r", "t", "b"].map((side) => margin[side]))
+  const pad = Math.min(MAX_PAD, ...["l", "r", "t", "b"].map((side) => margin[side]))
   return {
     left: Math.round(Math.max(margin.l, LEFT_OF_AXIS + widest + ROOM_OF_TITLE + pad)),
     top: Math.round(Math.max(margin.t, pad - highest)),

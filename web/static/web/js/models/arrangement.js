@@ -2,7 +2,7 @@
 // browser. A chart is known by the paths of its lines, written as JSON.
 
 // The server draws no more lines in one chart.
-export const MOST_LINES = 50
+export const MAX_LINES = 50
 
 export class Arrangement {
   constructor(body = {}) {
@@ -43,7 +43,7 @@ export class Arrangement {
   // null where these are too many for one.
   join(paths) {
     const each = [...new Set(paths)]
-    if (each.length > MOST_LINES) return null
+    if (each.length > MAX_LINES) return null
     const key = JSON.stringify(each)
     if (!this.joined.includes(key)) this.joined.push(key)
     return key

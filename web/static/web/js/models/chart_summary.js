@@ -5,13 +5,13 @@ import { number } from "./format.js"
 import { plain } from "./plotly_text.js"
 import { gettext, ngettext } from "../texts.js"
 
-const MOST_TRACES = 20
-const MOST_BARS = 40
+const MAX_TRACES = 20
+const MAX_BARS = 40
 
 export function summaryOf(data, layout = {}) {
   const shown = data.filter((trace) => trace.hoverinfo !== "skip" && trace.visible !== false)
-  const said = shown.slice(0, MOST_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
-  const left = shown.length - MOST_TRACES
+  const said = shown.slice(0, MAX_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
+  const left = shown.length - MAX_TRACES
   if (left > 0) said.push(ngettext("%(count)s more line.", "%(count)s more lines.", left, { count: number(left) }))
   return said.length ? said.join(" ") : gettext("Nothing is drawn.")
 }
@@ -58,7 +58,7 @@ function rows(count, name) {
 
 function bars({ text, x }, name) {
   const lengths = text?.length ? Array.from(text, plain) : Array.from(x ?? [], number)
-  const said = lengths.filter(Boolean).slice(0, MOST_BARS)
+  const said = lengths.filter(Boolean).slice(0, MAX_BARS)
   return said.length ? `${name ? `${name}: ` : ""}${said.join("; ")}.` : ""
 }
 

@@ -39,9 +39,9 @@ export function sorted(sorts, key, isNumeric, isMore) {
   const second = isNumeric ? key : `-${key}`
   if (!isMore) return [sorts[0] === first ? second : first]
   const place = sorts.findIndex((sort) => sort === first || sort === second)
-  if (place < 0) return [...sorts.slice(0, MOST_SORTS - 1), first]
+  if (place < 0) return [...sorts.slice(0, MAX_SORTS - 1), first]
   if (sorts[place] === second) return sorts.filter((_, other) => other !== place)
   return sorts.map((sort, other) => (other === place ? second : sort))
 }
 
-const MOST_SORTS = 4
+const MAX_SORTS = 4

@@ -8,7 +8,7 @@ const DAY = 86_400
 const LARGEST_PLAIN = 1e9
 const SMALLEST_PLAIN = 1e-4
 const SIGNIFICANT_DIGITS = 4
-const MOST_PERCENT = 1_000
+const MAX_PERCENT = 1_000
 
 export function number(value) {
   if (value === null || value === undefined) return UNKNOWN
@@ -35,7 +35,7 @@ export function percent(value) {
 export function change(value, reference) {
   if (typeof value !== "number" || typeof reference !== "number" || reference === 0) return ""
   const share = (100 * (value - reference)) / Math.abs(reference)
-  if (Math.abs(share) >= MOST_PERCENT) return value / reference > 0 ? `×\u202f${number(Number((value / reference).toPrecision(2)))}` : ""
+  if (Math.abs(share) >= MAX_PERCENT) return value / reference > 0 ? `×\u202f${number(Number((value / reference).toPrecision(2)))}` : ""
   const text = percent(share)
   return /^−?0(\.0)? %$/.test(text) ? "" : share > 0 ? `+${text}` : text
 }

@@ -4,7 +4,7 @@ import { PathOptions } from "./path_options.js"
 import { canGroup, labelOf } from "./run_columns.js"
 import { gettext } from "../texts.js"
 
-const MOST_KEYS = 4
+const MAX_KEYS = 4
 // Of one value that many runs may share, or of a few.
 const KINDS = new Set(["string", "string_set", "integer", "float", "boolean", "float_series"])
 
@@ -48,7 +48,7 @@ export class GroupPicker {
   #toggle(key) {
     const keys = this.keys()
     if (keys.includes(key)) this.onChange(keys.filter((other) => other !== key))
-    else this.onChange([...keys, key].slice(-MOST_KEYS))
+    else this.onChange([...keys, key].slice(-MAX_KEYS))
   }
 }
 

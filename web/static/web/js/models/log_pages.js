@@ -1,7 +1,7 @@
 // The lines of a log that were fetched, in blocks; the oldest ones looked at are dropped.
 
 export const BLOCK = 500
-const MOST_BLOCKS = 60
+const MAX_BLOCKS = 60
 const RETRY_MS = 5_000
 
 export class LogPages {
@@ -47,7 +47,7 @@ export class LogPages {
 
   #block(number) {
     if (!this.#blocks.has(number)) this.#blocks.set(number, { lines: new Map(), end: number * BLOCK })
-    while (this.#blocks.size > MOST_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value)
+    while (this.#blocks.size > MAX_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value)
     return this.#blocks.get(number)
   }
 

@@ -10,7 +10,7 @@ const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
 const ASIDE = ["open", ...ZOOM, LAYOUT]
-export const MOST_ON_TOP = 6
+export const MAX_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
 const SHOWN_OF_GROUPS = { mean: "Mean", lowest: "Lowest", highest: "Highest", best: "Best" }
