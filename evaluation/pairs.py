@@ -3,7 +3,6 @@
 python -m evaluation.pairs --record    run each fault and its fix, one after
                                                  the other, and keep both
 python -m evaluation.pairs             replay them, and print the table
-python -m evaluation.pairs --write     and keep it as a page
 
 A pair is the same job twice: with the fault, and with what the finding recommends. The
 speed is steps per second from the first step to the last, whatever lies between them.
@@ -17,20 +16,18 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from evaluation.recordings import HERE, read_recording, write_recording
 from evaluation.synthetic.faults import FIXED, FixedCase
 from evaluation.synthetic.record import LIGHT_AT_ONCE, come_first, run_job
 
 FOLDER = HERE / "tune" / "pairs"
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "gains.md"
 # Two runs of one job differ by so much on a machine that is shared.
 NOISE = 0.03
 
 HEAD = """# What findings promise, and what fixes achieve
 
-Written by `python -m evaluation.pairs --write`, never by hand. {today:%d %B %Y}.
+Printed by `python -m evaluation.pairs` on {today:%d %B %Y}.
 Each pair is a real job that was run twice with the agent offline: with a fault, and with what its finding recommends; `--record` runs them anew.
 Speeds are steps per second from the first step to the last. Promised is what the finding said of the first run, before anybody had seen the second:
 *likely* is what fixes usually recover, and nothing goes beyond *at most*. Pairs differ by {noise:.0%} without any change, which is allowed for.
@@ -66,7 +63,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="faults; by default all with a fix")
     parser.add_argument("--record", action="store_true", help="run the pairs anew")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--write", action="store_true", help="keep the page")
     options = parser.parse_args()
     chosen = [c for c in FIXED if not options.names or c.fault.name in options.names]
     if options.record:
@@ -77,10 +73,7 @@ def main() -> None:
     from evaluation import replay  # noqa: PLC0415
 
     replay.prepare()
-    text = page([pair for case in chosen for pair in replay_pairs(case)])
-    sys.stdout.write(text)
-    if options.write:
-        PAGE.write_text(text)
+    sys.stdout.write(page([pair for case in chosen for pair in replay_pairs(case)]))
 
 
 def record(cases: list[FixedCase], seeds: list[int]) -> None:

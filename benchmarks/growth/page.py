@@ -49,7 +49,7 @@ A disk counts as full at {full:.0%}.
 What a database logs is taken to be written {written:g} times: once to its log, once where it belongs."""
 
 OMITTED = """\
-- *Waiting.* Processor seconds say nothing about how long a commit waits for the disk, or for the writer's lock of SQLite. [The load cases](../benchmarks.md#many-clients-at-once) measure that.
+- *Waiting.* Processor seconds say nothing about how long a commit waits for the disk, or for the writer's lock of SQLite. `python -m benchmarks.load` measures that.
 - *Other cores.* Memory bandwidth, shared caches and two threads to a core make sixteen busy cores slower than sixteen times one.
 - *Contention.* PostgreSQL with hundreds of connections, a long log and checkpoints under load; a checkpoint writes whole pages to the log once more.
 - *The network.* Several machines talk over one; here database and web server share a machine, so its cost is missing, and so are proxies and TLS.
@@ -64,7 +64,7 @@ def page(
 ) -> Iterator[str]:
     yield "# What 1, 10 and 100 machines hold and serve"
     yield ""
-    yield "Written by `python -m benchmarks.growth --write`, never by hand."
+    yield "Printed by `python -m benchmarks.growth`."
     yield f"{when:%d %B %Y}, {machine}."
     yield "\n## Measured: what points cost\n"
     yield how(plan)

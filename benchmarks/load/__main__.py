@@ -1,6 +1,6 @@
 """Measures the tracker under the load of many clients: `python -m benchmarks.load`.
 
-Prints one Markdown table; docs/benchmarks.md says what is measured, and how.
+Prints one Markdown table; docs/benchmarks.md has the results.
 """
 
 from __future__ import annotations

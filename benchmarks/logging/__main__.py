@@ -1,8 +1,7 @@
 """What a logging call costs the training loop: `python -m benchmarks.logging`.
 
-Prints Markdown, and with --write keeps it as docs/benchmarks/logging.md. Every system is
-offline, in an environment and in processes of its own. It ends with 1 if a goal is not
-reached.
+Prints a page of Markdown. Every system is offline, in its own environment and processes.
+Exits with status 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -29,10 +28,8 @@ from benchmarks.logging.entrants import (
 from benchmarks.logging.goals import Verdict, goals_table, ring_words, verdicts
 from benchmarks.logging.measure import WARM_UP_STEPS
 from benchmarks.logging.tables import calls_table, client_table, notes, systems_table
-from tracker.processes import ROOT
 
 FOLDER = Path.home() / ".cache/seamark-peers"
-PAGE = ROOT / "docs/benchmarks/logging.md"
 STEPS = 10_000
 KEYS = [entrant.key for entrant in ENTRANTS]
 
@@ -54,10 +51,7 @@ def main(arguments: Sequence[str]) -> int:
                 )
             )
     found = verdicts(results)
-    text = "\n".join(page(results, options.steps, found)) + "\n"
-    print(text, end="")
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
+    print("\n".join(page(results, options.steps, found)))
     return 1 if any(one.holds is False for one in found) else 0
 
 
@@ -78,7 +72,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
     )
-    parser.add_argument("--write", action="store_true", help=f"keep the page as {PAGE}")
     options = parser.parse_args(arguments)
     if unknown := set(options.systems) - set(KEYS):
         parser.error(f"no such system: {', '.join(sorted(unknown))}")
@@ -96,7 +89,7 @@ def page(
     )
     yield "# What a logging call costs"
     yield ""
-    yield "Written by `python -m benchmarks.logging --write`, never by hand."
+    yield "Printed by `python -m benchmarks.logging`."
     yield f"{datetime.now(UTC):%d %B %Y}, {machine()}, commit {commit()}."
     yield ""
     yield f"Steps: {counts}, of which peers have {steps:,}; at most {LOG_SECONDS:.0f} s each."

@@ -1,6 +1,5 @@
 """Counts on how many pages how many fields hold texts that try to be run, and hits.
 
-    python -m benchmarks.keep pages.hostile_texts     # to docs/benchmarks/pages-hostile-texts.md
     python -m benchmarks.pages.hostile_texts
 
 A hit is a script that ran, an element, a link or a handler that came in, a dialog, or a

@@ -1,7 +1,7 @@
 """Prints what Lighthouse says of every page, by its own scores.
 
-    python -m benchmarks.pages.lighthouse --write                  # docs/benchmarks/lighthouse.md
-    python -m benchmarks.pages.lighthouse --form mobile --write    # lighthouse-mobile.md
+    python -m benchmarks.pages.lighthouse
+    python -m benchmarks.pages.lighthouse --form mobile
     python -m benchmarks.pages.lighthouse --only run,runs --samples 1
 
 Lighthouse comes from npm, pinned, and needs Node 18 or newer. Pages are those of the
@@ -45,9 +45,7 @@ from tests.web.every_page import NOTHING, make_full, pages  # noqa: E402
 from tracker.models import Member  # noqa: E402
 
 VERSION = "12.8.2"
-PAGES = Path(__file__).resolve().parents[2] / "docs/benchmarks"
-# Each form has figures of its own, and so a page.
-FORMS = {"desktop": PAGES / "lighthouse.md", "mobile": PAGES / "lighthouse-mobile.md"}
+FORMS = ("desktop", "mobile")
 SAMPLES = 3
 SECONDS_FOR_A_PAGE = 180
 CATEGORIES = ("performance", "accessibility", "best-practices")
@@ -84,7 +82,6 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of pages, with commas")
     parser.add_argument("--form", choices=FORMS, default="desktop")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="of each page")
-    parser.add_argument("--write", action="store_true", help="to docs/benchmarks, too")
     arguments = parser.parse_args()
     if arguments.samples < 1:
         parser.error("a page is audited once at least")
@@ -118,10 +115,7 @@ def main() -> None:
             audits.append(median_of([read_report(name, each) for each in samples]))
             print(row(audits[-1]), flush=True)
     lines = described(audits, form=arguments.form, samples=arguments.samples)
-    text = "\n".join(lines) + "\n"
-    print(f"\n{text}")
-    if arguments.write:
-        FORMS[arguments.form].write_text(text, encoding="utf-8")
+    print("", *lines, sep="\n")
 
 
 def signed_in(member: Member) -> Client:
@@ -243,8 +237,8 @@ def described(audits: Sequence[Audit], *, form: str, samples: int) -> Iterator[s
     where, asked = (" on a phone", " --form mobile") if form == "mobile" else ("", "")
     yield f"# What Lighthouse says of the pages{where}"
     yield ""
-    command = f"python -m benchmarks.pages.lighthouse{asked} --write"
-    yield f"Written by `{command}`, never by hand."
+    command = f"python -m benchmarks.pages.lighthouse{asked}"
+    yield f"Printed by `{command}`."
     now = datetime.now(UTC)
     yield f"{now.day} {now:%B %Y}, {os.cpu_count()} cores, Lighthouse {VERSION}, {form}."
     yield "Scores go to 100; timings are of its simulation, in milliseconds."

@@ -1,6 +1,5 @@
 """Measures how much script and style pages have a browser fetch, and what axe objects to.
 
-    python -m benchmarks.keep pages.weights       # to docs/benchmarks/pages-weights.md
     python -m benchmarks.pages.weights
 
 Bytes are as the server sends them, compressed, to a browser that has nothing yet: with gzip

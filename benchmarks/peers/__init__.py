@@ -1,1 +1,1 @@
-"""Seamark beside the machine's limit and beside other trackers; docs/benchmarks.md."""
+"""Comparison with the machine's limit and with other trackers; see docs/benchmarks.md."""

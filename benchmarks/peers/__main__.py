@@ -1,7 +1,6 @@
 """Measures Seamark beside the floor and beside peers: `python -m benchmarks.peers`.
 
-Prints Markdown, and with --write keeps each part as a page in docs/benchmarks/.
-See docs/benchmarks.md for what is measured and why so.
+Prints a page of Markdown for each part.
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from pathlib import Path
 from benchmarks.faults.case import commit
 from benchmarks.peers.entrants import ENTRANTS, Driver, Entrant
 from benchmarks.peers.measures import PARTS, Plan, systems
-from tracker.processes import ROOT
 
 FOLDER = Path.home() / ".cache/seamark-peers"
-PAGES = ROOT / "docs/benchmarks"
 KEYS = [entrant.key for entrant in ENTRANTS]
 
 
@@ -47,14 +44,8 @@ def main(arguments: Sequence[str]) -> None:
             stack.callback(driver.stop)
             drivers.append(driver)
         for part in options.part or PARTS:
-            lines = []
             for line in page(part, drivers, plan):
                 print(line, flush=True)
-                lines.append(line)
-            if options.write:
-                PAGES.mkdir(exist_ok=True)
-                text = "\n".join(lines) + "\n"
-                (PAGES / f"{part}.md").write_text(text, encoding="utf-8")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -80,9 +71,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
     )
-    parser.add_argument(
-        "--write", action="store_true", help=f"keep the pages in {PAGES}"
-    )
     options = parser.parse_args(arguments)
     if unknown := set(options.systems) - set(KEYS):
         parser.error(f"no such system: {', '.join(sorted(unknown))}")
@@ -96,8 +84,7 @@ def chosen(keys: Sequence[str]) -> list[Entrant]:
 def page(part: str, drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield f"# Seamark beside others: {part}"
     yield ""
-    yield f"Written by `python -m benchmarks.peers --part {part} --write`, never by hand;"
-    yield "[what is measured, and how](../benchmarks.md)."
+    yield f"Printed by `python -m benchmarks.peers --part {part}`."
     yield f"{datetime.now(UTC):%-d %B %Y}, {machine()}, commit {commit()}."
     yield f"Rounds: {plan.rounds}; each system logs for about {plan.seconds:g} s a figure."
     who, measured = PARTS[part]
