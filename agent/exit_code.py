@@ -5,7 +5,7 @@ running was dropped by the interpreter itself: nobody caught the exception, and 
 process ends with its code. One that is caught goes away while the code runs that
 caught it, and means nothing.
 
-docs/decisions/0058-what-a-script-says-as-it-ends.md says why it is so.
+docs/decisions/capture.md says why it is so.
 """
 
 from __future__ import annotations

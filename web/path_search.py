@@ -1,7 +1,7 @@
 """Finds paths by a part of them or by a regular expression (pure).
 
 RE2 takes time in proportion to the text, whatever the expression: `(a+)+$` holds up
-nobody (docs/decisions/0029-expressions-in-linear-time.md).
+nobody (docs/decisions/query-language.md).
 """
 
 from __future__ import annotations

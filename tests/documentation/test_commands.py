@@ -20,7 +20,6 @@ TYPED = [
         page.read_text("utf-8"),
         re.M,
     )
-    if "decisions" not in page.parts
 ]
 
 

@@ -85,7 +85,7 @@ class Attribute(models.Model):
         ]
         indexes: ClassVar = [
             # Whatever runs are sorted and filtered by, in one place: a page of the runs
-            # table reads a range of this and no row. docs/decisions/0009 weighs it.
+            # table reads a range of this and no row. See docs/decisions/query-language.md.
             models.Index(
                 fields=[
                     *("project", "path", "number", "run", "is_nan", "count"),
