@@ -30,7 +30,7 @@ DIAGNOSIS = Path(rules.__file__).parents[1]
 LIMIT = list(Evidence.__dataclass_fields__).index("limit")
 
 OF_REQUESTS = ("request", "queue", "load_model", "compute")
-SECTIONS = ("## What it looks for", "## Why it matters", "## When it is wrong")
+SECTIONS = ("## Detection", "## Why it matters", "## Limitations")
 
 every_rule = pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.name)
 

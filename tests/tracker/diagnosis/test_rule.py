@@ -12,7 +12,7 @@ from tracker.diagnosis.rule import Rule, Span
 def module(check, **constants) -> ModuleType:
     made = ModuleType("tracker.diagnosis.rules.something_is_wrong")
     made.__doc__ = (
-        "Something is wrong.\n\n## What it looks for\nFaults.\n\nCatalogue: C3, faults."
+        "Something is wrong.\n\n## Detection\nFaults.\n\nCatalogue: C3, faults."
     )
     vars(made).update({"check": check, **constants})
     return made
@@ -29,7 +29,7 @@ def test_a_module_says_everything_about_its_rule():
     assert rule.needs == ("step_seconds",)
     assert rule.may_use == ("framework",)
     assert rule.span is Span.STAGE
-    assert rule.explanation == "## What it looks for\nFaults."
+    assert rule.explanation == "## Detection\nFaults."
     assert rule.limits == {"high share": 0.5}
 
 

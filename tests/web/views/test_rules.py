@@ -15,7 +15,7 @@ def test_every_rule_has_a_page(member, client_of):
     for rule in RULES:
         html = client.get(f"/docs/rules/{rule.name}").content.decode()
 
-        assert "When it is wrong" in html, rule.name
+        assert "Limitations" in html, rule.name
         assert all(signal in html for signal in rule.needs), rule.name
         assert "Catalogue" not in html, rule.name
 

@@ -1,6 +1,6 @@
-"""Every rule the tracker knows, in the order findings of equal weight are shown.
+"""All diagnosis rules, in the order in which findings of equal weight are shown.
 
-A rule is a file of this folder: a new one needs no other line.
+Each module of this folder is a rule; a new rule needs no registration.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """Batches arrive in bursts.
 
-## What it looks for
-Steps of which most wait for nothing, and one in five waits long for its batch.
+## Detection
+Most steps do not wait for data, but one in five waits long for its batch.
 
 ## Why it matters
-The loader is fast enough on average: a longer queue of ready batches would hide the waits
-altogether.
+The loader is fast enough on average: a longer prefetch queue would hide all the waits.
 
-## When it is wrong
-Steps behind an evaluation or a checkpoint may wait for reasons of their own; where such a
-phase stands beside most of the long waits, the rule says nothing.
-Workers that are busy all the time are too slow, and not uneven: other rules say so. So are
-workers that only wait, and are all late in the rhythm of their number.
+## Limitations
+Steps after an evaluation or a checkpoint may wait for other reasons. If most long waits are
+next to such a phase, the rule reports nothing.
+Workers that are always busy are too slow rather than uneven, and other rules report them.
+The same holds for idle workers whose waits repeat with a period equal to the worker count.
 
 Catalogue: D12, bursty loader.
 """
@@ -45,16 +44,16 @@ from tracker.diagnosis.wording import count, duration, percent
 
 SPIKES_SHARE = 0.20
 SPIKES_RELEASE_SHARE = 0.14
-# A wait is long from the larger of these.
+# A wait is long if it exceeds the larger of these two.
 LONG_WAIT_SECONDS = 0.030
 LONG_WAIT_OF_STEP = 0.30
-# Of the step, by half of the steps.
+# Share of the step; the median wait must not exceed it.
 LARGEST_USUAL_WAIT = 0.05
 
 BUSY_WORKER_CORES = 0.80
-# Of the long waits, beside an evaluation or a checkpoint.
+# Share of the long waits that may be next to an evaluation or a checkpoint.
 MAX_BESIDE_OTHERS = 0.50
-# Between two long waits, of the workers' number.
+# Relative difference allowed between the period of long waits and the worker count.
 PERIOD_WITHIN = 0.25
 
 Mask = NDArray[np.bool_]
@@ -70,8 +69,8 @@ class _Spikes:
     step_seconds: float  # mean
     share: float  # of steps
     seconds: float  # mean of a long wait
-    lost_share: float  # of time
-    period: float | None  # steps from one to the next
+    lost_share: float  # share of time
+    period: float | None  # steps between two long waits
 
 
 def check(
@@ -115,7 +114,7 @@ def check(
 
 
 def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
-    """Whether most long waits stand in or behind a step that did something else."""
+    """Return whether most long waits are in or after a step with another phase."""
     others = seconds_of_kind(
         phases or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT, PhaseKind.LOG
     )
@@ -166,8 +165,8 @@ def _finding(
         evidence=_evidence(spikes, workers, prefetch),
         recommendations=_recommendations(workers, prefetch, framework),
         disproof=(
-            "Double the number of batches that are ready ahead: if as many steps wait as"
-            " long as now, the loader is too slow and not uneven."
+            "Double the number of prefetched batches: if as many steps wait as long as now,"
+            " the loader is too slow rather than uneven."
         ),
         gain=expected_gain(
             spikes.step_seconds,
@@ -234,8 +233,8 @@ def _recommendations(
         code=prefetch_line(framework, workers or 0, ahead),
     )
     smaller = Recommendation(
-        "Make examples cost alike: cut very large ones, or give each batch its share of"
-        " them."
+        "Balance the cost of examples: crop very large ones, or spread them evenly over"
+        " the batches."
     )
-    # Who is so far ahead already has another reason to be late.
+    # With a long queue already in place, uneven examples are the likelier cause.
     return (smaller, longer) if now >= MAX_PREFETCH else (longer, smaller)

@@ -1,17 +1,17 @@
 """Checkpoints are slow.
 
-## What it looks for
-Phases named `checkpoint`, `save` or alike, between steps or within them, that take 3 %
-and more of the stage. Where the script names none, steps that take much longer than
-others, in which the job writes most of what it writes, are taken for checkpoints; and so
-are seconds in which the job writes more than 50 MB while no GPU works.
+## Detection
+Phases named `checkpoint`, `save` or similar, between or within steps, that take at least
+3 % of the stage. Without such phases, two patterns are taken for checkpoints: steps that
+take much longer than others and contain most of the job's writes, and seconds in which
+the job writes more than 50 MB while no GPU works.
 
 ## Why it matters
-All GPUs of the job stand still until the last byte is written, every time.
+All GPUs of the job are idle until the last byte is written, each time.
 
-## When it is wrong
-A checkpoint is an insurance: saving seldom costs more when a run crashes. Bursts of
-writing may be other files than checkpoints.
+## Limitations
+Checkpoints limit the loss of a crash: with fewer of them a crash costs more. Bursts of
+writes may be other files.
 
 Catalogue: T4, checkpoint cost.
 """
@@ -107,7 +107,7 @@ def _inferred(
     written: Samples | None,
     busiest: Samples | None,
 ) -> tuple[float, str, float] | None:
-    """Return share, sentence and quality by what is written; None where unknown."""
+    """Return share, sentence and quality from the writes; None if unknown."""
     saves = find_saves(loop, written) if loop and written else None
     if saves is not None:
         return (
@@ -134,10 +134,10 @@ def _inferred(
 
 
 def _bursts(written: Samples, busiest: Samples) -> float | None:
-    """Return the share of readings that write much while no GPU works."""
+    """Return the share of samples with heavy writes while no GPU works."""
     if len(written.values) < FEWEST_READINGS or not len(busiest.values):
         return None
-    # The GPU's reading nearest before, within the same tick or the one before.
+    # The latest GPU sample before, from the same tick or the one before.
     near = np.searchsorted(busiest.times, written.times, side="right") - 1
     is_idle = (near >= 0) & (busiest.values[np.maximum(near, 0)] < IDLE_GPU_PERCENT)
     return float(np.mean(is_idle & (written.values >= BURST_BYTES_PER_SECOND)))
@@ -147,7 +147,7 @@ def _finding(
     share: float, said: str, signal: str, quality: float, framework: str | None
 ) -> Finding:
     unnamed = Recommendation(
-        "Time the saving, so that its cost is known and not inferred.",
+        "Time the saving, so that its cost is measured instead of inferred.",
         code=phase_line("checkpoint"),
     )
     return Finding(
@@ -166,7 +166,7 @@ def _finding(
         ),
         recommendations=(
             Recommendation(
-                "Copy the weights, go on training, and write them meanwhile.",
+                "Copy the weights and write them in the background while training continues.",
                 code=(
                     "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"
                     if framework == "pytorch"
@@ -174,17 +174,17 @@ def _finding(
                 ),
             ),
             Recommendation(
-                "Write to a local disk, and copy from there to where it stays; with"
-                " several processes let each write its own part."
+                "Write to a local disk and copy to the final location from there; with"
+                " several processes, let each write its own part."
             ),
             Recommendation(
-                "Save seldom enough: what a crash costs on average is half of the time"
+                "Save less often: on average, a crash costs half of the time"
                 " between two checkpoints."
             ),
             *((unnamed,) if quality != MEASURED else ()),
         ),
         disproof=(
-            "Train for as long without saving: if as many steps are done, the time"
+            "Train for as long without saving: if the number of steps is the same, the time"
             " belongs to something else."
         ),
         gain=gain_of_share(share, "Saving checkpoints"),

@@ -1,20 +1,20 @@
 """Communication between ranks dominates the step.
 
-## What it looks for
-The share of the step time that passes in phases named `communicate`, `all_reduce` and the
-like. With the steps of several ranks, the rank that waits least counts: what the others
-wait longer is for a slow rank, not for communication.
-Without such phases it looks for links between GPUs that are busy in both directions while
-the GPUs' processors have little to do, and trusts that less.
+## Detection
+The share of the step time in phases named `communicate`, `all_reduce` or similar. If the
+steps of several ranks are known, the rank with the shortest wait counts: the longer waits of
+the other ranks are caused by a slow rank, not by communication.
+Without such phases: links between GPUs that are busy in both directions while the
+multiprocessors of the GPUs do little work. This finding is less certain.
 
 ## Why it matters
-While gradients travel and nothing is computed, all GPUs stand idle together.
+While gradients are exchanged and nothing is computed, all GPUs are idle.
 
-## When it is wrong
-A phase around communication that goes on in the background ends at once and hides it; time
-on the GPU, where it is known, counts then.
-Parts of a model on different GPUs exchange activations all the time, by design.
-Without phases neither the network between machines nor its limits are seen.
+## Limitations
+A phase around asynchronous communication ends at once and does not measure it; GPU time is
+used instead if it is known.
+Pipeline parallelism exchanges activations all the time by design.
+Without phases, neither the network between machines nor its limits are visible.
 
 Catalogue: G4, communication bound.
 """
@@ -53,16 +53,16 @@ RELEASE_SHARE = 0.07
 WARNING_SHARE = 0.20
 CRITICAL_SHARE = 0.40
 
-# Without phases: links used so far, by GPUs that do so little.
+# Without phases: limits for busy links and for low GPU work.
 BUSY_LINK_SHARE = 0.30
 BUSY_GPU_PERCENT = 70.0
 LITTLE_WORK_PERCENT = 40.0
 LITTLE_POWER_SHARE = 0.50
-# One direction of one link of NVLink 2 to 4, as NVIDIA says of V100, A100 and H100; of
-# NVLink 5 it is twice as much, so that its links seem busier than they are.
+# One direction of one NVLink 2 to 4 link, from NVIDIA's data for V100, A100 and H100.
+# NVLink 5 has twice as much, so its links seem busier than they are.
 NVLINK_BYTES_PER_SECOND = 25e9
 
-# Of time: from here on other jobs slow down the ranks, now one and now another.
+# Share of time above which other jobs slow down changing ranks.
 CORE_WAIT_SHARE = 0.10
 
 UNKNOWN = 'the time of communication: with run.phase("communicate"):'
@@ -102,7 +102,7 @@ def check(
     limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
     if not exposed.share >= limit:
         return None
-    # A rank that waits for a core lets the others wait where they meet.
+    # A rank that waits for a core delays the other ranks at the next collective.
     without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
     if without_core >= CORE_WAIT_SHARE and exposed.share - without_core < limit:
         return Abstention((CROWDED,))
@@ -131,7 +131,7 @@ def check(
         ),
         recommendations=_recommendations(model_wrapper, distributed_backend),
         disproof=(
-            "Train some hundred steps on one GPU with the same batch for each: if a step"
+            "Train some hundred steps on one GPU with the same batch size: if a step"
             " takes as long, communication costs nothing."
         ),
         gain=expected_gain(
@@ -155,7 +155,7 @@ def _severity(share: float) -> Severity:
 def _exposed_in_trace(
     step_seconds: Array, exposed: Array | None, kernels: Array | None
 ) -> _Exposed | None:
-    """Return the share of the traced steps; None without any."""
+    """Return the share in the traced steps; None if no step was traced."""
     if exposed is None or kernels is None or not np.any(kernels > 0):
         return None
     is_traced = kernels > 0
@@ -172,7 +172,7 @@ def _exposed(
     device_phase_seconds: Mapping[str, Array],
     ranks: Ranks | None,
 ) -> _Exposed | None:
-    """Return None where nothing is named as communication."""
+    """Return None if no phase is communication."""
     total = float(step_seconds.sum())
     on_host = of_kind(phase_seconds, PhaseKind.COMMUNICATE)
     if not on_host or not total > 0:
@@ -180,7 +180,7 @@ def _exposed(
     on_device = of_kind(device_phase_seconds, PhaseKind.COMMUNICATE)
     seconds = np.zeros(len(step_seconds))
     for name, column in on_host.items():
-        # What the GPU was not asked about is NaN; fmax takes the other then.
+        # Phases without GPU time are NaN; fmax then returns the host time.
         seconds += np.fmax(column, on_device.get(name, column))
     exposed = _Exposed(
         total / len(step_seconds),
@@ -214,7 +214,7 @@ def _least_of_ranks(ranks: Ranks) -> float | None:
 
 
 def _by_links(gpus: Gpus) -> Answer:
-    """Guess from the links and the work of the busiest GPU."""
+    """Infer from the links and the work of the busiest GPU."""
     gpu = busiest_of(gpus)
     links = facts_of(gpus, "gpu_nvlinks")
     if gpu is None or not links.get(gpu, 0) > 0:
@@ -236,7 +236,7 @@ def _by_links(gpus: Gpus) -> Answer:
         work is None or work < LITTLE_WORK_PERCENT
     )
     if use < BUSY_LINK_SHARE or busy < BUSY_GPU_PERCENT or not does_little:
-        # Links at rest prove nothing: ranks may meet over a network.
+        # Idle links prove nothing: ranks may communicate over a network.
         return Abstention((UNKNOWN,))
     return _finding_of_links(gpu, use=use, busy=busy, power=power / limit)
 
@@ -277,18 +277,18 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
         ),
         recommendations=(
             Recommendation(
-                "Time the exchange between ranks, so that its share is known.",
+                "Time the communication between ranks, so that its share is known.",
                 code='with run.phase("communicate"):',
             ),
             *_recommendations(None, None),
         ),
         disproof=(
-            "Train some hundred steps on one GPU with the same batch for each: if a step"
+            "Train some hundred steps on one GPU with the same batch size: if a step"
             " takes as long, communication costs nothing."
         ),
         explains=("gpu-utilization-is-low", "gpu-is-busy-with-little-work"),
         comes_after=("data-wait-dominates",),
-        # Two readings together suggest it; nobody measured it.
+        # Inferred from two signals together, not measured.
         quality=INFERRED,
         margin=1.0,
         corroboration=AGREEING,
@@ -299,7 +299,7 @@ def _recommendations(
     model_wrapper: str | None, distributed_backend: str | None
 ) -> tuple[Recommendation, ...]:
     overlap = Recommendation(
-        "Let gradients travel while the backward pass goes on, in buckets of another"
+        "Overlap the gradient exchange with the backward pass, with another bucket"
         " size.",
         code="DistributedDataParallel(model, bucket_cap_mb=100, static_graph=True)",
     )
@@ -307,13 +307,13 @@ def _recommendations(
         "fullysharded", "fsdp"
     ):
         overlap = Recommendation(
-            "Fetch the next layer's parameters while this one computes.",
+            "Prefetch the next layer's parameters while the current one computes.",
             code="FullyShardedDataParallel(model, forward_prefetch=True)",
         )
     return (
         overlap,
         Recommendation(
-            "Exchange less often: add up gradients over several mini-batches.",
+            "Communicate less often: accumulate gradients over several mini-batches.",
             code="with model.no_sync():",
         ),
         Recommendation(
@@ -322,7 +322,7 @@ def _recommendations(
             code="model.register_comm_hook(None, bf16_compress_hook)",
         ),
         Recommendation(
-            "Check which way the GPUs reach each other: NVLink before PCIe, and network"
+            "Check the topology between the GPUs: prefer NVLink to PCIe, and network"
             " cards near the GPUs.",
             code="nvidia-smi topo -m",
         ),

@@ -1,19 +1,19 @@
 """Copies to the GPU are slow.
 
-## What it looks for
-The share of the step that a phase named `copy` (or `to_device`, `h2d`) takes on the GPU, or
-where nobody timed it there, in the script. And batches that are copied from memory that the
-driver cannot read by itself, since the loader does not pin it.
+## Detection
+The share of the step spent in a phase named `copy` (or `to_device`, `h2d`), measured on the
+GPU, or in the script if there is no GPU time. Also batches that are copied from pageable
+memory because the loader does not pin it.
 
 ## Why it matters
-A copy from pageable memory goes through a buffer of the driver while the script waits for it.
-From pinned memory it can run while the GPU computes, and then costs nothing.
+A copy from pageable memory passes through a buffer of the driver while the script waits.
+A copy from pinned memory can run while the GPU computes, and then costs nothing.
 
-## When it is wrong
-A phase that only the script timed also holds what was still queued on the GPU before the copy;
-time in which the GPU was busy is not counted then, and the rule is less sure.
-A copy on a stream of its own, beside the step, is still shown with its whole time on the GPU.
-Often everything is pageable and costs 1 or 2 % all the same: that is a notice at most.
+## Limitations
+A phase that only the script timed also contains work queued on the GPU before the copy; time
+in which the GPU was busy is not counted then, and the finding is less certain.
+A copy on its own stream that overlaps the step still counts with its whole GPU time.
+If everything is pageable but costs only 1 or 2 %, the finding is a notice.
 
 Catalogue: D11, host-to-device copies.
 """
@@ -47,20 +47,20 @@ from tracker.diagnosis.signals.signal import FLAG
 from tracker.diagnosis.statistics import average, margin_above
 from tracker.diagnosis.wording import duration, percent, size
 
-# Of the step.
+# Share of the step.
 COPY_SHARE = 0.05
 COPY_RELEASE_SHARE = 0.035
 CRITICAL_SHARE = 0.15
-# From here a copy from pageable memory is worth a notice.
+# At this share, a copy from pageable memory is reported as a notice.
 PAGEABLE_COPY_SHARE = 0.01
 PAGEABLE_COPY_RELEASE_SHARE = 0.007
 
-# Less than this of the waiting is not its cause, but comes next.
+# Below this share of the waiting, copies are not its cause but the next limit.
 COPY_PART_OF_WAITING = 0.50
 INPUT_BOUND = "data-wait-dominates"
 
-# What a lane of each generation of PCIe carries in one direction, after its encoding:
-# 8 of 10 bits of 2.5 and 5 GT/s, 128 of 130 of 8, 16 and 32, 242 of 256 of 64 (PCI-SIG).
+# One direction of one lane per PCIe generation, after its encoding: 8 of 10 bits for 2.5
+# and 5 GT/s, 128 of 130 for 8, 16 and 32, 242 of 256 for 64 (PCI-SIG).
 LANE_BYTES_PER_SECOND = {
     1: 0.25e9,
     2: 0.5e9,
@@ -81,7 +81,7 @@ class _Copy:
     seconds: float  # mean, exposed
     is_on_device: bool
     received: float | None  # bytes per step
-    link: float | None  # bytes per second that it can carry
+    link: float | None  # bytes per second, capacity
 
     @property
     def share(self) -> float:
@@ -128,7 +128,7 @@ def check(
         recommendations=_recommendations(copy, framework, is_pageable=is_pageable),
         disproof=(
             "Train for a minute on one batch that stays on the GPU: if steps take as long"
-            " as now, copying is not what they wait for."
+            " as now, they do not wait for copies."
         ),
         gain=_gain(copy),
         explains=(INPUT_BOUND,) if is_the_waiting else (),
@@ -142,7 +142,7 @@ def check(
 def _exposed(
     exposed: Array | None, kernels: Array | None, on_device: Mapping[str, Array] | None
 ) -> Mapping[str, Array] | None:
-    """Return copies that no kernel hides where a trace shows them, else all copies."""
+    """Return copies that no kernel hides if a trace has them, else all copies."""
     if exposed is None or kernels is None or not np.any(kernels > 0):
         return on_device
     return {"copy": np.where(kernels > 0, exposed, np.nan)}
@@ -155,7 +155,7 @@ def _measure(
     busiest: Samples | None,
     gpus: Mapping[int, Mapping[str, Samples | Fact]],
 ) -> _Copy | None:
-    """Return None where no copy was timed."""
+    """Return None if no copy was timed."""
     step = average(step_seconds)
     if not step > 0:
         return None
@@ -164,7 +164,7 @@ def _measure(
     if seconds is None:
         seconds = _mean_of_copies(in_script)
         if seconds is not None and busiest is not None and len(busiest.values):
-            # What the GPU still worked on meanwhile was not lost.
+            # Time in which the GPU still worked was not lost.
             idle = max(0.0, 1.0 - average(busiest.values) / 100) * step
             seconds = min(seconds, idle)
     if seconds is None:
@@ -204,7 +204,7 @@ def _link(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
 
 
 def _is_the_waiting(copy: _Copy, waits: Array | None) -> bool:
-    """Whether a loader that copies its batches could wait for little else."""
+    """Return whether a loader that copies its batches could wait mostly for copies."""
     wait = 0.0 if waits is None else average(waits)
     return copy.seconds >= COPY_PART_OF_WAITING * wait
 
@@ -266,7 +266,7 @@ def _recommendations(
     copy: _Copy, framework: str | None, *, is_pageable: bool
 ) -> tuple[Recommendation, ...]:
     overlap = Recommendation(
-        "Copy the next batch from pinned memory while the GPU works on this one.",
+        "Copy the next batch from pinned memory while the GPU works on the current one.",
         current="pageable memory" if is_pageable else "",
         suggested="pinned memory" if is_pageable else "",
         code=copy_line(framework),
@@ -276,11 +276,11 @@ def _recommendations(
     return (
         overlap,
         Recommendation(
-            "Send fewer bytes: 8-bit pixels that are normalised on the GPU, one large"
-            " copy and not many small ones.",
+            "Copy fewer bytes: 8-bit pixels that are normalized on the GPU, and one large"
+            " copy instead of many small ones.",
             current="" if copy.received is None else f"{size(copy.received)} a step",
         ),
-        Recommendation("Leave on the GPU what is the same in every step."),
+        Recommendation("Keep data that is the same in every step on the GPU."),
     )
 
 

@@ -1,21 +1,21 @@
 """CPU cores are oversubscribed.
 
-## What it looks for
-Scheduler periods in which the CPU quota of the container stopped the job.
-Or processes and threads that outnumber the cores by half, while those that load the data
-could run and have no core for a good part of the time.
+## Detection
+Scheduler periods in which the CPU quota of the container throttled the job.
+Or at least 1.5 threads per core, while the loading processes are runnable without a core for
+much of the time.
 
 ## Why it matters
-A container sees all cores of its host, whatever its quota is, and libraries start a thread
-for each. Once the quota of a period is used up, everything stops until the next one: the
-training step too.
+A container sees all cores of its host regardless of its quota, and libraries start one thread
+per core. When the quota of a period is used up, all threads stop until the next period,
+including the training step.
 
-## When it is wrong
-Threads that sleep are counted as well: what decides is the time that processes wait for a core,
-while the job itself keeps most of its cores busy.
-Where other jobs fill the host, the cores are theirs: that is unanswered here.
-A job that is stopped and does not wait for data may lose nothing; it is a notice then.
-The share of periods says how often the job was stopped, not for how long each time.
+## Limitations
+Sleeping threads are counted as well; the deciding value is the time that processes wait for a
+core while the job itself keeps most of its cores busy.
+If other jobs fill the host, they cause the waiting, and the rule abstains.
+A throttled job that does not wait for data may lose nothing; the finding is a notice then.
+The share of periods counts how often the job was throttled, not for how long.
 
 Catalogue: D4, worker oversubscription and CPU quota.
 """
@@ -51,17 +51,17 @@ from tracker.diagnosis.statistics import (
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, duration, percent
 
-# Of scheduler periods.
+# Share of scheduler periods.
 THROTTLED_SHARE = 0.10
 THROTTLED_RELEASE_SHARE = 0.05
 CRITICAL_SHARE = 0.25
 
-# Threads for each core.
+# Threads per core.
 THREADS_PER_CORE = 1.5
-# Of time, by those that load; a few per cent are usual on a busy machine.
+# Share of time of the loading processes; a few percent are normal on a busy machine.
 CORE_WAIT_SHARE = 0.20
 CORE_WAIT_RELEASE_SHARE = 0.15
-# Of its cores: a job that uses less does not crowd itself out.
+# Share of its cores; a job that uses less does not oversubscribe them.
 OWN_CPU_SHARE = 0.60
 
 
@@ -140,7 +140,7 @@ def check(
         ),
         disproof=(
             "Run once with one thread in each process, or with a higher quota: if steps"
-            " take as long as now, the cores were not what was short."
+            " take as long as now, the cores are not the limit."
         ),
         gain=_gain(load, waiting),
         explains=_explained(workers),
@@ -264,7 +264,7 @@ def _recommendations(
     if workers > whole:
         recommended.append(
             Recommendation(
-                "Load in no more processes than there are cores.",
+                "Use at most as many loader processes as there are cores.",
                 current=count(round(workers), "worker", "workers"),
                 suggested=count(whole, "worker", "workers"),
             )
@@ -281,13 +281,13 @@ def _recommendations(
 def _gain(load: _Load, waiting: Waiting | None) -> Gain | None:
     if waiting is None or not load.is_throttled:
         return None
-    # All that a stop can take away is the time of the periods it fell into.
+    # Throttling can cost at most the periods in which it happened.
     running = 1.0 - min(1.0, load.throttled or 0.0)
     floors = (
         waiting.own_work,
         Floor(
             running * waiting.step_seconds,
-            f"the {duration(running)} of each second in which nothing stops the job",
+            f"the {duration(running)} of each second in which the job is not throttled",
         ),
     )
     return expected_gain(waiting.step_seconds, floors)
@@ -295,7 +295,7 @@ def _gain(load: _Load, waiting: Waiting | None) -> Gain | None:
 
 def _explained(workers: float) -> tuple[str, ...]:
     symptoms = ("preprocessing-is-cpu-bound", "data-wait-dominates")
-    # Workers that are stopped look like too few of them.
+    # Throttled workers look like too few workers.
     return ("too-few-loader-workers", *symptoms) if workers >= 1 else symptoms
 
 

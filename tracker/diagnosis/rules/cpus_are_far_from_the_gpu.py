@@ -1,18 +1,17 @@
 """CPUs and GPU are on different NUMA nodes.
 
-## What it looks for
-A job that is bound to CPUs none of which belongs to the node of the machine that its
-GPU is connected to.
+## Detection
+A job whose CPU affinity excludes all CPUs of the NUMA node that its GPU is connected to.
 
 ## Why it matters
-Every batch that goes to the GPU, and every command, crosses the link between the
-machine's nodes. Copies are slower, and so is starting small kernels.
+Every batch and every command for the GPU crosses the link between the NUMA nodes. Copies
+and launches of small kernels are slower.
 
-## When it is wrong
-A job that may use CPUs of all nodes is not judged: which of them it runs on is not
-known.
-On machines with a single node there is nothing to be far from.
-What a script changes of its CPUs after the run has begun is not seen.
+## Limitations
+A job that may use CPUs of all nodes is not judged, because the CPUs it runs on are
+unknown.
+Machines with a single node cannot have this fault.
+Changes of the affinity after the run has started are not seen.
 
 Catalogue: H6, NUMA and affinity.
 """
@@ -38,7 +37,7 @@ from tracker.diagnosis.wording import count
 
 SPAN = Span.STAGE
 
-# The job works on the GPU if its busiest readings reach this.
+# The job uses the GPU if its busiest samples reach this.
 WORKING_PERCENT = 5.0
 PERCENTILE = 95.0
 
@@ -78,13 +77,13 @@ def check(
                 code=f"taskset --cpu-list {gpu_near_cpus} python train.py",
             ),
             Recommendation(
-                "Ask the scheduler to give out CPUs and GPUs of the same node.",
+                "Let the scheduler allocate CPUs and GPUs of the same node.",
                 code="sbatch --gres-flags=enforce-binding",
             ),
         ),
         disproof=(
             "Bind the job to CPUs near the GPU: if steps and copies take as long as"
-            " before, the way between them costs nothing here."
+            " before, the distance costs nothing here."
         ),
         quality=MEASURED,
         corroboration=ALONE,

@@ -1,22 +1,22 @@
 """Training waits for data.
 
-## What it looks for
+## Detection
 The share of the step time that passes before the next batch arrives.
-Waiting counts only while no GPU works: what is still queued on a GPU goes on meanwhile.
-The longest 2 % of waits alone do not raise it; they are the first batches of epochs.
-Where nobody times the steps: a GPU that works on and off and is idle a good part of the time,
-while the job's cores are full, stopped by their quota, or storage is waited for.
+Waiting counts only while no GPU works, because queued GPU work continues meanwhile.
+The longest 2 % of the waits alone do not raise a finding; they are the first batches of epochs.
+Without step times: a GPU whose load alternates and that is often idle, while the cores of the
+job are busy, the CPU quota throttles it, or tasks wait for storage.
 
 ## Why it matters
-While a step waits for its batch, everything that was reserved for it stands idle.
+While a step waits for its batch, the reserved GPUs are idle.
 
-## When it is wrong
+## Limitations
 A stream that yields slowly on purpose looks the same.
-Only batches that pass through `run.loader(...)` or a framework's callback are seen.
-A GPU counts as working when any kernel runs, so a share of waiting can go unseen.
-Without timed steps it is a guess, and says so.
-Where `run.probe` has tried the loader alone and it keeps up with the step, something
-that both need at the same time is the limit, such as cores; the rule is less sure then.
+Only batches from `run.loader(...)` or a framework callback are measured.
+A GPU counts as working while any kernel runs, so part of the waiting can be missed.
+Without step times the finding is a guess, and its summary says that.
+If `run.probe` shows that the loader alone keeps up with the step, loader and step share a
+limit such as the cores; the finding is then less certain.
 
 Catalogue: D1, input bound.
 """
@@ -62,12 +62,12 @@ from tracker.diagnosis.wording import duration, percent
 
 CRITICAL_SHARE = 0.20
 
-# Without timed steps: how a GPU looks that is fed too slowly.
+# Without step times: the load of a GPU that receives data too slowly.
 MAX_GPU_PERCENT = 70.0
 MIN_SWING_PERCENT = 50.0  # from the 5th percentile to the 95th
 IDLE_GPU_PERCENT = 10.0
 MIN_IDLE_READINGS = 0.20
-# And what may keep the data from coming: of cores, scheduler periods and time.
+# Limits for the causes: share of cores, of scheduler periods and of time.
 FULL_CPU_SHARE = 0.80
 THROTTLED_SHARE = 0.10
 PRESSURE_SHARE = 0.20
@@ -79,7 +79,7 @@ __all__ = ["CRITICAL_SHARE", "NOTABLE_SHARE", "RELEASE_SHARE", "check"]
 
 @dataclass(frozen=True, slots=True)
 class _Cause:
-    """What may keep the data from coming."""
+    """A possible reason why data arrives slowly."""
 
     signal: str
     statistic: str
@@ -150,14 +150,14 @@ def _measured(
         recommendations=(
             trials.recommendation(),
             Recommendation(
-                "Prepare batches while the training step works: load in other processes"
-                " and ahead of need.",
+                "Prepare batches while the training step runs: load in worker processes"
+                " and prefetch.",
                 code=prefetch_line(framework, workers, 4),
             ),
         ),
         disproof=(
             "Train for a minute on one batch, repeated: if steps take as long as now,"
-            " the data is not what they wait for."
+            " they do not wait for data."
         ),
         gain=expected_gain(
             waiting.step_seconds,
@@ -190,13 +190,13 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
 
 
 def _is_starved(busiest: Samples) -> bool:
-    """Whether a GPU works on and off, and half of the time less than it could."""
+    """Return whether a GPU works intermittently and its median load is low."""
     swing = percentile(busiest, 95) - percentile(busiest, 5)
     is_on_and_off = (
         swing > MIN_SWING_PERCENT
         or float(np.mean(busiest.values < IDLE_GPU_PERCENT)) >= MIN_IDLE_READINGS
     )
-    # A GPU that does nothing at all has no work, and waits for none.
+    # A GPU that is always idle has no work, so it does not wait for data.
     works = percentile(busiest, 95) >= IDLE_GPU_PERCENT
     return typical(busiest) < MAX_GPU_PERCENT and is_on_and_off and works
 
@@ -274,14 +274,14 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
         ),
         recommendations=(
             Recommendation(
-                "Time the steps and their waits: then the rules about loading can say"
-                " what they wait for.",
+                "Time the steps and their waits, so that the rules about loading can"
+                " find the cause.",
                 code=LOADER,
             ),
         ),
         disproof=(
-            "Time the steps: if they wait for no batch, the GPU has pauses of another"
-            " kind."
+            "Time the steps: if they do not wait for batches, the pauses of the GPU have"
+            " another cause."
         ),
         explains=("gpu-utilization-is-low",),
         quality=COARSE,

@@ -1,17 +1,17 @@
 """Epochs start slowly.
 
-## What it looks for
-The time between the last step of an epoch and the first one of the next, the wait for its first
-batch included. What a phase outside of the loop names, such as an evaluation, is left out.
+## Detection
+The time between the last step of an epoch and the first step of the next, including the wait
+for its first batch. Phases outside of the loop, such as an evaluation, are excluded.
 
 ## Why it matters
-Many loaders end their workers with the epoch. Then each epoch starts processes, imports,
-opens the data set and fills its queue again, while the GPU stands idle.
+Many loaders end their workers with the epoch. Each epoch then starts processes, imports
+modules, opens the dataset and fills its queue again, while the GPU is idle.
 
-## When it is wrong
-An evaluation that no phase names looks like a slow start. Where the GPU works in that time,
-or nothing tells whether it does, that is unanswered; `with run.phase("evaluate"):` answers it.
-Where only the loader's setting speaks for it, the rule is less sure.
+## Limitations
+An evaluation without a phase looks like a slow start. If the GPU works in that time, or its
+load is unknown, the rule abstains; add `with run.phase("evaluate"):` to get an answer.
+If only the loader's setting supports the finding, it is less certain.
 
 Catalogue: D13, epoch boundary stall.
 """
@@ -48,16 +48,16 @@ from tracker.diagnosis.wording import count, duration, percent
 
 SPAN = Span.STAGE
 
-# Of the time from the first step to the last.
+# Share of the time from the first step to the last.
 BOUNDARY_SHARE = 0.03
 BOUNDARY_RELEASE_SHARE = 0.02
 CRITICAL_SHARE = 0.08
 FEWEST_BOUNDARIES = 2
 
-# A GPU that is busier than this between epochs does something that has no name.
+# A GPU that is busier than this between epochs does work outside of named phases.
 IDLE_GPU_PERCENT = 30.0
 FEWEST_READINGS = 3
-# A reading speaks of the second before it.
+# A sample covers the second before it.
 READING_SECONDS = 1.0
 
 EVALUATION = 'evaluations between epochs, from `with run.phase("evaluate"):`'
@@ -129,7 +129,7 @@ def _find(
     starts = ends[rows] - step_seconds[rows] - lengths
     named = np.zeros(len(rows))
     for span in spans.values():
-        # A phase belongs to the gap that it ends in; the clock of steps is as good.
+        # A phase belongs to the gap in which it ends, within the error of the step clock.
         place = np.searchsorted(starts, span.times / 1e6, side="right") - 1
         inside = place >= 0
         inside &= span.times / 1e6 <= (starts + lengths + 0.01)[place]
@@ -138,13 +138,13 @@ def _find(
 
 
 def _gpu_between(boundaries: _Boundaries, busiest: Samples | None) -> float | None:
-    """Return how busy the GPU was between epochs; None where too few readings say."""
+    """Return the mean load of the GPU between epochs; None with too few samples."""
     if busiest is None:
         return None
     times = busiest.times / 1e6
     place = np.searchsorted(boundaries.starts, times, side="right") - 1
     starts, lengths = boundaries.starts[place], boundaries.lengths[place]
-    # A reading that began before the gap speaks of steps, too.
+    # A sample whose second began before the gap also covers steps.
     whole = (place >= 0) & (times <= starts + lengths)
     whole &= times - starts >= READING_SECONDS
     if whole.sum() < FEWEST_READINGS:
@@ -182,7 +182,7 @@ def _finding(
         ),
         recommendations=_recommendations(workers, framework, restarts=restarts),
         disproof=(
-            "Put what runs between epochs into phases, such as"
+            "Put the code between epochs into phases, such as"
             ' `with run.phase("evaluate"):`: if they take this time, the loader does not.'
         ),
         gain=expected_gain(
@@ -250,19 +250,19 @@ def _recommendations(
 ) -> tuple[Recommendation, ...]:
     return (
         Recommendation(
-            "Keep the workers over all epochs."
+            "Keep the workers alive over all epochs."
             if restarts
-            else "Start what loads the data once, and not for each epoch.",
+            else "Start the data loading once instead of for each epoch.",
             current="workers that end with their epoch" if restarts else "",
             suggested="workers that stay" if restarts else "",
             code=lasting_workers_line(framework, workers),
         ),
         Recommendation(
-            "Make the data set cheap to open: list files once and keep the list, open"
+            "Make the dataset cheap to open: list files once and keep the list; open"
             " large files in the worker when they are first needed."
         ),
         Recommendation(
-            "Draw examples without an end, and count epochs by steps: the queue then"
+            "Use an endless stream of examples and count epochs by steps: the queue then"
             " never runs empty."
         ),
     )

@@ -1,17 +1,17 @@
 """Evaluation takes much of the time.
 
-## What it looks for
-Phases named `evaluate`, `validate`, `test` or alike, between steps or within them, that
-take 15 % and more of the stage; or 5 % and more, while the GPU works less than half as
-much as in training. Where no phase is named so, slow steps in which values of an
-evaluation are logged, such as `val/loss`, are taken for evaluations.
+## Detection
+Phases named `evaluate`, `validate`, `test` or similar, between or within steps, that take
+at least 15 % of the stage; or at least 5 %, with a GPU utilization below half of that in
+training. Without such phases, slow steps that log evaluation metrics, such as `val/loss`,
+are taken for evaluations.
 
 ## Why it matters
-An evaluation needs no gradients, so it fits larger batches and needs less time for each
-example than training. One that is as slow as training is seldom looked after.
+An evaluation needs no gradients, so larger batches fit and an example takes less time than
+in training. An evaluation as slow as training can usually be made faster.
 
-## When it is wrong
-Some tasks have to be evaluated often, or by generating text, which is slow by nature.
+## Limitations
+Some tasks need frequent evaluation, or evaluation by text generation, which is slow.
 A stage that only evaluates is not judged.
 
 Catalogue: T5, evaluation cost.
@@ -56,15 +56,15 @@ LONG_SHARE = 0.15
 LONG_RELEASE_SHARE = 0.12
 LARGE_SHARE = 0.30
 
-# An evaluation at less than this part of training's utilization is badly fed.
+# Below this ratio to training's utilization, the evaluation does not load the GPU enough.
 LOW_USE_RATIO = 0.50
 LOW_USE_RELEASE_RATIO = 0.60
-# And is worth a word from this share of the time on.
+# Minimum share of the time for this finding.
 NOTABLE_SHARE = 0.05
 
 FEWEST_READINGS = 10
 FEWEST_EVALUATIONS = 3
-# Training at less is no measure.
+# Below this utilization in training, the ratio is meaningless.
 MIN_USE_PERCENT = 20.0
 
 
@@ -116,8 +116,8 @@ def check(
         evidence=_evidence(share, ratio, is_long=is_long),
         recommendations=_recommendations(batch_size, framework),
         disproof=(
-            "Evaluate once on the same data with a batch of four times the size: if it"
-            " takes as long, it cannot be fed better."
+            "Evaluate once on the same data with a batch four times as large: if it"
+            " takes as long, larger batches do not help."
         ),
         gain=_gain(share, ratio if is_badly_fed else None),
         explains=("gpu-utilization-is-low",) if is_badly_fed else (),
@@ -133,7 +133,7 @@ def check(
 def _logged(
     seconds: Array, ends: Array, evaluations: Mapping[str, Tracked]
 ) -> Episodes | None:
-    """Return the extra time of slow steps in which values of evaluations are logged."""
+    """Return the extra time of slow steps in which evaluation metrics are logged."""
     outliers = find_outliers(seconds)
     slow = None if outliers is None else largest_of(outliers)
     if slow is None or len(slow.rows) < FEWEST_EVALUATIONS:
@@ -144,7 +144,7 @@ def _logged(
 
 
 def _use_ratio(busiest: Samples | None, episodes: Episodes) -> float | None:
-    """Return the GPU's use in evaluations, of that in training; None where unknown."""
+    """Return GPU utilization in evaluations relative to training; None if unknown."""
     if busiest is None:
         return None
     during = is_during(busiest.times, episodes)
@@ -202,10 +202,10 @@ def _recommendations(
             suggested=f"{4 * batch_size:g}" if batch_size else "four times as large",
         ),
         Recommendation(
-            "Keep no graph for gradients while you evaluate.",
+            "Disable gradients during the evaluation.",
             code=no_gradients_line(framework),
         ),
         Recommendation(
-            "Evaluate less often, or on a part of the data, and on all of it at the end."
+            "Evaluate less often or on part of the data, and on all of it at the end."
         ),
     )

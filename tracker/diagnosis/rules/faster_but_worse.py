@@ -1,20 +1,20 @@
 """Faster than the previous run, but learns worse.
 
-## What it looks for
-A run on a ladder that sees more examples in a second than the run before it, and whose loss
-is higher after as long, beyond the noise of both losses and by more than 2 %.
-A loss of held-out data is compared where both runs have one.
+## Detection
+A run on a ladder that processes more examples per second than the run before it, and whose
+loss at equal time is higher, beyond the noise of both losses and by more than 2 %.
+A validation loss is compared if both runs have one.
 
 ## Why it matters
-What counts is the time to a good model. Larger batches, fewer bits and another learning rate
-change what an example teaches, and can cost more than they save.
+The goal is a short time to a good model. Larger batches, lower precision and another learning
+rate change how much an example teaches, and can cost more than they save.
 
-## When it is wrong
-Noise is that within each run; another seed can differ by more. Two runs each would tell.
-A loss that is computed otherwise than before, such as a mean over another batch or with
-another regularisation, has another level for no loss of quality.
-A schedule that lowers the learning rate towards the end is at another place of it after equal
-time.
+## Limitations
+The noise is measured within each run; another seed can differ by more. Two runs of each
+configuration give a better estimate.
+A loss that is computed differently, such as a mean over another batch or with another
+regularization, has another level without a loss of quality.
+A schedule that lowers the learning rate towards the end is at another point after equal time.
 
 Catalogue: P8, faster but worse.
 """
@@ -54,7 +54,7 @@ from tracker.diagnosis.wording import percent
 
 SPAN = Span.STAGE
 
-# Of throughput: what is less is not faster.
+# Ratio of throughput; a smaller ratio does not count as faster.
 FASTER_RATIO = 1.03
 MICROSECONDS = 1_000_000
 
@@ -114,11 +114,11 @@ def _finding(name: str, ratio: float, change: QualityChange, level: Level) -> Fi
                 " very large batches use an optimizer made for them, such as LAMB."
             ),
             Recommendation(
-                "With fewer bits, keep the parts that need them in 32 bits: the loss,"
-                " normalisation, and the weights that the optimizer updates."
+                "With lower precision, keep sensitive parts in 32 bits: the loss,"
+                " normalization, and the weights that the optimizer updates."
             ),
             Recommendation(
-                "Compare the time to the loss you need, and take the step back if it is"
+                "Compare the time to the target loss, and revert the change if it is"
                 " longer."
             ),
         ),

@@ -1,19 +1,18 @@
 """The first request is slow.
 
-## What it looks for
+## Detection
 A first request that takes at least 5 times as long as usual, and at least a second longer.
 
 ## Why it matters
-Whoever comes first after each start waits, and a service that grows with its load starts
-often, just when many wait.
+The first client after each start waits. An autoscaled service starts often, and mostly when
+many clients wait.
 
-## When it is wrong
-A first request that is larger than the others takes longer for its own sake.
-A model that is loaded within the first request counts where its phase is in that of the
-request; an older agent does not tell it from one that was loaded before, and it is not
-counted.
-Loads that fail are not seen: a phase does not say whether it ended with an exception.
-With requests that overlap, the first one's time is an estimate.
+## Limitations
+A first request that is larger than the others takes longer for that reason.
+Loading the model counts only if its phase is inside that of the first request. Older agents
+do not report the nesting; loading is then not counted.
+Failed loads are not seen, because a phase does not record whether it ended with an exception.
+If requests overlap, the time of the first one is an estimate.
 
 Catalogue: I4, cold start.
 """
@@ -46,7 +45,7 @@ SPAN = Span.STAGE
 
 SLOW_FACTOR = 5.0
 SLOW_SECONDS = 1.0  # longer than usual
-# Of what it took longer, from where on loading the model is what made it slow.
+# Share of the extra time from which on loading the model is the cause.
 LOADING_SHARE = 0.50
 
 
@@ -89,15 +88,15 @@ def check(
         recommendations=(
             Recommendation(
                 "Load the model and send it one request of the usual size before the"
-                " service says that it is ready: libraries, kernels and compilation are"
+                " service reports ready: libraries, kernels and compilation are"
                 " then done.",
                 current="at the first request",
                 suggested="at start",
-                code="model(example)  # before the service says that it is ready",
+                code="model(example)  # before the service reports ready",
             ),
             Recommendation(
-                "Store the weights in a format that is mapped rather than parsed, such as"
-                " safetensors, on a disk of the machine."
+                "Store the weights in a format that is memory-mapped instead of parsed, such as"
+                " safetensors, on a local disk."
             ),
         ),
         disproof=(

@@ -1,18 +1,18 @@
 """Slow start before the first step.
 
-## What it looks for
-A minute or more, and 5 % or more of the stage, before the first step is over. While a
-stage runs nobody knows how long it will, and five minutes are asked for. What a usual
-step takes is left out of the first one's time.
+## Detection
+At least one minute, and at least 5 % of the stage, before the end of the first step. While a
+stage runs, its total length is unknown, and the limit is five minutes. The time of a median
+step is subtracted from the first step.
 
 ## Why it matters
-It is paid again at every start: of every experiment, after every crash, on every
+Every start pays this time again: every experiment, every restart after a crash, every
 machine of a job.
 
-## When it is wrong
-What happens before `agent.init()` is not seen. The first run on a machine downloads and
-compiles what later ones find in caches. Parts are told apart only where the script
-names them as phases.
+## Limitations
+The time before `agent.init()` is not measured. The first run on a machine downloads and
+compiles files that later runs find in caches. Parts of the start are shown only if the
+script names them as phases.
 
 Catalogue: T1, long initialization.
 """
@@ -48,9 +48,9 @@ LONG_SHARE = 0.05
 LARGE_SHARE = 0.20
 
 FEWEST_STEPS = 3
-# A first step that takes so many usual ones compiles, or waits for the first batch.
+# A first step longer than this many median steps compiles or waits for the first batch.
 LONG_FIRST_STEP = 5.0
-# Parts below this share of the start are not named.
+# Parts below this share of the start are not listed.
 SMALLEST_PART = 0.10
 
 NAMES = {
@@ -65,21 +65,21 @@ FIRST_STEP = "in the first step"
 UNKNOWN = "outside named phases"
 
 ADVICE = {
-    "importing": "Import what is needed when it is needed, from a local disk.",
+    "importing": "Import modules when they are first needed, from a local disk.",
     "loading data": (
-        "Keep the list of files and their sizes in one file, instead of asking the file"
-        " system for each."
+        "Keep the list of files and their sizes in one file instead of querying the file"
+        " system for each file."
     ),
     "loading the model": (
-        "Keep the weights on a local disk, in a format that is mapped instead of read."
+        "Keep the weights on a local disk, in a memory-mapped format."
     ),
     "compiling": "Keep the compiler's cache between runs.",
-    "evaluation": "Leave out the evaluation before the first step.",
+    "evaluation": "Skip the evaluation before the first step.",
     FIRST_STEP: (
         "The first step compiles, chooses algorithms and starts loader workers: keep"
         " the compiler's cache, and make the dataset cheap to construct."
     ),
-    UNKNOWN: "Name the parts of the start, so that the run knows where its time goes.",
+    UNKNOWN: "Name the parts of the start as phases, so that their times are measured.",
 }
 
 
@@ -145,7 +145,7 @@ def check(
         ),
         disproof=(
             "Start the same stage again on the same machine: if its first step comes at"
-            " once, caches were cold and nothing else."
+            " once, cold caches were the only reason."
         ),
         gain=gain_of_share(share, "The start"),
         margin=margin_above(share, LONG_SHARE),
@@ -158,7 +158,7 @@ def _measure(
     job_cpu_cores: Samples,
     spans: Mapping[str, Samples],
 ) -> _Start:
-    """Return what passed before the first step's end, without a usual step."""
+    """Return the time before the end of the first step, without a median step."""
     first_end = float(step_end_seconds[0])
     first, usual = float(step_seconds[0]), float(np.median(step_seconds[1:]))
     began = min(first_end - first, float(job_cpu_cores.times[0]) / 1e6)

@@ -1,17 +1,17 @@
 """GPU and CPU are both idle.
 
-## What it looks for
-A GPU that is busy less than half of the time and cores that are used to less than
-40 %, in steps that do not wait for data. What could hold them up is gone through one by
-one: storage, the CPU quota, other jobs, one busy thread, copies, communication, logging.
+## Detection
+GPU utilization below half and CPU use below 40 % of the cores, in steps that do not wait for
+data. The rule checks each possible cause: storage, the CPU quota, other jobs, one busy
+thread, copies, communication, logging.
 
 ## Why it matters
-When nothing is busy, everything waits: for one thread, for another machine, for a lock.
+If no resource is busy, the work waits for something else: a thread, another machine, a lock.
 A faster GPU or more cores would wait as well.
 
-## When it is wrong
-A service with little to answer is idle for good reason; stages with phases of requests
-are left out. A very small model leaves a GPU idle whatever is done.
+## Limitations
+A service with few requests is idle for a good reason; stages with request phases are
+excluded. A very small model cannot keep a GPU busy.
 
 Catalogue: C2, GPU low and CPU low.
 """
@@ -45,7 +45,7 @@ IDLE_GPU_RELEASE_PERCENT = 55.0
 IDLE_CPU_SHARE = 0.40
 IDLE_CPU_RELEASE_SHARE = 0.45
 
-# From these on something is suspected to hold the others up.
+# From these limits on, a resource is a possible cause.
 STORAGE_PRESSURE_SHARE = 0.20
 THROTTLED_SHARE = 0.10
 CORE_WAIT_SHARE = 0.10
@@ -57,7 +57,7 @@ LOGGING_SHARE = 0.03
 
 @dataclass(frozen=True, slots=True)
 class _Suspect:
-    """One thing that may hold the work up; `value` is None where nobody knows."""
+    """One possible cause of the idleness; `value` is None if it was not measured."""
 
     name: str
     signal: str
@@ -180,8 +180,8 @@ def _finding(
         ),
         recommendations=_recommendations(suspects),
         disproof=(
-            "Look at the main thread's stack ten times over a minute: if it computes"
-            " each time in another place, nothing holds it up."
+            "Look at the stack of the main thread ten times in a minute: if it computes"
+            " in another place each time, nothing blocks it."
         ),
         gain=expected_gain(
             waiting.step_seconds,
@@ -225,7 +225,7 @@ def _of_the_machine(
             typical_or_none(io_pressure_share),
             "share",
             STORAGE_PRESSURE_SHARE,
-            "See what the job reads or writes within a step, and do it ahead of need.",
+            "Move reads and writes of the step to a background thread or prefetch them.",
         ),
         _Suspect(
             "the CPU quota",
@@ -252,7 +252,7 @@ def _of_the_machine(
             typical_or_none(job_main_thread_cpu_cores),
             "cores",
             BUSY_THREAD_CORES,
-            "Take work from the main thread: compile the model, use larger batches.",
+            "Take work off the main thread: compile the model, use larger batches.",
             compile_line(framework),
         ),
     )
@@ -273,7 +273,7 @@ def _of_the_loop(
             share(PhaseKind.COPY),
             "share",
             COPY_SHARE,
-            "Copy from pinned memory, and without waiting for the copy.",
+            "Copy from pinned memory, without waiting for the copy.",
         ),
         _Suspect(
             "communication",
@@ -282,7 +282,7 @@ def _of_the_loop(
             share(PhaseKind.COMMUNICATE),
             "share",
             COMMUNICATION_SHARE,
-            "Let communication go on while the GPU computes, and make it rarer.",
+            "Overlap communication with computation, and communicate less often.",
         ),
         _Suspect(
             "logging",
@@ -291,7 +291,7 @@ def _of_the_loop(
             share(PhaseKind.LOG),
             "share",
             LOGGING_SHARE,
-            "Log every few steps instead of in each.",
+            "Log every few steps instead of in each step.",
         ),
     )
 
@@ -328,8 +328,8 @@ def _recommendations(suspects: tuple[_Suspect, ...]) -> tuple[Recommendation, ..
     )
     return cures or (
         Recommendation(
-            "Find what the main thread waits for: a lock, an answer over the network,"
-            " another process. A sampling profiler shows where it stands.",
+            "Find the cause of the main thread's waits: a lock, a network response,"
+            " another process. A sampling profiler shows its stack.",
             code="py-spy dump --pid <process>",
         ),
         Recommendation(

@@ -1,17 +1,17 @@
 """GPU clocks are low without a reason.
 
-## What it looks for
-A busy GPU whose processors run below 80 % of their highest clock although neither
-power, heat, the supply nor idleness holds them down.
+## Detection
+A busy GPU whose SM clock is below 80 % of its maximum although power, heat, the power supply
+and idleness do not limit it.
 
 ## Why it matters
-Somebody has locked the clocks, or the card is stuck in a low performance state. Work
-that is limited by computing takes longer by the same factor.
+Either the clocks are locked, or the card is stuck in a low performance state. Compute-bound
+work takes longer by the same factor.
 
-## When it is wrong
-Clocks may be locked on purpose, for measurements that repeat.
+## Limitations
+Clocks may be locked on purpose, for reproducible measurements.
 Very light work does not raise the clocks; only time in which the GPU was busy counts.
-Laptops hardly ever reach the highest clock that the driver names.
+Laptops rarely reach the maximum clock that the driver reports.
 
 Catalogue: H4, clocks stuck.
 """
@@ -38,9 +38,9 @@ from tracker.diagnosis.statistics import margin_below
 
 LOW_CLOCK_SHARE = 0.80
 LOW_CLOCK_RELEASE_SHARE = 0.85
-# Limited for longer than this, the clocks are low for that reason.
+# Above this limited share of the time, the limit explains the low clocks.
 MAX_LIMITED_SHARE = 0.05
-# Clocks that somebody set hold all the time.
+# Locked clocks apply all the time.
 SET_SHARE = 0.50
 
 
@@ -135,8 +135,8 @@ def _finding(
         ),
         recommendations=_recommendations(f"{clock:.0f} MHz", full),
         disproof=(
-            "Run a large matrix product for a minute: if the clock rises to its"
-            " highest, the work did not ask for more."
+            "Run a large matrix multiplication for a minute: if the clock rises to its"
+            " maximum, the workload is too light to raise it."
         ),
         gain=gain,
         explains=("gpu-differs-from-its-peers",),
@@ -149,14 +149,14 @@ def _finding(
 def _recommendations(current: str, full: str) -> tuple[Recommendation, ...]:
     return (
         Recommendation(
-            "Free the clocks, unless they were set for a measurement.",
+            "Unlock the clocks, unless they were locked for a measurement.",
             current=current,
             suggested=full,
             code="nvidia-smi --reset-gpu-clocks && nvidia-smi"
             " --reset-applications-clocks",
         ),
         Recommendation(
-            "If nothing was set, turn on persistence mode, and restart the machine if"
+            "If the clocks are not locked, turn on persistence mode, and restart the machine if"
             " the clocks stay low.",
             code="nvidia-smi --persistence-mode=1",
         ),

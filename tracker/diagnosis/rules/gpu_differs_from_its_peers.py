@@ -1,19 +1,18 @@
 """One GPU differs from its peers.
 
-## What it looks for
-Among at least three busy GPUs of one model with about the same load: one that is more
-than 15 °C warmer than the others, runs at clocks 5 % lower, or draws 15 % more or
-less power.
+## Detection
+At least three busy GPUs of one model with similar load, one of which is more than 15 °C
+warmer than the others, runs at 5 % lower clocks, or draws 15 % more or less power.
 
 ## Why it matters
-Cards that do the same work should look the same. The one that does not is badly
-cooled, badly supplied or about to fail, and in synchronous training all wait for it.
+Cards that do the same work should have the same values. An outlier has poor cooling, a poor
+power supply or a defect, and in synchronous training all ranks wait for it.
 
-## When it is wrong
-Ranks that do different work load their cards differently: cards are compared only
-where their utilization is about the same.
+## Limitations
+Ranks with different work load their cards differently: only cards with similar utilization
+are compared.
 The position in the case explains some degrees.
-Silicon differs; some per cent of power between two cards are normal.
+A difference of a few percent in power between two cards is normal.
 
 Catalogue: H8, outlier among peers.
 """
@@ -73,7 +72,7 @@ class _Card:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """`excess` is 1 at the limit."""
+    """A value that differs from that of the peers; `excess` is 1 at the limit."""
 
     signal: str
     value: float
@@ -101,7 +100,7 @@ def check(gpus: Mapping[int, Signals], *, already_open: bool = False) -> Answer:
 
 
 def _groups(gpus: Mapping[int, Signals]) -> list[list[_Card]]:
-    """Return cards of one model whose load is about the same."""
+    """Return cards of one model with similar load."""
     by_name: dict[str, list[_Card]] = {}
     for gpu, signals in sorted(gpus.items()):
         name, busy = signals.get("gpu_name"), signals.get("gpu_utilization_percent")
@@ -187,17 +186,17 @@ def _finding(card: _Card, differences: list[_Difference], signals: Signals) -> F
         ),
         recommendations=(
             Recommendation(
-                f"Look at GPU {card.gpu} itself: fan and heat sink, power cables, and"
-                " clocks that were set."
+                f"Inspect GPU {card.gpu}: fan and heat sink, power cables, and"
+                " locked clocks."
             ),
             Recommendation(
-                "Swap it with another card: if the difference moves along, it is the"
+                "Swap it with another card: if the difference moves with the card, it is the"
                 " card's, otherwise the slot's."
             ),
         ),
         disproof=(
-            "Exchange which rank works on which card: if the difference follows the"
-            " rank, it is the work and not the card."
+            "Swap the ranks of two cards: if the difference follows the"
+            " rank, the work is the cause and not the card."
         ),
         # All ranks wait for the slowest card.
         gain=clock_gain(busy, clock_mhz=clock.value, full_mhz=clock.of_peers)

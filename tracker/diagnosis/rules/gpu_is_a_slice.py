@@ -1,17 +1,16 @@
 """The GPU is a MIG slice with fewer measurements.
 
-## What it looks for
-A card that is cut into slices (MIG), or one that a virtual machine has a share of
-(vGPU).
+## Detection
+A card that is split into slices (MIG), or that a virtual machine shares (vGPU).
 
 ## Why it matters
-It is no fault. It says why other rules cannot answer: drivers switch off what would
-tell the tenants of a card about each other, and what remains belongs partly to all of
-them.
+This is not a fault. It explains why other rules abstain: drivers disable measurements that
+would reveal one tenant's work to another, and the remaining ones partly describe all
+tenants.
 
-## When it is wrong
-Where the driver does not say whether a card is shared between virtual machines, that
-is read from its name.
+## Limitations
+If the driver does not report whether virtual machines share a card, the rule uses the name
+of the card.
 
 Catalogue: H13, limits of MIG and vGPU.
 """
@@ -36,11 +35,11 @@ SPAN = Span.STAGE
 
 ON = 1.0
 
-# Profiles of virtual GPUs end in their memory and a letter: `A40-48Q`, `A100-3-20C`.
+# Names of vGPU profiles end with their memory and a letter: `A40-48Q`, `A100-3-20C`.
 VIRTUAL = re.compile(r"^GRID |-(\d+-)?\d+[ABCQ](ME)?$", re.IGNORECASE)
 
 
-# What drivers say of a card that a virtual machine has a share of.
+# The driver's value for a card that virtual machines share.
 SHARED = "vgpu"
 
 
@@ -51,7 +50,7 @@ def check(
     gpu_virtualization: str | None = None,
 ) -> Answer:
     is_slice = gpu_is_mig_on == ON
-    # The driver knows; names only follow a custom.
+    # The driver's value is reliable; names only follow a convention.
     is_told = gpu_virtualization is not None
     is_named = VIRTUAL.search(gpu_name) is not None
     if not is_slice and not (gpu_virtualization == SHARED if is_told else is_named):

@@ -1,16 +1,16 @@
 """The GPU slows down because of a hardware fault.
 
-## What it looks for
-Time in which a signal from outside, from the power supply or the rack, forced the
-clocks down, or in which the card did so itself for a reason that is not heat.
+## Detection
+Time in which an external signal, from the power supply or the rack, lowered the clocks, or
+in which the card lowered them itself for a reason other than heat.
 
 ## Why it matters
-Both halve the clocks or worse, and neither belongs to normal work: a supply that
-cannot deliver, a cable that is not seated, or a rack above its budget.
+Both reduce the clocks to half or less, and neither is normal: the causes are a weak power
+supply, a loose cable, or a rack above its power budget.
 
-## When it is wrong
-A data centre can use the brake on purpose, for a moment, when its supply switches
-over. Drivers that count no times show a flag at the moment; one such moment is
+## Limitations
+A data center can use the power brake on purpose for a short time when its supply switches
+over. Drivers without time counters report the current flag only; a single such sample is
 ignored.
 
 Catalogue: H3, hardware slowdown and power brake.
@@ -43,11 +43,11 @@ from tracker.diagnosis.wording import small_percent
 
 SPAN = Span.STAGE
 
-# Any brake is one too many; less than this is the counter's grain.
+# Any power brake is a fault; smaller values are below the resolution of the counter.
 BRAKE_SHARE = 0.0005
 SLOWDOWN_SHARE = 0.005
 SLOWDOWN_RELEASE_SHARE = 0.003
-# Counters and flags do not see quite the same: heat has to leave this part unexplained.
+# Counters and flags differ slightly, so heat must leave this part unexplained.
 UNEXPLAINED_PART = 0.50
 CRITICAL_SHARE = 0.05
 
@@ -69,7 +69,7 @@ def check(
     if brake is None:
         return Abstention((NEVER_BUSY,))
 
-    # The flag of a slowdown is raised for heat, too, which is another fault.
+    # Drivers raise the slowdown flag for heat, too, which is another fault.
     unexplained = (slowdown.share if slowdown else 0.0) - (heat.share if heat else 0.0)
     least = SLOWDOWN_RELEASE_SHARE if already_open else SLOWDOWN_SHARE
     is_braked = brake.share >= BRAKE_SHARE and not brake.is_chance
@@ -95,7 +95,7 @@ def check(
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Run the same job on another machine or in another slot: if that GPU is"
-            " slowed likewise, the supply of this one is not the reason."
+            " also slowed, the power supply of this one is not the cause."
         ),
         gain=clock_gain(
             busy,
@@ -147,10 +147,10 @@ _RECOMMENDATIONS = (
         " for all cards at full load."
     ),
     Recommendation(
-        "Ask whoever runs the rack whether it was above its power budget at the time."
+        "Ask the operator of the rack whether it was above its power budget at that time."
     ),
     Recommendation(
-        "Until it is repaired, lower the power limit so far that the brake stays off.",
+        "Until the repair, lower the power limit until the power brake stays off.",
         code="nvidia-smi --power-limit=<watts>",
     ),
 )

@@ -1,19 +1,18 @@
 """High GPU utilization, but little work.
 
-## What it looks for
-A GPU whose utilization is 85 % and more, while fewer than 40 % of its processors have
-work. Cards without that counter are judged by their power: at less than 45 % of the
-way from rest to the limit, in 60 % of the readings.
+## Detection
+GPU utilization of at least 85 %, while SM activity is below 40 %. Cards without that counter
+are judged by their power: in 60 % of the samples it is below 45 % of the range from idle to
+the limit.
 
 ## Why it matters
-Utilization counts a GPU as busy when any kernel runs. It can stand at 100 % while most
-of the card is idle, and then looks as if nothing could be gained.
+Utilization counts a GPU as busy while any kernel runs. It can be 100 % while most of the card
+is idle, and then hides that there is room for a speedup.
 
-## When it is wrong
-Work that moves much memory draws little power and is left to the rule about memory
-bandwidth. Clocks that are lowered by heat or by the power supply lower the power, too;
-such a GPU is not judged by it. Cards that are built for low power reach their limit
-with less work.
+## Limitations
+Work that moves much memory draws little power and belongs to the rule about memory bandwidth.
+Heat or the power supply can lower the clocks, which lowers the power, too; such a GPU is not
+judged by its power. Cards with a low power limit reach it with less work.
 
 Catalogue: C4, busy but little work.
 """
@@ -58,13 +57,13 @@ GOOD_SM_PERCENT = 80.0
 LOW_POWER_RATIO = 0.45
 LOW_POWER_READINGS = 0.60
 LOW_POWER_RELEASE_READINGS = 0.50
-# A card that draws so much works hard, whatever else is said.
+# At this power ratio the card works hard, whatever the other signals show.
 HIGH_POWER_RATIO = 0.70
 
-# From here on memory is what keeps the GPU busy.
+# From this utilization on, memory is the limit.
 BUSY_MEMORY_PERCENT = 60.0
 COMMUNICATION_SHARE = 0.10
-# Clocks that are limited for longer make power a poor witness.
+# Above this limited share, power does not indicate the load.
 LIMITED_SHARE = 0.05
 
 
@@ -169,7 +168,7 @@ def _finding(
         recommendations=recommendations,
         disproof=(
             "Train some hundred steps with twice the batch: if they take twice as long,"
-            " the GPU was working as hard as it can."
+            " the GPU is at its limit."
         ),
         gain=_gain(work),
         explains=("gpu-reaches-little-of-its-peak",),
@@ -194,7 +193,7 @@ def _gain(work: _Work) -> Gain | None:
         return None
     return gain_of_share(
         1.0 - work.sm / GOOD_SM_PERCENT,
-        f"Idleness of processors, {GOOD_SM_PERCENT:.0f} % of which good code uses,",
+        f"Idle multiprocessors, {GOOD_SM_PERCENT:.0f} % of which good code uses,",
     )
 
 
@@ -247,8 +246,8 @@ def _about_communication(
         return ()
     return (
         Recommendation(
-            f"{100 * share:.0f} % of the time goes into communication, and a kernel that"
-            " waits for other GPUs counts as busy: look at that first."
+            f"{100 * share:.0f} % of the time is communication, and a kernel that"
+            " waits for other GPUs counts as busy: fix this first."
         ),
     )
 
@@ -268,7 +267,7 @@ def _recommendations(
     return (
         larger,
         Recommendation(
-            "Make one kernel of many small ones: compile the model.",
+            "Fuse many small kernels into one: compile the model.",
             code=compile_line(framework),
         ),
     )

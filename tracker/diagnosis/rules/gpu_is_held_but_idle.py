@@ -1,19 +1,18 @@
 """GPU memory is held, but the GPU is idle.
 
-## What it looks for
-The time in which memory of a GPU is held: more than 500 MiB, or more than 5 % where
-only its share is known. The GPU did nothing at all in 80 % and more of that time, for
-ten minutes and more, and no other GPU worked either.
+## Detection
+The time in which GPU memory is held: more than 500 MiB, or more than 5 % if only the share is
+known. The GPU was fully idle in at least 80 % of that time, for at least ten minutes, and no
+other GPU worked.
 
 ## Why it matters
-Nobody else can use what is held. Mostly it is a notebook that was left open, or a
-stage that does not need the GPU any more.
+Other jobs cannot use held memory. The usual cause is a notebook that was left open, or a
+stage that no longer needs the GPU.
 
-## When it is wrong
-A service that waits for requests is meant to wait, and is not judged here.
-Where it is not known which process holds the memory, it may be somebody else's.
-Readings of an idle GPU that come while it works in very short bursts are rare, but
-possible.
+## Limitations
+A service that waits for requests is idle on purpose and is not judged.
+If the process that holds the memory is unknown, it may belong to another job.
+Samples can miss very short bursts of work, but this is rare.
 
 Catalogue: M7, GPU held but idle.
 """
@@ -51,9 +50,9 @@ IDLE_RELEASE_SHARE = 0.70
 FEWEST_SECONDS = 600.0
 CRITICAL_SECONDS = 4 * 3600.0
 FEWEST_READINGS = 10
-# The driver's rounding of nothing.
+# The driver rounds small values.
 IDLE_PERCENT = 0.5
-# The part of readings of any other GPU that work.
+# Minimum share of samples in which another GPU works.
 WORKING_SHARE = 0.20
 
 SHARE = "gpu_memory_used_share"
@@ -61,9 +60,9 @@ SHARE = "gpu_memory_used_share"
 # Another process may hold the memory.
 OF_UNKNOWN_PROCESS = 0.75
 
-# Of what a service calls its phases.
+# The name of a service's phases contains this.
 REQUEST = "request"
-SERVICE = "a service answers when it is asked"
+SERVICE = "a service is idle without requests"
 
 
 def check(
@@ -105,7 +104,7 @@ def check(
 def _held(
     name: str, memory: Samples, utilization: Samples, busiest: Samples | None
 ) -> _Held | None:
-    """Return how the time with memory held was used; None if another GPU worked."""
+    """Return how the time with held memory was used; None if another GPU worked."""
     times = utilization.times
     limit = HELD_SHARE if name == SHARE else HELD_BYTES
     is_held = _values_at(memory, times) > limit
@@ -115,7 +114,7 @@ def _held(
     if busiest is not None:
         is_busy = _values_at(busiest, times)[is_held] > IDLE_PERCENT
         if np.mean(is_busy) > 1 - idle + WORKING_SHARE:
-            # The job works on another GPU: that one is unused, which is another fault.
+            # The job works on another GPU; another rule reports the unused one.
             return None
     stage_seconds = float(times[-1] - times[0]) / 1e6
     return _Held(
@@ -130,7 +129,7 @@ def _held(
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """GPU memory while it is held, and the share of that time with an idle GPU."""
+    """GPU memory while it is held, and the share of that time in which the GPU is idle."""
 
     signal: str
     amount: float
@@ -145,7 +144,7 @@ class _Held:
 
     @property
     def is_own(self) -> bool:
-        """Whether the memory is known to be the job's."""
+        """Return whether the memory is known to belong to the job."""
         return self.signal not in (SHARE, "gpu_memory_used_bytes")
 
     @property
@@ -156,7 +155,7 @@ class _Held:
 
 
 def _memory(**signals: Samples | None) -> tuple[str, Samples | None]:
-    """Return the first signal that was measured: the job's own come first."""
+    """Return the first measured signal; those of the job itself come first."""
     return next(
         ((name, found) for name, found in signals.items() if found is not None),
         ("", None),
@@ -164,7 +163,7 @@ def _memory(**signals: Samples | None) -> tuple[str, Samples | None]:
 
 
 def _values_at(samples: Samples, times: Times) -> Array:
-    """Return the sample at or before each time; before the first, that."""
+    """Return the sample at or before each time, or the first sample."""
     index = np.searchsorted(samples.times, times, side="right") - 1
     return np.asarray(samples.values[np.maximum(index, 0)], np.float64)
 
@@ -203,7 +202,7 @@ def _finding(held: _Held) -> Finding:
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Look at the process list of the card while the stage runs: if the memory"
-            " is another process's, this job holds nothing."
+            " belongs to another process, this job holds none."
         ),
         lost_share=min(1.0, idle_seconds / held.stage_seconds),
         quality=SAMPLED if held.is_own else OF_UNKNOWN_PROCESS * SAMPLED,
@@ -218,11 +217,11 @@ _RECOMMENDATIONS = (
         " it is shut down."
     ),
     Recommendation(
-        "Give the memory back before a stage that does not need it.",
+        "Free the memory before a stage that does not need it.",
         code="del model; torch.cuda.empty_cache()",
     ),
     Recommendation(
-        "Run the stage that needs no GPU as a script of its own, and queue the one that"
+        "Run the stage that needs no GPU as a separate script, and queue the one that"
         " does.",
         code='run = agent.init("my run", stage="prepare")',
     ),

@@ -1,19 +1,19 @@
 """GPU is thermally throttled.
 
-## What it looks for
-The share of a GPU's busy time in which its clocks were lowered because it was too
-warm, by the driver or by the card itself: 1 % and more where the driver counts the
-time, 5 % and more where it only shows a flag at the moment.
+## Detection
+The share of a GPU's busy time in which the driver or the card lowered the clocks because of
+heat: at least 1 % if the driver counts the time, at least 5 % if it only reports the current
+flag.
 
 ## Why it matters
-The card does the same work at lower clocks. In a job of several GPUs the warmest one
-sets the pace of all.
+The card does the same work at lower clocks. In a job with several GPUs, the hottest one
+limits all of them.
 
-## When it is wrong
-A temperature alone is never a fault; only the driver's own reason counts.
-A card that heats up for a moment when a run begins is warm-up, and left out.
-Full clocks may be out of reach for another reason, such as the power limit; then less
-is gained than the bound says.
+## Limitations
+A high temperature alone is not a fault; only the driver's throttle reason counts.
+A short throttling at the start of a run is warm-up and excluded.
+Another limit, such as the power limit, may prevent full clocks; the gain is then below the
+maximum speedup.
 
 Catalogue: H1, thermal throttling.
 """
@@ -44,13 +44,13 @@ from tracker.diagnosis.wording import small_percent
 
 COUNTED_SHARE = 0.01
 COUNTED_RELEASE_SHARE = 0.005
-# Of flags that were seen at a moment, not counted.
+# Share of samples with the flag, if time is not counted.
 FLAGGED_SHARE = 0.05
 FLAGGED_RELEASE_SHARE = 0.03
 CRITICAL_SHARE = 0.05
 FLAGGED_CRITICAL_SHARE = 0.20
 
-# This close to where the card slows down, its temperature agrees with the reason.
+# Within this distance of the slowdown temperature, the temperature agrees with the reason.
 NEAR_CELSIUS = 5.0
 
 
@@ -98,7 +98,7 @@ def check(
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Lower the power limit by a tenth for some minutes: if clocks and step"
-            " times stay the same while the card gets cooler, heat was not the limit."
+            " times stay the same while the card gets cooler, heat is not the limit."
         ),
         gain=clock_gain(
             gpu_utilization_percent,
@@ -163,13 +163,13 @@ def _clocks(clock: float | None, full: float | None) -> tuple[Evidence, ...]:
 
 _RECOMMENDATIONS = (
     Recommendation(
-        "Look at the air around the card: fans that run, filters without dust, free"
-        " slots beside it, the temperature of the room."
+        "Check the cooling: working fans, clean filters, free"
+        " slots next to the card, the room temperature."
     ),
     Recommendation(
-        "Until then, lower the power limit a little: clocks that hold are faster than"
-        " clocks that jump.",
+        "Until then, lower the power limit slightly: stable clocks are faster than"
+        " unstable ones.",
         code="nvidia-smi --power-limit=<watts>",
     ),
-    Recommendation("Tell whoever runs the machine which GPU it is."),
+    Recommendation("Report the GPU to the operator of the machine."),
 )

@@ -1,17 +1,16 @@
 """Training is GPU-bound.
 
-## What it looks for
-Steps that hardly wait for data or for other GPUs, on a GPU that works hard: 70 % of its
-processors have work, or, without that counter, it is busy for 90 % of the time and
-draws power to match.
+## Detection
+Steps that hardly wait for data or for other GPUs, on a GPU with an SM activity of at least
+70 %. Without that counter: utilization of at least 90 % and a matching power draw.
 
 ## Why it matters
-This is no fault. It says that the input and the host are fast enough, and that only
-less or faster arithmetic makes training faster.
+This is not a fault. The input and the host are fast enough, and only less or faster
+arithmetic makes training faster.
 
-## When it is wrong
-Kernels that wait for each other, or for memory, count as work. How much of its peak the
-GPU reaches is known only where the run tells how many operations an example takes.
+## Limitations
+Kernels that wait for each other or for memory count as work. The share of peak is known only
+if the run reports the operations per example.
 
 Catalogue: C11, healthy and compute bound.
 """
@@ -158,7 +157,7 @@ def _finding(
         ),
         disproof=(
             "Train for a minute on one batch, repeated: if steps get shorter, something"
-            " else than the GPU is the limit."
+            " other than the GPU is the limit."
         ),
         quality=quality,
         margin=(

@@ -1,18 +1,17 @@
 """A smaller GPU is enough.
 
-## What it looks for
-At least three runs of a project in a row, this one among them, in which no GPU was
-busy more than 20 % of the time, 95 of 100 readings long, nor filled beyond 25 % of
-its memory.
+## Detection
+At least three consecutive runs of a project, including this one, in which the 95th percentile
+of utilization was at most 20 % and memory use at most 25 % on every GPU.
 
 ## Why it matters
-A smaller card, a slice of one, or a card that several jobs share does the same work
-for less, and leaves the large one to those who need it.
+A smaller card, a slice of one, or a card that several jobs share does the same work at a
+lower cost, and leaves the large card to jobs that need it.
 
-## When it is wrong
-Work that waits for data uses little of a GPU, too: look at those findings first.
-Only runs of the same stage, on GPUs with as much memory, that lasted five minutes and
-more are compared. A project of many kinds of work may have been small only lately.
+## Limitations
+Work that waits for data also uses little of a GPU; fix those findings first.
+Only runs of the same stage that took at least five minutes on GPUs with the same memory are
+compared. A project with mixed work may have had small jobs only recently.
 
 Catalogue: H11, wrong-sized GPU.
 """
@@ -46,7 +45,7 @@ PERCENTILE = 95.0
 
 FEWEST_EARLIER_RUNS = 2
 FEWEST_SECONDS = 300.0
-# A card that does nothing at all is not too large, but not used.
+# A fully idle card is unused, not too large.
 MIN_PERCENT = 1.0
 
 Signals = Mapping[str, Samples | Fact]
@@ -110,12 +109,12 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
                 "Take a smaller card or a slice of one, or let several jobs share it."
             ),
             Recommendation(
-                "Before that, try a larger batch: perhaps the card can do more for you."
+                "Before that, try a larger batch: it may use more of the card."
             ),
         ),
         disproof=(
-            "Run once on a smaller card: if it takes longer by more than the card is"
-            " cheaper, the large one is the right one."
+            "Run once on a smaller card: if the time grows by more than the price"
+            " falls, the large one is the right one."
         ),
         comes_after=(
             "data-wait-dominates",
@@ -132,7 +131,7 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
 
 
 def _use(signals: Signals) -> tuple[float, float] | None:
-    """Return how busy and how full a GPU was; None where it was not watched for long."""
+    """Return utilization and memory share of a GPU; None if it was sampled too briefly."""
     busy, used = (
         signals.get("gpu_utilization_percent"),
         signals.get("gpu_memory_used_bytes"),

@@ -1,17 +1,16 @@
 """One GPU is unused while others work.
 
-## What it looks for
-GPUs that this run may see and on which nothing ever runs, beside at least one that works.
+## Detection
+GPUs that are visible to the run and never execute anything, next to at least one that works.
 
 ## Why it matters
 They are reserved and paid for like the others, and could share the work.
 
-## When it is wrong
-On a machine where a run sees all GPUs and is meant to use one, leave the others out of its
-sight: what is not visible is not judged.
-Work that comes to a GPU only now and then, such as an evaluation, can lie outside of the
-part that is judged.
-A card that is cut into slices has no utilization, and is not judged.
+## Limitations
+A run that sees all GPUs of a machine but should use only one needs to hide the others:
+invisible GPUs are not judged.
+Occasional GPU work, such as an evaluation, can be outside of the judged part.
+MIG cards have no utilization and are not judged.
 
 Catalogue: G1, GPU unused.
 """
@@ -44,7 +43,7 @@ from tracker.diagnosis.statistics import margin_towards, typical
 from tracker.diagnosis.wording import ordinal
 
 UNUSED_RELEASE_PERCENT = 2.0
-# What the busiest GPU must at least do for the run to be at work.
+# Minimum utilization of the busiest GPU for the run to count as working.
 WORKING_PERCENT = 20.0
 FEWEST_GPUS = 2
 
@@ -123,7 +122,7 @@ def _recommendations(
             code=data_parallel_line(framework, there),
         ),
         Recommendation(
-            "Or ask for as many GPUs as the run uses, so that others get the rest.",
+            "Or request only the GPUs that the run uses, so that other jobs get the rest.",
             current=f"{there} visible",
             suggested=f"{working}",
             code=f"CUDA_VISIBLE_DEVICES={_numbers(highest, unused)}",

@@ -1,18 +1,18 @@
 """GPU memory bandwidth is the limit.
 
-## What it looks for
-A GPU whose memory is in use for 60 % and more of its bandwidth, while its tensor cores
-work less than 30 % of the time. On cards without these counters: a memory controller
-that is busy for 60 % of the time at less than 80 % of the card's power.
+## Detection
+GPU memory bandwidth use of at least 60 % with tensor core activity below 30 %. On cards
+without these counters: memory controller utilization of at least 60 % at less than 80 % of
+the card's power.
 
 ## Why it matters
-The processors wait for numbers, so that faster arithmetic changes nothing. Moving less
+The multiprocessors wait for data, so faster arithmetic does not help. Moving fewer bytes
 does: smaller types, and fewer passes over the same tensors.
 
-## When it is wrong
-The memory controller's time is a coarse measure, and counts slow accesses as busy ones.
-Some work cannot move less: embeddings, optimizers of large models, decoding of text in
-small batches. Only there, a larger batch moves less for each example.
+## Limitations
+Memory controller utilization is a coarse measure and counts slow accesses as busy time.
+Some work cannot move fewer bytes: embeddings, optimizers of large models, text decoding in
+small batches. Only for these, a larger batch moves fewer bytes per example.
 
 Catalogue: C5, memory-bandwidth bound.
 """
@@ -55,7 +55,7 @@ BUSY_MEMORY_RELEASE_PERCENT = 55.0
 LOW_TENSOR_PERCENT = 30.0
 LOW_POWER_RATIO = 0.80
 
-# Half as many bytes: what 16 bits instead of 32 save.
+# 16-bit values instead of 32-bit values halve the bytes.
 SAVED_BY_HALF = 0.50
 HALVES = ("bfloat16", "float16")
 
@@ -197,7 +197,7 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
                 Side.BELOW,
             ),
         ),
-        # Time of the controller, at a low resolution.
+        # Controller time has a low resolution.
         min(COARSE, controller.quality),
         AGREEING,
     )
@@ -222,7 +222,7 @@ def _recommendations(
     if not is_half:
         recommendations.append(
             Recommendation(
-                "Compute in 16 bits, which moves half as much.",
+                "Compute in 16 bits, which halves the memory traffic.",
                 suggested="bfloat16",
                 code=mixed_precision_line(framework, "bfloat16"),
             )
@@ -244,9 +244,9 @@ def _recommendations(
         )
     recommendations.append(
         Recommendation(
-            "Use attention that keeps its scores on the chip, and for convolutions the"
-            " layout with channels last. A larger batch helps only where the weights"
-            " are most of what is moved."
+            "Use fused attention, and for convolutions the"
+            " channels-last layout. A larger batch helps only if the weights"
+            " are most of the memory traffic."
         )
     )
     return tuple(recommendations)

@@ -1,18 +1,17 @@
 """GPU memory is fragmented.
 
-## What it looks for
-An allocator that holds half as much again as its tensors needed at their highest, and
-30 % and more of the card, and that had to give memory back to get some.
+## Detection
+An allocator that reserves 1.5 times the peak of its tensors and at least 30 % of the card,
+and that had to free cached memory for an allocation.
 
 ## Why it matters
-What lies between the pieces is lost: the run ends with an out-of-memory error although
-there is room, and each time memory is given back the GPU has to stand still.
+The gaps between the blocks are lost: the run ends with an out-of-memory error although
+memory is free, and each release of cached memory stalls the GPU.
 
-## When it is wrong
-What a large step needed once is held, and may be needed again: an evaluation with
-larger batches looks the same if the script resets the peak.
-Where the peak is not known, what was allocated at the moments of reading stands for
-it, and the finding is less sure.
+## Limitations
+A single large step leaves memory reserved that may be needed again: an evaluation with larger
+batches looks the same if the script resets the peak.
+Without a known peak, the sampled allocations replace it, and the finding is less certain.
 
 Catalogue: M3, fragmentation.
 """
@@ -50,7 +49,7 @@ CRITICAL_FACTOR = 2.0
 HELD_SHARE = 0.30
 FEWEST_RETRIES = 1
 
-# In pieces that cannot be given back: the pieces are the reason.
+# Share in split blocks that cannot be released; they are then the cause.
 SPLIT_SHARE = 0.10
 
 
@@ -143,8 +142,8 @@ def _finding(
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(
-            "Run with pieces that can grow: if as much is held and as often given back,"
-            " the pieces are not the reason."
+            "Run with expandable segments: if as much memory is reserved and freed as"
+            " often, split blocks are not the cause."
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=quality,
@@ -155,15 +154,15 @@ def _finding(
 
 _RECOMMENDATIONS = (
     Recommendation(
-        "Let the allocator grow its pieces; it has to be set before the script starts.",
+        "Enable expandable segments; set the variable before the script starts.",
         code='PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True" python train.py',
     ),
     Recommendation(
-        "Give batches few different shapes: pad them to multiples, or sort them by"
+        "Use few different batch shapes: pad them to multiples, or sort them by"
         " length.",
         code="DataLoader(dataset, batch_sampler=by_length, drop_last=True)",
     ),
     Recommendation(
-        "Do the largest step first, so that its pieces are there for all others."
+        "Run the largest step first, so that all other steps reuse its blocks."
     ),
 )

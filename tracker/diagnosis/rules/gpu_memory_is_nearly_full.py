@@ -1,22 +1,20 @@
 """GPU memory is nearly full.
 
-## What it looks for
-Memory that the work needs at its highest and that comes close to all the GPU has, or
-that keeps growing so that it will be full within the time the stage has run already.
-Where the framework's allocator is asked, its tensors' peak counts, and what else is on
-the card; otherwise what the driver reports.
+## Detection
+Peak memory close to the capacity of the GPU, or memory that grows so that it will be full
+within the time the stage has already run. If the framework's allocator reports its peak, the
+rule uses that peak plus the memory of other processes; otherwise the driver's value.
 
 ## Why it matters
 The next allocation that does not fit ends the run with an out-of-memory error, often
 hours after the start.
 
-## When it is wrong
-What the driver reports includes what a framework keeps for later: without the
-allocator's numbers there may be more room than it seems.
+## Limitations
+The driver's value includes memory that the framework caches: without the allocator's values
+there may be more room than it seems.
 Frameworks that reserve memory in advance are not judged.
 Growth that belongs to the work, such as longer and longer sequences, ends by itself.
-How long a run is meant to go on is not known; the time it has run already stands for
-it.
+The planned length of a run is unknown; the forecast covers the time it has already run.
 
 Catalogue: M1, out-of-memory head-room.
 """
@@ -49,7 +47,7 @@ CRITICAL_SHARE = 0.97
 
 FEWEST_READINGS = 5
 
-# Growth that is worth a forecast: so much, or so large a part of the memory.
+# Growth that justifies a forecast: this many bytes, or this share of the memory.
 NOTABLE_GROWTH_BYTES = 512 * 1024 * 1024
 NOTABLE_GROWTH_SHARE = 0.05
 
@@ -67,7 +65,7 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
+        return Abstention((f"the memory use that {framework} itself reports",))
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
     if len(gpu_memory_used_bytes.values) < FEWEST_READINGS:
@@ -113,14 +111,14 @@ def _nearly_full(need: Need, ways: tuple[Recommendation, ...]) -> Finding:
         evidence=(_highest(need),),
         recommendations=ways,
         disproof=(
-            "Run on with the longest inputs there are: if the peak stays where it is,"
-            " the room is enough."
+            "Run with the longest inputs of the dataset: if the peak does not rise,"
+            " the memory is sufficient."
             if need.is_of_allocator
-            else "Ask the framework how much of its memory is allocated and not only"
-            " kept: if that is far below, there is room."
+            else "Query how much memory the framework has allocated and not only"
+            " cached: if that is far below, there is room."
         ),
         quality=need.quality,
-        # At the limit memory is nearly full by definition; more is worse, not surer.
+        # A value at the limit is certain already; a higher one is worse, not more certain.
         margin=max(0.8, margin_towards(need.share, FULL_SHARE, 1.0)),
         corroboration=ALONE,
     )
@@ -161,8 +159,8 @@ def _keeps_growing(
         ),
         recommendations=(
             Recommendation(
-                "Look for tensors that are kept: losses added up with their graph,"
-                " outputs in lists, caches without an end.",
+                "Look for tensors that stay referenced: losses summed with their graph,"
+                " outputs in lists, unbounded caches.",
                 code="total_loss += loss.item()" if framework == "pytorch" else "",
             ),
             *ways,

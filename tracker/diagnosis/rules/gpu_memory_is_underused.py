@@ -1,23 +1,23 @@
 """GPU memory has room for a larger batch.
 
-## What it looks for
-A GPU that works, is not fully used, and never fills more than 60 % of its memory, in
-steps that do not wait for data. It is not fully used where fewer than 60 % of its
-processors have work, where it is busy for less than 70 % of the time, or where a trial
-found that 30 % of a step are the same for any batch.
+## Detection
+A GPU that works, is not fully used, and never uses more than 60 % of its memory, in steps
+that do not wait for data. It is not fully used if SM activity is below 60 %, utilization is
+below 70 %, or a micro-benchmark found that 30 % of the step time does not depend on the
+batch size.
 
 ## Why it matters
-A larger batch gives the GPU more to do at a time. It is the first thing to try when
-the GPU is not the limit and neither is the data.
+A larger batch gives the GPU more work per kernel. It is the first thing to try if neither
+the GPU nor the data is the limit.
 
-## When it is wrong
-The framework's own peak of allocated memory is what counts. Without it memory is what
-the driver reports, whoever uses it, and frameworks that reserve memory in advance are
-not judged. A GPU that is busy all the time with its memory or its tensor cores gains
-nothing from larger batches, and is left out.
-Whether a larger batch is faster is known only after trying: one batch size says
-nothing about another, and `run.probe.batch` tries some in a minute. Larger batches can
-need a higher learning rate and may generalise worse.
+## Limitations
+The framework's own peak of allocated memory is used. Without it the driver's value counts,
+which includes other processes, and frameworks that reserve memory in advance are not judged.
+A GPU whose memory or tensor cores are always busy gains nothing from larger batches and is
+excluded.
+Only a measurement shows whether a larger batch is faster: one batch size does not predict
+another, and `run.probe.batch` measures several in a minute. Larger batches can need a higher
+learning rate and may generalize worse.
 
 Catalogue: C3, batch too small or memory head-room.
 """
@@ -56,31 +56,31 @@ from tracker.diagnosis.wording import percent, size
 LOW_MEMORY_SHARE = 0.60
 LOW_MEMORY_RELEASE_SHARE = 0.65
 
-# Above, the GPU is busy enough that a larger batch promises little.
+# Above these limits a larger batch has little effect.
 BUSY_GPU_PERCENT = 70.0
 BUSY_GPU_RELEASE_PERCENT = 75.0
 BUSY_SM_PERCENT = 60.0
 BUSY_SM_RELEASE_PERCENT = 65.0
-# The share of a step that no batch size changes.
+# The share of a step that does not depend on the batch size.
 FIXED_STEP_SHARE = 0.30
 
-# A GPU that is busy so long with these is at its limit.
+# At these limits the GPU is saturated.
 FULL_GPU_PERCENT = 90.0
 FULL_MEMORY_PERCENT = 60.0
 FULL_TENSOR_PERCENT = 50.0
 
-# What a larger batch may fill.
+# The share of memory that a larger batch may fill.
 SAFE_MEMORY_SHARE = 0.90
 LARGEST_FACTOR = 64
 DOUBLE = 2.0
-# A trial that promises less is noise.
+# A smaller measured gain is noise.
 SMALLEST_GAIN = 1.03
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
     signal: str
-    share: float  # of the GPU's, at the highest
+    share: float  # of GPU memory, peak
     total: float
     quality: float
 
@@ -89,7 +89,7 @@ class _Memory:
 class _Use:
     busy: float
     sm: float | None
-    is_full: bool  # at the limit of its memory or of its tensor cores
+    is_full: bool  # memory or tensor cores are saturated
 
     def is_low(self, *, already_open: bool) -> bool:
         sm = BUSY_SM_RELEASE_PERCENT if already_open else BUSY_SM_PERCENT
@@ -105,7 +105,7 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """`suggested` is None where nothing larger is known to fit, or no size is known."""
+    """`suggested` is None if no larger batch is known to fit or the size is unknown."""
 
     now: float | None
     suggested: int | None
@@ -114,7 +114,7 @@ class _Batch:
 
     @property
     def fixed_share(self) -> float | None:
-        """Return the share of a step that no batch size changes, as tried."""
+        """Return the measured share of a step that does not depend on the batch size."""
         if self.times is None or not self.now:
             return None
         return self.times.base_seconds / self.times.step_seconds(self.now)
@@ -155,7 +155,7 @@ def check(
         return memory
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     if waiting is None or waiting.is_notable(already_open=False):
-        # Steps that wait for data would wait for more of it.
+        # Larger batches would make these steps wait even longer for data.
         return Abstention(("steps that do not wait for data",))
 
     use = _use(
@@ -186,14 +186,14 @@ def check(
 def _memory(
     peak: Samples | None, used: Samples | None, total: float, framework: str | None
 ) -> _Memory | Abstention:
-    """Return what is in use: by the framework's own account, or else the driver's."""
+    """Return the memory in use, from the framework if possible, else from the driver."""
     if not total > 0:
         return Abstention(("gpu_memory_total_bytes",))
     if peak is not None and highest(peak) > 0:
         share = highest(peak) / total
         return _Memory("gpu_allocator_peak_bytes", share, total, peak.quality)
     if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
+        return Abstention((f"the memory use that {framework} itself reports",))
     if used is None:
         return Abstention(("gpu_allocator_peak_bytes", "gpu_memory_used_bytes"))
     quality = min(SAMPLED, used.quality)
@@ -220,7 +220,7 @@ def _batch(
     largest: float | None,
     times: BatchTimes | None,
 ) -> _Batch:
-    """Suggest a size that fits, as tried or else as the memory in use says."""
+    """Suggest a size that fits, as measured or else as estimated from memory use."""
     factor = _largest_safe_factor(memory_share)
     suggested = None
     if now and largest is not None:
@@ -232,18 +232,18 @@ def _batch(
 
 
 def _was_tried_in_vain(batch: _Batch, largest: float | None) -> bool:
-    """Return whether a trial says that nothing larger fits, or that it gains nothing."""
+    """Return whether measurements show that nothing larger fits or is faster."""
     if largest is not None and batch.now and batch.suggested is None:
         return True
     return batch.gain is not None and batch.gain.likely < SMALLEST_GAIN
 
 
 def _largest_safe_factor(memory_share: float) -> float:
-    """Return a factor that fits even if all memory in use grew with the batch."""
+    """Return a factor that fits even if all memory in use grows with the batch."""
     room = SAFE_MEMORY_SHARE / max(memory_share, SAFE_MEMORY_SHARE / LARGEST_FACTOR)
     if room < DOUBLE:
         return math.floor(room * 10) / 10
-    # Powers of two are the sizes that hardware likes.
+    # Powers of two suit the hardware.
     return DOUBLE ** math.floor(math.log2(room))
 
 
@@ -340,7 +340,7 @@ def _recommendations(
     suggested = f"{batch.suggested}" if batch.suggested else ""
     recommendations = [
         Recommendation(
-            "Try a larger batch, raising it while examples per second rise.",
+            "Increase the batch size for as long as examples per second rise.",
             current=f"{batch.now:g}" if batch.now else "",
             suggested=f"up to {suggested or f'{batch.factor:g} times as large'}",
             code=batch_size_line(
@@ -356,7 +356,7 @@ def _recommendations(
     if batch.times is None:
         recommendations.append(
             Recommendation(
-                "What it is worth is unknown, as one size says nothing about another:"
+                "The speedup is unknown, because one size does not predict another:"
                 " run the batch probe, which takes a minute.",
                 code=BATCH,
             )

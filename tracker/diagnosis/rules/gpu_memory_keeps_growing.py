@@ -1,18 +1,17 @@
 """GPU memory keeps growing.
 
-## What it looks for
-Memory of tensors that rises through the whole stage, without being given back, by
-512 MiB and more or by 5 % of the card. Where the framework's allocator is not asked,
-what the driver reports.
+## Detection
+Tensor memory that rises through the whole stage without being freed, by at least 512 MiB or
+5 % of the card. If the framework's allocator is not measured, the driver's value is used.
 
 ## Why it matters
-Work that repeats needs the same memory each time. What grows is kept by mistake, and
-it ends with an out-of-memory error as soon as the run is long enough.
+Repeated work needs the same memory each time. Growth means that references are kept by
+mistake, and it ends with an out-of-memory error if the run is long enough.
 
-## When it is wrong
-Inputs that grow, such as longer and longer sequences, need more memory each time.
-Steps then take longer, too, and the finding counts for less.
-The first tenth of the stage is left out: allocators and caches fill up at the start.
+## Limitations
+Growing inputs, such as longer and longer sequences, need more memory each time.
+Steps then take longer, too, and the finding is less certain.
+The first tenth of the stage is excluded, because allocators and caches fill at the start.
 Frameworks that reserve memory in advance are not judged.
 
 Catalogue: M2, GPU memory creep.
@@ -47,7 +46,7 @@ NOTABLE_GROWTH_SHARE = 0.05
 RELEASE_SHARE = 0.80  # of these limits
 
 FEWEST_READINGS = 30
-# Steps that became longer by this part: the inputs may have grown.
+# Steps that grow by this share may have growing inputs.
 LONGER_STEPS_SHARE = 0.10
 FEWEST_STEPS = 30
 
@@ -62,7 +61,7 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
+        return Abstention((f"the memory use that {framework} itself reports",))
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
     is_of_tensors = gpu_allocator_allocated_bytes is not None
@@ -91,7 +90,7 @@ def check(
 
 
 def _steps_grow(step_seconds: Array | None) -> bool:
-    """Return whether steps became longer: growing inputs cost time, too."""
+    """Return whether steps became longer, which growing inputs would also cause."""
     if step_seconds is None or len(step_seconds) < FEWEST_STEPS:
         return False
     third = len(step_seconds) // 3
@@ -134,8 +133,8 @@ def _finding(
         ),
         recommendations=ways_to_let_go(framework),
         disproof=(
-            "Train on one batch, repeated: if the memory still grows, it is not the"
-            " inputs; if it stays, they have grown."
+            "Train on one batch, repeated: if the memory still grows, the inputs are not"
+            " the cause; if it stays, they are."
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=quality,

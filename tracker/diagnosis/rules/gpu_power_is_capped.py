@@ -1,18 +1,18 @@
 """GPU power limit is lowered.
 
-## What it looks for
-A GPU whose clocks are lowered by the power limit in 10 % and more of its busy time,
-while that limit is lower than the maker's default.
+## Detection
+A power limit below the default of the manufacturer that lowers the clocks of a GPU in at
+least 10 % of its busy time.
 
 ## Why it matters
-The card could work faster with the power it was built for. Often the cap is left from
-somebody else's experiment, or was set for another season or another job.
+The card could work faster at its default power. Often the limit remains from an earlier
+experiment, or was set for another season or another job.
 
-## When it is wrong
-A cap may be meant: for the rack's supply, for heat, or for efficiency. Work per joule
-is usually best below the default.
-At the default limit, dense work is always limited by power. That is normal, and this
-rule is silent about it.
+## Limitations
+The limit may be intended: for the supply of the rack, for heat, or for efficiency. Work per
+joule is usually best below the default.
+At the default limit, dense work is always limited by power. This is normal and not
+reported.
 
 Catalogue: H2, power cap.
 """
@@ -43,7 +43,7 @@ from tracker.diagnosis.wording import percent
 
 LIMITED_SHARE = 0.10
 LIMITED_RELEASE_SHARE = 0.07
-# A limit of this part of the default and more is the default.
+# At this share of the default or more, the limit counts as the default.
 SAME_LIMIT_SHARE = 0.98
 
 
@@ -59,7 +59,7 @@ def check(
     gpu_sm_clock_max_mhz: float | None = None,
     already_open: bool = False,
 ) -> Answer:
-    # Read once a minute: a short window may have none.
+    # The limit is read once a minute, so a short window may have no sample.
     enforced = (
         typical(gpu_power_limit_watts)
         if gpu_power_limit_watts
@@ -144,13 +144,13 @@ def _finding(
         recommendations=(
             _ask_who(enforced, requested, default),
             Recommendation(
-                "If the cap is meant, keep it: compare joules and time of two runs"
+                "If the limit is intended, keep it: compare energy and time of two runs"
                 " before paying for more power."
             ),
         ),
         disproof=(
             "Raise the limit to the default for some minutes: if the steps are not"
-            " faster, power was not what held them."
+            " faster, power is not the limit."
         ),
         gain=gain,
         explains=("gpu-clocks-are-low", "gpu-differs-from-its-peers"),
@@ -166,14 +166,14 @@ def _ask_who(
     current, suggested = f"{enforced:.0f} W", f"{default:.0f} W"
     if requested is not None and enforced < SAME_LIMIT_SHARE * requested:
         return Recommendation(
-            f"On this host {requested:.0f} W were asked for, so the limit comes from"
-            " elsewhere, such as the chassis or its management controller: ask who runs"
-            " the machine.",
+            f"A limit of {requested:.0f} W was requested on this host, so the lower limit"
+            " comes from elsewhere, such as the chassis or its management controller: ask"
+            " the operator of the machine.",
             current=current,
             suggested=suggested,
         )
     return Recommendation(
-        "Ask who set the limit and why; if nobody needs it, set it back.",
+        "Find out why the limit was set; if it is not needed, restore the default.",
         current=current,
         suggested=suggested,
         code=f"nvidia-smi --power-limit={default:.0f}",

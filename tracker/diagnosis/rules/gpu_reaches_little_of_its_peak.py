@@ -1,18 +1,18 @@
 """Low model FLOPs utilization.
 
-## What it looks for
-The operations of the model, times the examples trained on, over the time it took: less
-than 30 % of what the GPU can compute in the type that the run uses.
+## Detection
+The operations per second of the model, below 30 % of the peak of the GPU in the data type
+that the run uses.
 
 ## Why it matters
-It is the one number that no kind of busyness can flatter. Dense training reaches 30 to
-60 % when it is done well.
+MFU is the one utilization metric that counts only useful work. Well-optimized dense training
+reaches 30 to 60 %.
 
-## When it is wrong
-It is as right as the number of operations that the run was told. Activations that are
-computed again count once. Where the run does not say in which type it computes, the
-peak of 32 bits is taken, so that the true share is smaller. Networks with little dense
-arithmetic cannot reach much. Cards whose data sheet is not known are not judged.
+## Limitations
+The result depends on the reported number of operations per example. Recomputed activations
+count once. If the run does not report its precision, the 32-bit peak is used, so the true
+share is lower. Networks with little dense arithmetic cannot reach a high share. Cards with
+an unknown data sheet are not judged.
 
 Catalogue: C13, low MFU.
 """
@@ -40,10 +40,10 @@ from tracker.diagnosis.wording import percent
 LOW_SHARE = 0.30
 LOW_RELEASE_SHARE = 0.33
 
-# More than all there is: the number of operations is not that of an example.
+# A share above 1 means that the reported operations per example are wrong.
 MAX_SHARE = 1.0
 
-# One process feeds several GPUs; which of them did how much is not known.
+# One process feeds several GPUs; the work of each is unknown.
 SHARING = ("DataParallel",)
 
 
@@ -107,8 +107,7 @@ def _finding(achieved: Achieved) -> Finding:
         ),
         recommendations=(
             Recommendation(
-                "Look at the other findings first: most name what keeps the GPU from"
-                " its peak."
+                "Fix the other findings first: most of them keep the GPU from its peak."
             ),
             Recommendation(
                 "Compile the model, use sizes that are multiples of 64 (layers, heads,"
@@ -117,7 +116,7 @@ def _finding(achieved: Achieved) -> Finding:
         ),
         disproof=(
             "Count the operations of one step with a profiler: if there are several"
-            " times as many, the number that the run was told is wrong."
+            " times as many, the reported number is wrong."
         ),
         comes_after=("data-wait-dominates",),
         quality=MEASURED if achieved.is_precision_known else COARSE,

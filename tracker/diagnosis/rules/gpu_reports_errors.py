@@ -1,20 +1,19 @@
 """The GPU reports errors.
 
-## What it looks for
-Errors of the driver (XID), memory that could not be corrected, rows of memory that
-wait to be replaced or could not be, errors on NVLink, and a card that was lost.
+## Detection
+Driver errors (XID), uncorrectable memory errors, memory rows with a pending or failed
+remapping, NVLink errors, and a lost card.
 
 ## Why it matters
-What a damaged card computes may be wrong without anybody noticing. Results of such a
-run are not to be trusted before the cause is known.
+A damaged card can compute wrong values without any error message. Results of such a run are
+not reliable until the cause is known.
 
-## When it is wrong
-Some errors are the program's: a kernel that writes where it must not is reported in
-the same way as a broken card. The number says which it mostly is.
-Errors of memory are counted since the driver was loaded, so that those from before
-the run are told apart, and weigh less.
-That no error is reported means little where nobody listens: containers may not let
-the driver's messages through.
+## Limitations
+Some errors come from the program: the driver reports an invalid memory write in the same way
+as a broken card. The error number shows the usual cause.
+Memory errors are counted from the load of the driver, so errors from before the run are
+reported separately and with a lower severity.
+A run without driver messages may still have errors: containers can hide them.
 
 Catalogue: H7, errors.
 """
@@ -42,7 +41,7 @@ from tracker.diagnosis.xid import Origin, meaning_of, origin_of
 
 SPAN = Span.STAGE
 
-# NVLink repeats what arrives damaged; a few of these in a stage are its daily work.
+# NVLink resends damaged packets; a few of these per stage are normal.
 FEWEST_LINK_ERRORS = 10
 
 LISTENS = "measured"
@@ -54,7 +53,7 @@ class _Trouble:
     text: str
     evidence: Evidence
     severity: Severity
-    is_damage: bool  # of the card, not of a program
+    is_damage: bool  # of the card, not caused by a program
 
 
 def check(
@@ -69,7 +68,7 @@ def check(
     gpu_retired_pages_pending: Samples | None = None,
     gpu_nvlink_errors: Samples | None = None,
 ) -> Answer:
-    del gpu_memory_total_bytes  # it only says that there is a card
+    del gpu_memory_total_bytes  # it only shows that there is a card
     counters = (
         gpu_ecc_uncorrected,
         gpu_remapped_rows_pending,
@@ -188,7 +187,7 @@ def _of_links(errors: Samples | None) -> list[_Trouble]:
         return []
     return [
         _Trouble(
-            f"{new:g} errors on NVLink had to be repaired by sending again.",
+            f"{new:g} errors on NVLink had to be repaired by resending.",
             Evidence(
                 "gpu_nvlink_errors",
                 "errors in this stage",
@@ -227,8 +226,8 @@ def _finding(troubles: list[_Trouble], lost: str | None) -> Finding:
         or (Evidence("gpu_state", "cards lost", 1.0, "cards", 0.0, Side.ABOVE),),
         recommendations=_OF_CARD if is_damage else _OF_PROGRAM,
         disproof=(
-            "Run the same job on another card: if the same errors come, the program is"
-            " the reason and not the card."
+            "Run the same job on another card: if the same errors occur, the program is"
+            " the cause and not the card."
         ),
         corroboration=AGREEING,
     )
@@ -239,20 +238,19 @@ _OF_CARD = (
         "Repeat the run on another card, and compare the results before using any."
     ),
     Recommendation(
-        "Take the card out of use, reset it when nobody works on it, and let it be"
-        " tested.",
+        "Take the card out of use, reset it when it is idle, and have it tested.",
         code="nvidia-smi --query --display=ECC,ROW_REMAPPER,PAGE_RETIREMENT",
     ),
-    Recommendation("Tell whoever runs the machine which card and which error it was."),
+    Recommendation("Report the card and the error to the operator of the machine."),
 )
 _OF_PROGRAM = (
     Recommendation(
-        "Find the kernel: run again with launches that wait, so that the traceback"
-        " shows the call that failed. That run is slow.",
+        "Find the kernel: run again with synchronous launches, so that the traceback"
+        " shows the failed call. That run is slow.",
         code="CUDA_LAUNCH_BLOCKING=1 python train.py",
     ),
     Recommendation(
-        "Look for indices beyond the end, such as labels or tokens that the model has"
+        "Look for out-of-range indices, such as labels or tokens that the model has"
         " no row for.",
         code="compute-sanitizer python train.py",
     ),

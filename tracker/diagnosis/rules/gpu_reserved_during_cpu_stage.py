@@ -1,16 +1,15 @@
 """GPU is reserved during a CPU stage.
 
-## What it looks for
-A stage in which a GPU hardly ever works, and no other one does, although the job
-keeps the CPU busy.
+## Detection
+A stage in which no GPU works although the job keeps the CPU busy.
 
 ## Why it matters
-Nobody else can use the GPU meanwhile, and it costs as much as a busy one.
+Other jobs cannot use the GPU meanwhile, and it costs as much as a busy one.
 
-## When it is wrong
-On a workstation whose GPU nobody else waits for, it costs nothing but power.
-A training stage without any GPU work is reported too: it runs on the CPU by mistake,
-or does not need this machine.
+## Limitations
+On a workstation with a single user, an idle GPU costs only power.
+A training stage without any GPU work is reported, too: it runs on the CPU by mistake, or
+does not need this machine.
 
 Catalogue: P1, GPU reserved during a CPU stage.
 """
@@ -36,7 +35,7 @@ SPAN = Span.STAGE
 
 IDLE_GPU_PERCENT = 5.0
 IDLE_GPU_RELEASE_PERCENT = 10.0
-# The GPU is idle if it stays below in all but the busiest readings.
+# The GPU is idle if this percentile of its samples is below the limit.
 PERCENTILE = 95.0
 
 BUSY_CPU_SHARE = 0.20
@@ -105,7 +104,7 @@ def check(
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(
-            "Run this stage where no GPU is visible: if it takes as long, it needs none."
+            "Run this stage without a visible GPU: if it takes as long, it needs none."
         ),
         explains=("gpu-is-held-but-idle",),
         quality=gpu_utilization_percent.quality,
@@ -122,7 +121,7 @@ def _busy_cores(effective_cores: float | None) -> float:
 
 _RECOMMENDATIONS = (
     Recommendation(
-        "Run this stage on a machine without a GPU, as a script of its own that joins"
+        "Run this stage on a machine without a GPU, as a separate script that joins"
         " the same run.",
         current="on a machine with a GPU",
         suggested="on a machine without one",

@@ -1,18 +1,18 @@
 """GPU utilization is low.
 
-## What it looks for
-A GPU that works, but whose utilization stays below 70 % in 95 of 100 readings, or
-falls below 10 % again and again between readings of 70 % and more.
+## Detection
+A GPU that works, but whose utilization is below 70 % in 95 of 100 samples, or repeatedly
+falls below 10 % between samples of 70 % and more.
 
 ## Why it matters
-This is a symptom: something else keeps the GPU from working. Where another rule found
-what, that is shown as the cause, and this below it.
+This is a symptom: something else keeps the GPU from working. If another rule found the
+cause, that finding is shown first and this one below it.
 
-## When it is wrong
-Utilization says how often any kernel ran, not how much of the GPU it used.
-Readings that are more than 5 seconds apart cannot tell on from off, and are judged by
-their height alone. A GPU that hardly ever works takes no part in the stage: rules about
-idle GPUs speak of it.
+## Limitations
+Utilization is the share of time in which any kernel ran, not the share of the GPU in use.
+Samples more than 5 seconds apart cannot show short pauses; they are judged by their level
+only. A GPU that hardly ever works is not part of the stage and belongs to the rules about
+idle GPUs.
 
 Catalogue: C1, low or fluctuating GPU utilization.
 """
@@ -42,10 +42,10 @@ from tracker.diagnosis.statistics import average, margin_below, percentile
 IDLE_PERCENT = 30.0
 LOW_PERCENT = 70.0
 LOW_RELEASE_PERCENT = 75.0
-# On and off: 5 of 100 readings are below, and others high.
+# Intermittent load: 5 of 100 samples are below this limit, and others are high.
 OFF_PERCENT = 10.0
 OFF_RELEASE_PERCENT = 15.0
-# With a higher mean the gaps are not worth anybody's time.
+# With a higher mean, the pauses cost too little to report.
 FULL_MEAN_PERCENT = 90.0
 
 FEWEST_READINGS = 10
@@ -114,8 +114,8 @@ def check(
         ),
         recommendations=_what_to_log(data_wait_seconds, phase_seconds),
         disproof=(
-            "Read the GPU's hardware counters over the same minutes: if its processors"
-            " were busy all the time, the driver's number is wrong."
+            "Read the GPU's hardware counters in the same minutes: if its multiprocessors"
+            " were always busy, the driver's value is wrong."
         ),
         quality=readings.quality,
         margin=margin,
@@ -139,7 +139,7 @@ def _what_to_log(
     if data_wait_seconds is None:
         wanted.append(
             Recommendation(
-                "Let the run see your batches, so that it knows whether steps wait for"
+                "Wrap your data loader, so that the run measures how long steps wait for"
                 " data.",
                 code=LOADER,
             )
@@ -147,14 +147,14 @@ def _what_to_log(
     if phase_seconds is None:
         wanted.append(
             Recommendation(
-                "Name the phases of a step, so that the run knows where its time goes.",
+                "Name the phases of a step, so that the run measures where its time goes.",
                 code=phase_line("forward"),
             )
         )
     return (
         *wanted,
         Recommendation(
-            "Cure the cause that is named with this finding. If none is, compare where"
-            " a step's time goes with when the GPU is idle."
+            "Fix the cause shown with this finding. If there is none, compare the phases of"
+            " a step with the times at which the GPU is idle."
         ),
     )

@@ -1,17 +1,17 @@
 """GPU is launch-bound: a trace shows gaps between its kernels.
 
-## What it looks for
-Steps in a trace of torch.profiler that start 100 kernels and more, with the GPU idle for
-30 % of the step or more. No single gap makes up more than a quarter of the idle time:
-the GPU waits a little before most kernels.
+## Detection
+Steps in a torch.profiler trace that start at least 100 kernels, with the GPU idle for at
+least 30 % of the step. No single gap is more than a quarter of the idle time: the GPU waits
+briefly before most kernels.
 
 ## Why it matters
-Python starts one small kernel after the other. When a kernel ends before the next one
-starts, the GPU is as fast as Python.
+Python starts small kernels one after the other. If a kernel ends before the next one starts,
+Python limits the speed of the GPU.
 
-## When it is wrong
-The profiler slows down each launch, so the gaps in a trace are longer than those of a
-run without it. Many small waits for data in one step look the same.
+## Limitations
+The profiler slows down each launch, so the gaps in a trace are longer than without it. Many
+short waits for data in one step look the same.
 
 Catalogue: C8, launch and Python overhead.
 """
@@ -78,7 +78,7 @@ def check(
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """Means of the steps that a profiler's trace shows."""
+    """Mean values of the steps in a profiler trace."""
 
     step_seconds: float
     kernels: float
@@ -93,7 +93,7 @@ class _Traced:
         idle: Array,
         longest_gap: Array,
     ) -> Self | None:
-        """Return None without a traced step that has kernels."""
+        """Return None if no traced step has kernels."""
         is_traced = kernels > 0
         if not np.any(is_traced):
             return None
@@ -106,7 +106,7 @@ class _Traced:
 
     @property
     def has_many_gaps(self) -> bool:
-        """Whether short gaps between many kernels make up the idle time, not one wait."""
+        """Return whether many short gaps make up the idle time, not one long wait."""
         return (
             self.kernels >= KERNELS
             and self.longest_gap_seconds <= LONGEST_GAP_SHARE * self.idle_seconds
@@ -144,7 +144,7 @@ class _Traced:
             recommendations=advice,
             disproof=(
                 "Train some hundred steps with twice the batch: if they take twice as"
-                " long, the GPU and not the launching of kernels is the limit."
+                " long, the GPU is the limit and not the kernel launches."
             ),
             gain=expected_gain(self.step_seconds, (Floor(work, "the GPU's own work"),)),
             explains=(
@@ -166,17 +166,17 @@ def _recommendations(
     advice = [
         Recommendation(
             "Capture the compiled step into a CUDA graph, so that one launch starts all"
-            " of it."
+            " its kernels."
             if is_compiled
             else "Compile the model, so that one launch starts many kernels. Keep the"
-            " shapes of batches the same.",
+            " batch shapes constant.",
             code=compile_line(framework),
         )
     ]
     if not is_fused and framework in (None, "pytorch"):
         advice.append(
             Recommendation(
-                "Update all parameters in one kernel instead of several for each.",
+                "Update all parameters in one kernel: use a fused optimizer.",
                 code=fused_optimizer_line(framework),
             )
         )

@@ -1,22 +1,22 @@
 """GPUs are loaded unequally.
 
-## What it looks for
-GPUs of one kind of which one does clearly more than another, or holds clearly more memory.
-How much each works is compared over time as a distribution (Wasserstein distance), so GPUs
-that work in turns are equal.
+## Detection
+GPUs of one model of which one works clearly more than another, or holds clearly more memory.
+Utilizations are compared as distributions over time (Wasserstein distance), so GPUs that
+work in turns count as equal.
 
 ## Why it matters
-The GPU with most to do decides how long a step takes, and the fullest one how large a batch
-may be. The others could do more.
+The GPU with the most work sets the step time, and the fullest one limits the batch size. The
+other GPUs could do more.
 
-## When it is wrong
-Parts of a model on different GPUs need not be alike, and a first GPU that also evaluates or
-generates is meant to do more.
-A GPU that does nothing at all is another rule's.
-Memory is what the driver reports, whoever uses it; frameworks that reserve memory in
-advance are judged by their GPUs' work alone.
-The catalogue names no distance of distributions that counts; 20 points are what separates
-lasting differences from those of a step's course.
+## Limitations
+Model parts on different GPUs need not be equal, and a first GPU that also evaluates or
+generates has more work by design.
+An idle GPU belongs to another rule.
+Memory is the driver's value and includes other processes; frameworks that reserve memory in
+advance are judged by utilization only.
+The limit of 20 points separates lasting differences from those within a step; there is no
+published value for it.
 
 Catalogue: G2, imbalance between GPUs.
 """
@@ -50,7 +50,7 @@ from tracker.diagnosis.wording import percent
 NOTABLE_DISTANCE_PERCENT = 20.0
 DISTANCE_RELEASE_PERCENT = 15.0
 
-# Of a GPU's memory: how much more the fullest holds, and what it must at least hold.
+# Shares of GPU memory: the difference to the fullest GPU, and its minimum use.
 NOTABLE_MEMORY_SKEW = 0.20
 MEMORY_SKEW_RELEASE = 0.15
 FULLEST_MEMORY_SHARE = 0.30
@@ -108,8 +108,8 @@ def check(
         evidence=_evidence(apart, skew, fullest, knows_memory=bool(memory)),
         recommendations=_RECOMMENDATIONS,
         disproof=(
-            "Log how long a step's own work takes on each rank: if all are alike, what"
-            " one GPU does more is not part of the steps."
+            "Log how long the own work of a step takes on each rank: if all are equal, the"
+            " extra work of one GPU is not part of the steps."
         ),
         comes_after=("data-wait-dominates",),
         quality=min(samples.quality for samples in used.values()),
@@ -122,7 +122,7 @@ def check(
 
 
 def _memory_shares(gpus: Gpus, numbers: list[int]) -> dict[int, float]:
-    """Return the most that each GPU held; nothing unless it is known of all."""
+    """Return the peak memory share of each GPU; empty unless it is known for all."""
     totals = facts_of(gpus, "gpu_memory_total_bytes")
     held = readings_of(gpus, "gpu_memory_used_bytes")
     shares = {
@@ -172,10 +172,10 @@ def _evidence(
 _RECOMMENDATIONS = (
     Recommendation(
         "Give each GPU an equal part of the work: batches of equal size and of about"
-        " equal length, and parts of the model that take equally long."
+        " equal length, and model parts that take equally long."
     ),
     Recommendation(
-        "Move what only one GPU does, such as gathering outputs, evaluation or sampling,"
-        " to the CPU, or share it among all."
+        "Move work of a single GPU, such as gathering outputs, evaluation or sampling,"
+        " to the CPU, or distribute it over all GPUs."
     ),
 )

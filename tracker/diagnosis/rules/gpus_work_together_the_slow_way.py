@@ -1,18 +1,18 @@
 """Slow multi-GPU setup.
 
-## What it looks for
-A model in PyTorch's `DataParallel` with several GPUs in sight, or ranks that exchange what is
-on their GPUs over `gloo`.
+## Detection
+A model in PyTorch's `DataParallel` with several visible GPUs, or ranks that exchange GPU
+tensors over `gloo`.
 
 ## Why it matters
 `DataParallel` runs one Python process for all GPUs: it copies the model to each of them in
-every step and gathers all outputs on the first. `gloo` takes tensors through the host's
-memory, where `nccl` sends them from GPU to GPU.
+every step and gathers all outputs on the first. `gloo` sends tensors through host memory,
+while `nccl` sends them from GPU to GPU.
 
-## When it is wrong
-A group with `gloo` beside one with `nccl`, for small messages between CPUs, is fine; only the
+## Limitations
+A `gloo` group next to an `nccl` group, for small messages between CPUs, is fine; only the
 default group is known.
-How much it costs depends on the model and is not known before it is tried.
+The cost depends on the model and is known only after a test.
 
 Catalogue: G5, DataParallel or slow backend.
 """
@@ -37,7 +37,7 @@ from tracker.diagnosis.rule import Span
 
 SPAN = Span.STAGE
 
-# Below, the GPUs take no part, and it does not matter how they would be told to.
+# Below this utilization the GPUs are not in use, and their setup does not matter.
 WORKING_PERCENT = 5.0
 FEWEST_GPUS = 2
 
@@ -81,7 +81,7 @@ def check(
 
 
 def _backend_of_gpus(backend: str) -> str:
-    """Return what GPUs use of a description such as `cpu:gloo,cuda:nccl`."""
+    """Return the backend for GPUs in a description such as `cpu:gloo,cuda:nccl`."""
     parts = [part.strip().partition(":") for part in backend.lower().split(",")]
     named = {device: name for device, colon, name in parts if colon}
     return named.get("cuda", "") if named else backend.strip().lower()
@@ -106,7 +106,8 @@ def _data_parallel(gpus: int, work: Evidence) -> Finding:
                 code="model = DistributedDataParallel(model, device_ids=[local_rank])",
             ),
             Recommendation(
-                "Start the script so.", code=data_parallel_line("pytorch", gpus)
+                "Start the script with torchrun.",
+                code=data_parallel_line("pytorch", gpus),
             ),
         ),
         disproof=(
@@ -135,7 +136,7 @@ def _over_the_host(ranks: int, work: Evidence) -> Finding:
         ),
         recommendations=(
             Recommendation(
-                "Use nccl for what is on GPUs.",
+                "Use nccl for GPU tensors.",
                 current="gloo",
                 suggested="nccl",
                 code='torch.distributed.init_process_group("cpu:gloo,cuda:nccl")',

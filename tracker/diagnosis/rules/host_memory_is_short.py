@@ -1,20 +1,19 @@
 """Host memory is short.
 
-## What it looks for
-Tasks that wait for memory in 10 % and more of the time; memory that has to be read
-back from swap, more than 1 MB a second; a limit that is reached to 95 % without page
-cache; and shared memory (`/dev/shm`) that is 90 % full.
+## Detection
+Tasks that wait for memory in at least 10 % of the time; more than 1 MB per second read back
+from swap; memory use, without page cache, of 95 % of the limit; or shared memory
+(`/dev/shm`) that is 90 % full.
 
 ## Why it matters
-Near the limit the kernel searches for memory instead of letting the job work, and then
-kills a process, often a loader worker. Full shared memory ends loader workers with a
-bus error.
+Near the limit the kernel reclaims memory instead of running the job, and then kills a
+process, often a loader worker. Full shared memory ends loader workers with a bus error.
 
-## When it is wrong
-Page cache fills all memory there is and is given back at once: it does not count, and
-neither does it that the container's limit is met while cache can be dropped.
-Swap is of the whole host: others may be those who need it.
-Of the loader workers the largest is told, and what they share with each other counts in it.
+## Limitations
+The page cache fills all free memory and is released at once: it does not count as use, even
+if the container is at its limit.
+Swap counters cover the whole host: another job may cause them.
+Only the largest loader worker is shown, and its memory includes pages shared with the others.
 
 Catalogue: M4, host memory pressure.
 """
@@ -45,7 +44,7 @@ FULL_SHARE = 0.95
 FULL_RELEASE_SHARE = 0.92
 SHARED_FULL_SHARE = 0.90
 SHARED_RELEASE_SHARE = 0.85
-# Of what the job takes, by one process: it is worth a sentence.
+# Share of the job's memory in one process from which on it is mentioned.
 NOTABLE_WORKER_SHARE = 0.25
 
 
@@ -161,11 +160,11 @@ def _finding(
         ),
         recommendations=_recommendations(signs, loader_workers),
         disproof=(
-            "Run with half the loader workers: if pressure and use stay, they are not"
-            " what needs the memory."
+            "Run with half the loader workers: if pressure and use stay, the workers are not"
+            " the cause."
         ),
         quality=worst.quality,
-        # Full is full: what lies beyond the limit is worse, not surer.
+        # A value at the limit is certain already; a higher one is worse, not more certain.
         margin=max(
             0.8 if any(sign.is_full for sign in signs) else 0.5,
             margin_above(worst.excess, 1.0),
@@ -221,7 +220,7 @@ def _limit(
 ) -> _Sign | None:
     if used is None or limit_bytes is None or not limit_bytes > 0:
         return None
-    # Some of the cache that is used all the time counts as use, and can go all the same.
+    # Active page cache counts as use, but the kernel can release it.
     most = highest(used) - (average(cache.values) if cache else 0.0)
     share = most / limit_bytes
     if not share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
@@ -272,8 +271,8 @@ def _recommendations(
     signs: list[_Sign], loader_workers: float | None
 ) -> tuple[Recommendation, ...]:
     fewer = Recommendation(
-        "Take fewer loader workers, or let each be fewer batches ahead: every one of"
-        " them holds its own.",
+        "Use fewer loader workers, or a smaller prefetch queue for each: every worker"
+        " holds its own batches.",
         current=f"{loader_workers:g} workers" if loader_workers else "",
         suggested=f"{loader_workers // 2:g} workers" if loader_workers else "",
         code="DataLoader(dataset, num_workers=…, prefetch_factor=1)",
@@ -288,7 +287,9 @@ def _recommendations(
             " each process.",
             code='numpy.load(path, mmap_mode="r")',
         ),
-        Recommendation("Ask for more memory for the job, if it needs what it takes."),
+        Recommendation(
+            "Request more memory for the job if it needs all of its memory."
+        ),
     )
     if all(sign.is_of_shared_memory for sign in signs):
         return (shared, fewer)

@@ -1,16 +1,16 @@
 """Free host memory could hold the data.
 
-## What it looks for
-Steps that wait for data while much of the memory that the job may use is free: enough for what
-an epoch reads, where loading waits for storage; or for twice what more workers would need.
+## Detection
+Steps that wait for data while much memory is free: enough for the data of an epoch, if loading
+waits for storage; or twice the need of more workers.
 
 ## Why it matters
-Data that are in memory are read from no disk, and workers that fit cost nothing but memory.
+Data in memory is not read from a disk, and additional workers cost only memory.
 
-## When it is wrong
-Little use of memory alone is no fault, and nothing is said where no step waits.
-How large the data are is taken from what an epoch reads; decoded, they may be larger.
-What a worker needs is guessed from the processes there are.
+## Limitations
+Low memory use alone is not a fault; nothing is reported if steps do not wait.
+The size of the data is estimated from the reads of an epoch; decoded data may be larger.
+The memory of a worker is estimated from that of the existing processes.
 
 Catalogue: D16, unused memory.
 """
@@ -43,15 +43,15 @@ from tracker.diagnosis.wording import count, percent, size
 
 SPAN = Span.STAGE
 
-# Of what is needed.
+# Free memory relative to the need.
 ROOM_FOR_DATA = 1.25
 ROOM_FOR_WORKERS = 2.0
 
-# From here loading waits for storage: of the loading processes, and of time.
+# Limits for loading that waits for storage: share of loading processes, and of time.
 BLOCKED_SHARE = 0.20
 PRESSURE_SHARE = 0.20
 WAIT_LIMITS = WaitLimits(BLOCKED_SHARE, BLOCKED_SHARE, PRESSURE_SHARE, PRESSURE_SHARE)
-# Of one core, by workers of which more could help.
+# Share of one core; workers above it are busy, and more of them could help.
 BUSY_WORKER_CORES = 0.80
 
 
@@ -59,7 +59,7 @@ BUSY_WORKER_CORES = 0.80
 class _Use:
     what: str
     needed: float
-    room: float  # times what is needed
+    room: float  # relative to `needed`
     recommendation: Recommendation
 
 
@@ -139,11 +139,11 @@ def _for_data(data: float | None, free: float, framework: str | None) -> _Use | 
     if not data or free < ROOM_FOR_DATA * data:
         return None
     return _Use(
-        "what an epoch reads",
+        "the data of an epoch",
         data,
         free / data,
         Recommendation(
-            "Hold the data in memory.",
+            "Keep the data in memory.",
             current=f"{size(free)} free",
             suggested=f"{size(data)} for the data",
             code=in_memory_line(framework),
@@ -196,8 +196,8 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
         ),
         recommendations=(use.recommendation,),
         disproof=(
-            "Use the memory so for a few hundred steps: if they wait as long as now, it"
-            " was not what was missing."
+            "Apply the change for a few hundred steps: if they wait as long as now, memory"
+            " is not the limit."
         ),
         quality=SAMPLED,
         only_beside=("data-wait-dominates",),

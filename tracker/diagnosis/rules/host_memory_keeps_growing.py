@@ -1,21 +1,21 @@
 """Host memory keeps growing.
 
-## What it looks for
-Resident memory of all processes of the job that rises for at least ten minutes without
-a fall: by 1 % a minute, or so that the limit is reached within the time the stage has
-run already. Of a shorter stage, memory that rises by the same amount all the time, for at
-least half a minute and a hundred steps. What the start takes before the first step is no growth.
+## Detection
+Resident memory of all processes of the job that rises for at least ten minutes without a
+fall: by 1 % per minute, or so fast that the limit is reached within the time the stage has
+already run. In a shorter stage: memory that rises steadily for at least half a minute and a
+hundred steps. Memory allocated before the first step does not count as growth.
 
 ## Why it matters
-The kernel ends the job when the limit is reached, often at night. Before that the page
-cache shrinks, and the data have to be read again.
+The kernel ends the job at the limit, often at night. Before that the page cache shrinks, and
+the data has to be read again.
 
-## When it is wrong
-Memory-mapped files count as resident once they are read, and go as soon as memory is
-needed. Where the container's own use does not grow along, the finding counts for less.
-What processes share counts once for each of them.
-A cache that fills up levels off by itself. In a short stage it has not done so yet, and looks
-the same.
+## Limitations
+Memory-mapped files count as resident after a read, although the kernel can release them. If
+the memory use of the container does not grow as well, the finding is less certain.
+Shared memory counts once for each process.
+A cache stops growing when it is full. In a short stage it is still filling and looks the same
+as a leak.
 
 Catalogue: M5, host memory leak.
 """
@@ -46,18 +46,18 @@ SPAN = Span.STAGE
 GROWTH_SHARE_PER_MINUTE = 0.01
 GROWTH_RELEASE_SHARE_PER_MINUTE = 0.007
 FEWEST_SECONDS = 600.0
-# Of a stage with steps that is shorter, where memory rises by the same all the time.
+# For shorter stages with steps, in which memory must rise steadily.
 FEWEST_SECONDS_OF_STEPS = 30.0
 FEWEST_STEPS = 100
 FEWEST_SECONDS_OF_GROWTH = 25.0
 NOTABLE_SHORT_GROWTH_BYTES = 128 * 1024 * 1024
-SHORT_GROWTH_SHARE = 0.20  # of what it began with
-# Small processes grow by large parts of little.
+SHORT_GROWTH_SHARE = 0.20  # of the memory at the start
+# In small processes, a small growth is a large share.
 NOTABLE_GROWTH_BYTES = 256 * 1024 * 1024
 
-# The container's use has to grow by this part of it, if it is known.
+# The container's memory must grow by at least this part of the growth, if it is known.
 AGREEING_SHARE = 0.50
-# Of several workers that grow alike, each has a part.
+# With several growing workers, each has only a part of the growth.
 IN_WORKER_SHARE = 0.05
 
 
@@ -116,7 +116,7 @@ def check(
         evidence=_evidence(growth, pace, left, in_worker),
         recommendations=_recommendations(loader_workers),
         disproof=(
-            "Watch it for as long again: if it levels off, a cache has filled and"
+            "Watch it for as long again: if it levels off, a full cache is the cause and"
             " nothing leaks."
         ),
         explains=("host-memory-is-short",),
@@ -126,7 +126,7 @@ def check(
             if fills_soon
             else margin_above(pace, GROWTH_SHARE_PER_MINUTE)
         ),
-        # In so short a time other jobs of the container hide what this one takes.
+        # In such a short time, other processes of the container hide the growth of the job.
         corroboration=(
             ALONE if is_short else _corroboration(growth, cgroup_memory_used_bytes)
         ),
@@ -163,7 +163,7 @@ def _evidence(
 
 
 def _where(growth: Growth, worker: Samples | None, in_worker: Growth | None) -> str:
-    """Say which process grows, where that is known."""
+    """Return a sentence about the process that grows; empty if it is unknown."""
     if worker is None:
         return ""
     if in_worker is not None and in_worker.total >= IN_WORKER_SHARE * growth.total:
@@ -185,12 +185,12 @@ def _corroboration(growth: Growth, container: Samples | None) -> float:
 def _recommendations(loader_workers: float | None) -> tuple[Recommendation, ...]:
     in_workers = (
         Recommendation(
-            "Keep what the dataset lists, such as names and labels, in arrays: each"
-            " worker that looks at a Python list copies it bit by bit.",
+            "Keep lists of the dataset, such as names and labels, in arrays: each"
+            " worker that reads a Python list copies it page by page.",
             code="self.names = numpy.array(names)",
         ),
         Recommendation(
-            "Start the loader workers anew after each epoch.",
+            "Restart the loader workers after each epoch.",
             current=f"{loader_workers:g} workers" if loader_workers else "",
             code="DataLoader(dataset, persistent_workers=False)",
         ),
@@ -198,10 +198,10 @@ def _recommendations(loader_workers: float | None) -> tuple[Recommendation, ...]
     return (
         *(() if loader_workers == 0 else in_workers),
         Recommendation(
-            "Look for what is collected and never emptied: predictions, logs, caches."
+            "Look for collections that are never cleared: predictions, logs, caches."
         ),
         Recommendation(
-            "Compare two snapshots of what Python has allocated.",
+            "Compare two snapshots of Python's allocations.",
             code="tracemalloc.start()",
         ),
     )

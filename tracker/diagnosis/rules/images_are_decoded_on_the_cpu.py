@@ -1,16 +1,16 @@
 """Images are decoded on the CPU while GPU decoders are idle.
 
-## What it looks for
-Steps that wait for data that the CPU cannot prepare fast enough, where decoding is a good part
-of that work, and no decoder of a GPU does anything.
+## Detection
+Steps that wait for data because the CPU cannot prepare it fast enough, with decoding as a
+large part of the work, while all decoders of the GPUs are idle.
 
 ## Why it matters
-GPUs decode JPEG files and video, some with engines of their own that training does not use.
-The CPU's cores are free for the rest then.
+GPUs decode JPEG files and video, some with dedicated engines that training does not use. The
+CPU cores are then free for other work.
 
-## When it is wrong
-Decoding is known where a phase names it, in the process that logs; what workers do is not seen.
-The GPU gets extra work: measure it. Where the GPU is busy most of the time, the rule is silent.
+## Limitations
+Decoding is measured only in a named phase of the logging process; loader workers are not seen.
+Decoding adds work to the GPU: measure it. If the GPU is mostly busy, nothing is reported.
 
 Catalogue: D10, decoding on the CPU.
 """
@@ -43,13 +43,13 @@ from tracker.diagnosis.statistics import highest, margin_above, typical
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import duration, percent
 
-# Of the CPU time that loading takes.
+# Share of the CPU time for loading.
 DECODING_SHARE = 0.40
 MAX_GPU_PERCENT = 85.0
-# Of time; a decoder that is used at all is used more.
+# Share of time; a decoder in use is above it.
 IDLE_DECODER_PERCENT = 1.0
 
-# As of preprocessing that is bound by the CPU.
+# The limits of the rule about CPU-bound preprocessing.
 FULL_CPU_SHARE = 0.80
 FULL_CPU_RELEASE_SHARE = 0.70
 BUSY_LOADER_CORES = 0.80
@@ -123,7 +123,7 @@ def check(
 
 
 def _busiest_engine(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
-    """Return how busy the decoders were at most; None where no card tells."""
+    """Return the peak utilization of the decoders; None if no card reports it."""
     found = [
         highest(value)
         for signals in gpus.values()
@@ -152,7 +152,7 @@ def _finding(
         evidence=_evidence(waiting, loading, decoding),
         recommendations=(
             Recommendation(
-                "Decode on the GPU, and measure what the training step pays for it.",
+                "Decode on the GPU, and measure the cost for the training step.",
                 code=gpu_decoder_line(framework),
             ),
             Recommendation(
@@ -160,12 +160,12 @@ def _finding(
                 code='run = agent.init("my run", stage="preprocess")',
             ),
             Recommendation(
-                "Or take a faster decoder for the CPU, such as libjpeg-turbo's."
+                "Or use a faster decoder for the CPU, such as libjpeg-turbo."
             ),
         ),
         disproof=(
-            "Feed images that are decoded already: if steps wait as long as now, decoding"
-            " is not what they wait for."
+            "Load images that are already decoded: if steps wait as long as now, decoding"
+            " is not the limit."
         ),
         gain=expected_gain(
             waiting.step_seconds,

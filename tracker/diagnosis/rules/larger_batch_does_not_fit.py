@@ -1,17 +1,17 @@
 """A larger batch would help, but does not fit.
 
-## What it looks for
-A GPU that is not fully used, in steps that do not wait for data, while its memory is
-85 % full: what a larger batch would cure, if there were room for one.
+## Detection
+A GPU that is not fully used, in steps that do not wait for data, with 85 % of its memory in
+use: a larger batch would help but does not fit.
 
 ## Why it matters
-The usual advice, a larger batch, ends with an out-of-memory error. Room has to be made
-first, and some ways to make room cost more than the larger batch gains.
+The usual advice, a larger batch, ends with an out-of-memory error. Memory has to be freed
+first, and some ways to free memory cost more than the larger batch gains.
 
-## When it is wrong
-Adding up the gradients of several batches gives the results of a large one, but keeps
-the GPU no busier than before.
-A GPU may be idle for another reason: launches, synchronisation, communication.
+## Limitations
+Gradient accumulation over several batches gives the results of a large batch, but does not
+load the GPU more.
+A GPU may be idle for another reason: launches, synchronization, communication.
 Frameworks that reserve memory in advance are not judged.
 
 Catalogue: M9, larger batch wanted and memory full.
@@ -68,7 +68,7 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
+        return Abstention((f"the memory use that {framework} itself reports",))
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
@@ -150,7 +150,7 @@ def _finding(
         recommendations=recommendations,
         disproof=(
             "Train some hundred steps with half the batch: if examples per second stay"
-            " the same, the batch is not what the GPU lacks."
+            " the same, the batch size is not the limit."
         ),
         comes_after=("data-wait-dominates", "too-few-loader-workers"),
         quality=min(SAMPLED, need.quality),
@@ -171,20 +171,20 @@ def _recommendations(
         "suggested": f"{batch_size * 2:g}" if batch_size else "",
     }
     first = Recommendation(
-        "Compute in 16 bits: activations take half, so that about twice the batch fits,"
-        " and the work itself is faster.",
+        "Compute in 16 bits: activations take half the memory, about twice the batch fits,"
+        " and the arithmetic is faster.",
         code=memory_line(framework) if framework != "jax" else "",
         **twice,
     )
     return (
         *(() if is_16_bit else (first,)),
         Recommendation(
-            "If it is the large batch's results you want, add up the gradients of"
-            " several small ones. By itself that is not faster."
+            "If you need the results of a large batch, accumulate the gradients of"
+            " several small ones. This alone is not faster."
         ),
         Recommendation(
-            "Recompute activations instead of keeping them: steps take 20 to 40 %"
-            " longer, which the larger batch has to gain first.",
+            "Recompute activations (checkpointing) instead of storing them: steps take 20 to 40 %"
+            " longer, so the larger batch must gain more than that.",
             code=(
                 "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"
                 if framework == "pytorch"
@@ -192,7 +192,7 @@ def _recommendations(
             ),
         ),
         Recommendation(
-            "Share parameters and the optimizer's state among several GPUs.",
+            "Shard parameters and optimizer state over several GPUs.",
             code=(
                 "torch.distributed.fsdp.fully_shard(model)"
                 if framework == "pytorch"

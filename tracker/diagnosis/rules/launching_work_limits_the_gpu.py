@@ -1,21 +1,19 @@
 """GPU is launch-bound: the CPU issues kernels too slowly.
 
-## What it looks for
-A main thread that computes all the time, at 80 % of a core and more, or that takes turns
-in that with another thread of its process, as with PyTorch's, which goes backwards.
-Beside it a GPU with gaps: fewer than half of its processors have work, or, on cards that
-do not count them, it is busy for less than 85 % of the time. Steps that wait for data are
-left out.
+## Detection
+A main thread that uses at least 80 % of a core, or that alternates with another thread of its
+process, such as PyTorch's backward thread. Also a GPU with gaps: SM activity below half, or,
+without that counter, utilization below 85 %. Steps that wait for data are excluded.
 
 ## Why it matters
-Python tells the GPU what to do, one small kernel after the other. Where a kernel is
-done before the next one is launched, the GPU is as fast as Python is.
+Python launches small kernels one after the other. If a kernel ends before the next one is
+launched, Python limits the speed of the GPU.
 
-## When it is wrong
-A thread that waits for a result of the GPU looks as busy as one that computes. While it
-waits, the GPU works: such a GPU has no gaps in its utilization. Work of the training
-process besides launching, such as augmentation in the main thread, looks the same.
-Threads that each compute for a part of the time, and not in turns, look like some that do.
+## Limitations
+A thread that waits for a GPU result looks as busy as one that computes. The GPU works
+meanwhile, so its utilization has no gaps. Other work of the training process, such as
+augmentation in the main thread, looks the same.
+Threads that each compute part of the time, but do not alternate, also look the same.
 
 Catalogue: C8, launch and Python overhead.
 """
@@ -59,11 +57,11 @@ from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
 BUSY_THREAD_CORES = 0.80
 BUSY_THREAD_RELEASE_CORES = 0.70
 
-# Threads that take turns never need more than one core together, but for what others of
-# the process do beside them.
+# Threads that alternate use at most one core together, apart from other threads of the
+# process.
 MIN_OF_MAIN_THREAD_CORES = 0.30
 MAX_OF_PROCESS_CORES, MAX_OF_PROCESS_RELEASE_CORES = 1.10, 1.20
-# Of a step, where phases are named: else there is nothing to take turns with.
+# Share of a step, if phases are named; without a backward pass no thread alternates.
 BACKWARD_SHARE = 0.10
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
 
@@ -71,10 +69,10 @@ LOW_SM_PERCENT = 50.0
 LOW_SM_RELEASE_PERCENT = 55.0
 GAPS_BELOW_PERCENT = 85.0
 GAPS_BELOW_RELEASE_PERCENT = 90.0
-# A GPU without any gap is not waiting for launches.
+# A GPU without gaps does not wait for launches.
 NO_GAPS_PERCENT = 95.0
 
-# Time of a step that no named phase explains.
+# Share of step time outside of named phases.
 NOTABLE_RESIDUAL_SHARE = 0.10
 
 
@@ -82,7 +80,7 @@ NOTABLE_RESIDUAL_SHARE = 0.10
 class _Work:
     signal: str  # of `thread`
     thread: float  # cores
-    is_inferred: bool  # that threads take turns, without a phase that says so
+    is_inferred: bool  # that threads alternate, without a phase that proves it
     busy: float
     sm: float | None
     residual: float | None
@@ -165,7 +163,7 @@ def check(
         ),
         disproof=(
             "Train some hundred steps with twice the batch: if they take twice as long,"
-            " the GPU and not the launching of kernels is the limit."
+            " the GPU is the limit and not the kernel launches."
         ),
         gain=_gain(waiting.step_seconds, work),
         explains=(
@@ -194,7 +192,7 @@ def _busy_cores(
     *,
     already_open: bool,
 ) -> tuple[str, Samples]:
-    """Return what computed: its signal's name, and its readings in cores."""
+    """Return the signal of the busy thread or process, and its samples in cores."""
     if process is None or typical(thread) >= BUSY_THREAD_CORES:
         return _THREAD, thread
     most = MAX_OF_PROCESS_RELEASE_CORES if already_open else MAX_OF_PROCESS_CORES
@@ -209,7 +207,7 @@ def _busy_cores(
 def _backward_share(
     step_seconds: Array, phase_seconds: Mapping[str, Array] | None
 ) -> float | None:
-    """Return how much of a step goes backwards; None where phases were not named."""
+    """Return the backward pass's share of step time; None without phases."""
     if not phase_seconds:
         return None
     found = seconds_of_kind(phase_seconds, PhaseKind.BACKWARD)
@@ -221,7 +219,7 @@ def _residual(
     data_wait_seconds: Array,
     phase_seconds: Mapping[str, Array] | None,
 ) -> float | None:
-    """Return the share of time in no phase, None where phases were not named."""
+    """Return the share of time in no phase; None without phases."""
     if not phase_seconds:
         return None
     named = np.sum([*phase_seconds.values()], axis=0) + data_wait_seconds
@@ -230,7 +228,7 @@ def _residual(
 
 def _gain(step_seconds: float, work: _Work) -> Gain | None:
     if work.busy >= NO_GAPS_PERCENT:
-        # How much of a busy time is gaps between processors nobody knows.
+        # For a busy GPU, the share of idle multiprocessors is unknown.
         return None
     return expected_gain(
         step_seconds, (Floor(step_seconds * work.busy / 100, "the GPU's own work"),)
@@ -302,8 +300,8 @@ def _recommendations(
     if model_is_compiled:
         recommendations.append(
             Recommendation(
-                "The model is compiled already: capture its step into a CUDA graph, so"
-                " that one launch starts all of it.",
+                "The model is already compiled: capture its step into a CUDA graph, so"
+                " that one launch starts all its kernels.",
                 code=compile_line(framework),
             )
         )
@@ -311,21 +309,21 @@ def _recommendations(
         recommendations.append(
             Recommendation(
                 "Compile the model, so that one launch starts many kernels. Keep the"
-                " shapes of batches the same: each new one is compiled again.",
+                " batch shapes constant: each new shape is compiled again.",
                 code=compile_line(framework),
             )
         )
     if not optimizer_is_fused and framework in (None, "pytorch"):
         recommendations.append(
             Recommendation(
-                "Update all parameters in one kernel instead of several for each.",
+                "Update all parameters in one kernel: use a fused optimizer.",
                 code=fused_optimizer_line(framework),
             )
         )
     double = f"{2 * batch_size:g}" if batch_size else "2 * batch_size"
     recommendations.append(
         Recommendation(
-            "Try a larger batch: as many kernels as now do more work.",
+            "Try a larger batch: the same number of kernels does more work.",
             current=f"{batch_size:g}" if batch_size else "",
             suggested=double if batch_size else "twice as large",
             code=batch_size_line(framework, double),

@@ -1,19 +1,19 @@
 """Loader workers only wait.
 
-## What it looks for
+## Detection
 Steps that wait for data, while the loader workers hardly use a core and do not wait for local
-storage either: they wait for something slow, such as the network or a database.
+storage: they wait for something slow, such as the network or a database.
 
 ## Why it matters
-A worker that waits needs no core. More of them wait at the same time, so the number of cores
-is no limit to the number of workers.
+A waiting worker needs no core. More workers wait in parallel, so the number of cores does not
+limit the number of workers.
 
-## When it is wrong
-Workers that are done and have nothing to do look alike where training waits for only one of
-them. If every batch of one worker is late, that worker is the cause.
-What they wait for may have a limit of its own, such as the bandwidth of a server: more workers
-do not help then.
-Workers whose data lie on a network file system are left to the rule about remote storage.
+## Limitations
+Idle workers look the same if training waits for only one of them. If every batch of one worker
+is late, that worker is the cause.
+The slow resource may have its own limit, such as the bandwidth of a server: more workers do
+not help then.
+Workers that read from a network file system belong to the rule about remote storage.
 
 Catalogue: D3, too few loader workers.
 """
@@ -50,13 +50,13 @@ from tracker.diagnosis.storage import blocked_share
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, duration, percent
 
-# Of one core.
+# Share of one core.
 RELEASE_CORES = 0.30
-# By the worker that computes most: it may be the one that training waits for.
+# Use of the busiest worker, which may be the one that training waits for.
 MAX_BUSY_CORES = 0.50
-# Of the workers, or of time: those that wait for storage have other rules.
+# Share of the workers, or of time; workers that wait for storage belong to other rules.
 STORAGE_SHARE = 0.10
-# Of time: those that wait for a core would use one.
+# Share of time; workers that wait for a core would use one.
 CORE_WAIT_SHARE = 0.10
 
 CRITICAL_SHARE = 0.20
@@ -112,7 +112,7 @@ def check(
 
 
 def _that_keep_up(workers: int, waiting: Waiting) -> int:
-    """Return how many workers load a batch in the time that training takes for one."""
+    """Return how many workers load one batch per training step."""
     of_one = workers * waiting.step_seconds
     return math.ceil(SPARE * of_one / max(waiting.compute_seconds, of_one / 1e6))
 
@@ -151,12 +151,12 @@ def _finding(
                 code=loader_workers_line(framework, wanted),
             ),
             Recommendation(
-                "See what they wait for. If only one of them is late, look at its part of"
+                "Find the cause of the waits. If only one worker is late, look at its part of"
                 " the data first.",
                 code="py-spy dump --pid <worker>",
             ),
             Recommendation(
-                "Fetch several examples at a time, or keep a copy of the data on a local"
+                "Fetch several examples in one request, or keep a copy of the data on a local"
                 " disk."
             ),
         ),

@@ -1,21 +1,21 @@
 """Local storage is at its limit.
 
-## What it looks for
-Steps that wait for data while those that load it wait for storage, and the job reads nearly
-as fast as any run of this project ever did on this host.
+## Detection
+Steps that wait for data while the loading processes wait for storage, and the job reads nearly
+as fast as the fastest run of this project on this host.
 
 ## Why it matters
-Behind a disk that delivers all it can, more workers and more cores only wait together.
+If a disk delivers its maximum, more workers and more cores only wait together.
 
-## When it is wrong
-The best rate is one that was seen, not what the disk could do: where no run has ever read
-faster, a reader that asks for one piece after the other looks the same. A process that
-loads by itself is such a reader, and the rule is less sure then.
-Rates are those of the host's runs, not of one disk: a faster disk beside it raises the limit.
-Where it is not known that the data are local, local disks must have delivered half of what
-the job read, as far as they are counted.
-Pressure of storage may come from writing; where the job writes more than it reads, the rule
-says nothing.
+## Limitations
+The best rate is an observation, not the limit of the disk: if no run has ever read faster, a
+reader with one request at a time looks the same. A process without workers is such a reader,
+and the finding is less certain then.
+Rates belong to the runs of the host, not to one disk: a faster disk on it raises the limit.
+If it is unknown whether the data is local, local disks must have delivered half of the job's
+reads, as far as they are counted.
+Storage pressure can come from writes; if the job writes more than it reads, nothing is
+reported.
 
 Catalogue: D6, local storage throughput.
 """
@@ -48,7 +48,7 @@ from tracker.diagnosis.storage import (
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import duration, percent, size
 
-# Of the loading processes, and of time.
+# Share of the loading processes, and of time.
 BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
@@ -58,10 +58,10 @@ WAIT_LIMITS = WaitLimits(
 )
 
 SHARE_OF_BEST_RATE = 0.80
-# What is read so slowly is no load for any disk: the limit is another one.
+# A lower rate is no load for any disk, so the limit is elsewhere.
 LOWEST_RATE_BYTES_PER_SECOND = 1_000_000.0
 
-# Of what the job reads, by local disks: the rest comes over a network.
+# Share of the job's reads from local disks; the rest comes over a network.
 MIN_PART_OF_DISKS = 0.50
 
 CRITICAL_SHARE = 0.20
@@ -145,7 +145,7 @@ def check(
 
 
 def _comes_from_elsewhere(read: Samples, of_disks: Samples | None) -> bool:
-    """Whether local disks delivered too little to be where the job reads from."""
+    """Return whether local disks delivered too little to be the source of the reads."""
     if of_disks is None:
         return False
     return average(of_disks.values) < MIN_PART_OF_DISKS * average(read.values)
@@ -162,7 +162,7 @@ def _finding(
     loader_workers: float | None,
     framework: str | None,
 ) -> Finding:
-    # A single reader is slow on any disk: more of them are tried first.
+    # A single reader is slow on any disk, so more workers come first.
     is_single = loader_workers == 0
     symptoms = ("preprocessing-is-cpu-bound", "batches-come-in-bursts")
     return Finding(
@@ -177,7 +177,7 @@ def _finding(
         recommendations=_recommendations(reading, framework),
         disproof=(
             "Copy a part of the data into /dev/shm and train on that: if steps wait as"
-            " long as now, storage is not what they wait for."
+            " long as now, storage is not the limit."
         ),
         gain=waiting.gain_without(),
         explains=(
@@ -255,11 +255,11 @@ def _recommendations(
             current=f"{size(reading.bytes_per_second)} a second",
         ),
         Recommendation(
-            "Read less for each example: store what training needs of it, resized and"
-            " compressed, in a few large files that are read from beginning to end.",
+            "Read less per example: store only the data that training needs, resized and"
+            " compressed, in a few large files with sequential reads.",
             code=shards_line(framework),
         ),
         Recommendation(
-            "Hold the data in memory, if they fit.", code=in_memory_line(framework)
+            "Keep the data in memory if it fits.", code=in_memory_line(framework)
         ),
     )

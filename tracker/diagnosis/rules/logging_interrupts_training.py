@@ -1,16 +1,16 @@
 """Logging interrupts training.
 
-## What it looks for
-Phases of a step named `log`, `metrics`, `print` or alike, that take 3 % and more of the
-time. Logging counts only while no GPU works: what is queued on it goes on meanwhile.
+## Detection
+Phases of a step named `log`, `metrics`, `print` or similar that take at least 3 % of the time.
+Logging counts only while no GPU works, because queued GPU work continues meanwhile.
 
 ## Why it matters
-A number can be printed only after the GPU has computed it. The program stops until
-then, and the GPU has nothing to do until the program has caught up.
+A value can be printed only after the GPU has computed it. The program stops until then, and
+the GPU is idle until the program has launched new work.
 
-## When it is wrong
-Only phases that the script names are seen. Where the program has to wait for the GPU
-anyway, it waits in the phase of logging for what another phase queued.
+## Limitations
+Only named phases are measured. A program that has to wait for the GPU anyway waits in the
+logging phase for work that another phase has queued.
 
 Catalogue: C10, synchronization points.
 """
@@ -39,9 +39,9 @@ NOTABLE_SHARE = 0.03
 RELEASE_SHARE = 0.02
 LARGE_SHARE = 0.10
 
-# Logging in so many of the steps is logging in each.
+# At this share of steps with logging, each step counts as logging.
 OFTEN_SHARE = 0.50
-# Often enough to watch a run.
+# Often enough for monitoring.
 SUGGESTED_STEPS = 50
 
 
@@ -55,8 +55,8 @@ def check(
 ) -> Answer:
     logging = seconds_of_kind(phase_seconds, PhaseKind.LOG)
     if logging is None:
-        return Abstention(('a phase named "log" around what is logged and printed',))
-    # What the GPU does meanwhile is not lost, as with waiting for data.
+        return Abstention(('a phase named "log" around logging and printing',))
+    # As for data waits, time in which the GPU works is not lost.
     interruption = measure_waiting(step_seconds, logging, busiest_gpu_percent)
     if interruption is None:
         return None
@@ -109,7 +109,7 @@ def _recommendations(often: float, framework: str | None) -> tuple[Recommendatio
         return (keep, Recommendation(cheaper))
     return (
         Recommendation(
-            f"Log every {SUGGESTED_STEPS} steps instead of in each.",
+            f"Log every {SUGGESTED_STEPS} steps instead of in each step.",
             current="every step",
             suggested=f"every {SUGGESTED_STEPS} steps",
             code=f"if step % {SUGGESTED_STEPS} == 0:",

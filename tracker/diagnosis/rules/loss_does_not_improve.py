@@ -1,18 +1,18 @@
 """Loss stopped improving.
 
-## What it looks for
-A training loss, in 20 blocks of its points, that from the third quarter to the last
-falls by less than 1 % of what it has fallen in all, over half an hour and more; or one
-that does not change at all.
+## Detection
+A training loss, in 20 blocks of its points, whose drop from the third quarter to the last is
+below 1 % of its total drop, over at least half an hour; or a loss that does not change at
+all.
 
 ## Why it matters
-GPUs work on for nothing. Often the learning rate is too high or too low, or a part of
-the weights is not trained at all.
+The GPUs work without progress. Often the learning rate is too high or too low, or some of the
+weights are not trained.
 
-## When it is wrong
-Training that is nearly done improves slowly, and other metrics may still. Some losses,
-as those of adversarial training, are not meant to fall. Losses are recognized by their
-names, and those of evaluations are left out where there are others.
+## Limitations
+Training that is nearly done improves slowly, and other metrics may still improve. Some losses,
+such as adversarial ones, need not fall. Losses are recognized by their names, and validation
+losses are ignored if there are others.
 
 Catalogue: T7, no progress of the loss.
 """
@@ -45,19 +45,19 @@ SPAN = Span.STAGE
 
 FLAT_SHARE = 0.01
 FLAT_RELEASE_SHARE = 0.02
-# The last quarter against the one before, so of half of the run.
+# The last quarter is compared with the third, which together are half of the run.
 FLAT_SECONDS = 1800.0
 
 FEWEST_POINTS = 200
 BLOCKS = 20
-# Where it never fell: of its own height.
+# For a loss that never fell: share of its own level.
 NEVER_FELL_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class _Course:
     path: str
-    seconds: float  # of the half that is looked at
+    seconds: float  # of the second half
     first: float
     before: float  # third quarter
     last: float  # last quarter
@@ -65,7 +65,7 @@ class _Course:
 
     @property
     def fallen(self) -> float:
-        """Return the fall from the third quarter to the last, of all that it fell."""
+        """Return the drop from the third quarter to the last, relative to the earlier drop."""
         whole = max(self.first - self.before, NEVER_FELL_SHARE * abs(self.before))
         return (self.before - self.last) / whole if whole > 0 else 0.0
 
@@ -82,7 +82,7 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
         return Abstention((f"a loss of at least {FEWEST_POINTS} points",))
 
     limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
-    # Of several losses one that falls is progress.
+    # One falling loss among several is progress.
     if any(not _is_flat(course, limit) for course in known):
         return None
     return _finding(known[0])
@@ -91,7 +91,7 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
 def _is_flat(course: _Course, limit: float) -> bool:
     if course.seconds < FLAT_SECONDS:
         return False
-    # One that rises is no better: nothing is gained either.
+    # A rising loss is no progress either.
     return course.is_constant or course.fallen < limit
 
 
@@ -150,17 +150,17 @@ def _finding(course: _Course) -> Finding:
         ),
         recommendations=(
             Recommendation(
-                "Stop the run, or lower the learning rate and see whether the loss falls"
+                "Stop the run, or lower the learning rate and check whether the loss falls"
                 " again."
             ),
             Recommendation(
-                "If it never fell, look whether gradients reach all weights, whether the"
-                " optimizer has them, and whether labels belong to their inputs."
+                "If it never fell, check that gradients reach all weights, that the"
+                " optimizer has all weights, and that labels match their inputs."
             ),
         ),
         disproof=(
-            "Go on from here with a tenth of the learning rate for a few hundred steps:"
-            " if the loss falls, there was progress left."
+            "Continue from here with a tenth of the learning rate for a few hundred steps:"
+            " if the loss falls, more progress was possible."
         ),
         quality=MEASURED if course.is_constant else COARSE,
         margin=(

@@ -1,16 +1,16 @@
 """Loss became NaN.
 
-## What it looks for
-A loss that is NaN or infinite at its newest points, and was a number before or never
-was one. A single point that is followed by numbers is a skipped step. A loss that rose or swung
-more and more before points to a learning rate that is too high; the logged one is named.
+## Detection
+A loss that is NaN or infinite at its latest points. A single such point followed by numbers is
+a skipped step. If the loss rose or swung increasingly before, the learning rate is too high,
+and the finding shows the logged rate.
 
 ## Why it matters
-Weights that have become NaN stay so: every further hour is lost.
+NaN weights stay NaN, so all further training is lost.
 
-## When it is wrong
-Some losses are infinite by nature where a batch has no example of a class. Losses are
-recognized by their names.
+## Limitations
+Some losses are infinite by design if a batch has no example of a class. Losses are recognized
+by their names.
 
 Catalogue: T7, divergence.
 """
@@ -38,17 +38,17 @@ from tracker.diagnosis.wording import count
 
 SPAN = Span.STAGE
 
-# At the end, so many points in a row; or all, of a series with fewer.
+# Number of consecutive points at the end, or all points of a shorter series.
 FEWEST_IN_A_ROW = 3
 
-# How a loss diverges: against its lowest level before, or by its swings.
+# Signs of divergence: a rise above the lowest level, or growing swings.
 FEWEST_BEFORE = 20
 BLOCKS = 10
 QUARTERS = 4
 LAST_POINTS = 5
 RISE_SHARE = 0.50
 SWING_FACTOR = 3.0
-# What a rate that was too high is divided by to begin with.
+# First attempt: divide the learning rate by this.
 LOWER = 10.0
 
 
@@ -58,7 +58,7 @@ class _Broken:
     since: float  # step
     points: int
     last_number: float | None
-    course: str = ""  # how it went before, where that shows too high a learning rate
+    course: str = ""  # sentence about a course that shows too high a learning rate
 
 
 def check(
@@ -98,7 +98,7 @@ def check(
                 f"consecutive NaN or infinite points of {first.path}",
                 float(first.points),
                 "points",
-                # Of a series that never was a number, any point will do.
+                # For a series that was never a number, a single point is enough.
                 1.0 if first.last_number is None else float(FEWEST_IN_A_ROW),
                 Side.ABOVE,
             ),
@@ -113,7 +113,7 @@ def check(
             first, rate, torch_autocast, framework, stage_state
         ),
         disproof=(
-            "Look at the weights: if all of them are numbers, only the loss is computed"
+            "Inspect the weights: if all of them are numbers, only the loss is computed"
             " wrongly."
         ),
         corroboration=AGREEING if first.points >= FEWEST_IN_A_ROW else ALONE,
@@ -137,7 +137,7 @@ def _broken(path: str, series: Tracked) -> _Broken | None:
 
 
 def _course(values: Array) -> str:
-    """Return how a loss diverged before it was no number any more; "" if it did not."""
+    """Return how a loss diverged before it became NaN; "" if it did not diverge."""
     if len(values) < FEWEST_BEFORE:
         return ""
     levels = [float(np.median(part)) for part in np.array_split(values, BLOCKS)]
@@ -152,7 +152,7 @@ def _course(values: Array) -> str:
 
 
 def _rate_at(rates: Mapping[str, Tracked], step: float) -> float | None:
-    """Return the learning rate that was logged last before a step."""
+    """Return the last logged learning rate before a step."""
     for series in rates.values():
         known = np.isfinite(series.values) & (series.steps <= step)
         if np.any(known):
@@ -179,7 +179,7 @@ def _recommendations(
 ) -> tuple[Recommendation, ...]:
     recommendations = [
         Recommendation(
-            "Go back to the last checkpoint before that step, with a lower learning"
+            "Restart from the last checkpoint before that step, with a lower learning"
             " rate, a longer warm-up, or clipped gradients.",
             current=f"{rate:.4g}" if rate and broken.course else "",
             suggested=f"{rate / LOWER:.4g}" if rate and broken.course else "",
@@ -191,13 +191,11 @@ def _recommendations(
         )
     ]
     if stage_state == "running":
-        recommendations.insert(
-            0, Recommendation("Stop the run: it will not come back by itself.")
-        )
+        recommendations.insert(0, Recommendation("Stop the run: it will not recover."))
     if torch_autocast == "float16":
         recommendations.append(
             Recommendation(
-                "In float16 large numbers overflow: scale the loss, or use bfloat16.",
+                "Large numbers overflow in float16: scale the loss, or use bfloat16.",
                 current="float16",
                 suggested="bfloat16",
                 code='with torch.autocast("cuda", dtype=torch.bfloat16):',
@@ -205,8 +203,8 @@ def _recommendations(
         )
     recommendations.append(
         Recommendation(
-            "Look at the batch of that step: an empty one, a division by 0, or the"
-            " logarithm of 0 starts it."
+            "Inspect the batch of that step: typical causes are an empty batch, a division by 0,"
+            " or the logarithm of 0."
         )
     )
     return tuple(recommendations)

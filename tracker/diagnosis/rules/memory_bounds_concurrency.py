@@ -1,20 +1,19 @@
 """GPU memory limits concurrent requests.
 
-## What it looks for
-Requests that wait for their turn while the GPU's memory is full and its processors have room
-for more.
+## Detection
+Requests that queue while GPU memory is full and the multiprocessors are not busy.
 
 ## Why it matters
-Each request in progress holds memory: of a generating model, its keys and values. With more
-room, more requests would be computed together.
+Each active request holds memory: in a generating model, the keys and values of its tokens.
+More memory would allow more requests in parallel.
 
-## When it is wrong
-A server that takes all memory when it starts has it full by design; then only the server's
-own count of used blocks says more. Where the framework's allocator is known, what tensors
-use counts, not what is reserved.
-Requests that wait because computing is the limit are another matter: a GPU whose processors
-work most of the time is left out.
-Requests that are refused are not seen.
+## Limitations
+A server that reserves all memory at its start has full memory by design; only the server's own
+count of used blocks shows more. If the framework's allocator is measured, allocated memory
+counts instead of reserved memory.
+Requests that wait because computation is the limit are excluded: the multiprocessors are then
+busy most of the time.
+Rejected requests are not seen.
 
 Catalogue: I3, memory bounds concurrency.
 """
@@ -47,7 +46,7 @@ FULL_RELEASE_SHARE = 0.93
 QUEUE_SHARE = 0.10
 QUEUE_RELEASE_SHARE = 0.07
 
-# Above, the processors are the limit, not the memory.
+# Above these limits the multiprocessors are the limit, not the memory.
 BUSY_WORK_PERCENT = 70.0
 BUSY_GPU_PERCENT = 95.0
 
@@ -66,7 +65,7 @@ def check(
     if not found.times_of(PhaseKind.QUEUE):
         return Abstention((NO_PARTS,))
     if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
+        return Abstention((f"the memory use that {framework} itself reports",))
     full = _fullest(gpus)
     if full is None:
         return Abstention(("gpu_memory_used_bytes", "gpu_memory_total_bytes"))
@@ -107,8 +106,8 @@ def check(
         ),
         recommendations=_RECOMMENDATIONS,
         disproof=(
-            "Halve the longest request that is accepted: if as many wait, memory is not"
-            " what they wait for."
+            "Halve the maximum request length: if as many requests wait, memory is not"
+            " the limit."
         ),
         quality=SAMPLED,
         margin=min(
@@ -141,9 +140,7 @@ def _computes_all_the_time(gpus: Gpus, gpu: int) -> bool:
 
 _RECOMMENDATIONS = (
     Recommendation("Store the weights in fewer bits: 8 or 4 instead of 16."),
-    Recommendation(
-        "Keep keys and values in pages or in 8 bits, and limit the length of requests."
-    ),
+    Recommendation("Use a paged or 8-bit KV cache, and limit the length of requests."),
     Recommendation(
         "Spread the model over more GPUs, or serve it from one with more memory."
     ),

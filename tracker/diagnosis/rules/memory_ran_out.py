@@ -1,24 +1,22 @@
 """Out of memory.
 
-## What it looks for
-A run that ended because a framework could allocate no more, by the exception that
-ended it; processes that the kernel killed for memory in the job's container; and a job
-that ended without a word while the memory it may use was full.
+## Detection
+A run that ended with an out-of-memory exception of a framework; processes in the job's
+container that the kernel killed for memory; and a job that ended without an exception while
+its memory was full.
 
 ## Why it matters
-This is what ended the work. What the memory was full of says which cure is the
-cheapest.
+This ended the run. The contents of the memory show the cheapest fix.
 
-## When it is wrong
-Tensors that were computed with gradients count as activations, and so do losses and
-outputs that a script keeps; likewise what Python cannot see: what autograd keeps, mostly,
-and workspaces of libraries.
-Where the memory of tensors grew from step to step, by half of the GPU's, something is
-taken to be kept; inputs that grow look the same.
-The largest batch that would fit is an estimate: it takes for granted that activations
-and nothing else grow with the batch. When memory ran out within a step, not all of its
-activations were there yet.
-A process that was killed may have been a loader worker while the run went on.
+## Limitations
+Tensors with gradients count as activations, including losses and outputs that the script
+keeps; so does memory that Python cannot see: tensors saved by autograd and workspaces of
+libraries.
+If tensor memory grew from step to step, by half of the GPU's memory, the rule assumes a leak;
+growing inputs look the same.
+The largest batch that would fit is an estimate: it assumes that only activations grow with the
+batch. If memory ran out within a step, not all of its activations were allocated.
+A killed process may have been a loader worker while the run continued.
 
 Catalogue: M6, out-of-memory post-mortem.
 """
@@ -50,20 +48,20 @@ from tracker.diagnosis.wording import count, duration, size
 
 SPAN = Span.STAGE
 
-# A job that crashed with this part of its memory in use was killed for it, perhaps.
+# A job that crashed with this share of its memory in use was probably killed for it.
 FULL_SHARE = 0.95
-# Readings before the end that count; they come once a second.
+# Number of samples before the end; there is one per second.
 LAST_READINGS = 10
 
-# What filled the memory bit by bit: so large a part of it, over so many readings, once
-# the first steps have made what all of them use.
+# A leak: growth by this share of the memory, over this many samples, after the first steps
+# have allocated the memory that all steps use.
 GROWN_SHARE = 0.50
 FEWEST_STEPS, FIRST_STEPS = 20, 2
 FEWEST_SECONDS_OF_GROWTH, FEWEST_READINGS = 5.0, 6
 
 CRASHED = "crashed"
 
-# How frameworks and systems say it, in small letters.
+# Texts of frameworks and systems, in lower case.
 OF_GPU = "outofmemoryerror"
 OF_HOST = ("memoryerror", "cannot allocate memory", "defaultcpuallocator")
 WORDS = ("out of memory", "resourceexhausted", "resource_exhausted", OF_GPU, *OF_HOST)
@@ -150,7 +148,7 @@ def _is_of_host(said: str) -> bool:
 def _was_full(
     used: Samples | None, cache: Samples | None, limit_bytes: float | None
 ) -> bool:
-    """Whether the last readings, without page cache, were close to the limit."""
+    """Return whether the last samples, without page cache, were close to the limit."""
     if used is None or not len(used.values) or not limit_bytes or limit_bytes <= 0:
         return False
     droppable = typical(cache) if cache else 0.0
@@ -161,7 +159,7 @@ def _was_full(
 def _growth_until_full(
     gpus: Mapping[int, Mapping[str, Samples | Fact]], step_times: Times | None
 ) -> Growth | None:
-    """Return by how much tensors grew from step to step, if that filled a GPU."""
+    """Return the growth of tensor memory over the steps if it filled a GPU."""
     if step_times is None or len(step_times) < FEWEST_STEPS:
         return None
     for signals in gpus.values():
@@ -169,7 +167,7 @@ def _growth_until_full(
         allocated = signals.get("gpu_allocator_allocated_bytes")
         if not isinstance(allocated, Samples) or not isinstance(total, int | float):
             continue
-        # A model that is loaded grows as well.
+        # Loading the model grows the memory as well.
         stepping = allocated.times > step_times[FIRST_STEPS]
         growth = steady_growth(
             replace(
@@ -195,7 +193,7 @@ def _on_gpu(
     autocast: str | None,
 ) -> Finding:
     asked = (
-        f" when {size(contents.requested)} more were asked for"
+        f" when {size(contents.requested)} more were requested"
         if (contents.requested)
         else ""
     )
@@ -205,16 +203,16 @@ def _on_gpu(
         severity=Severity.CRITICAL,
         summary=f"The memory{where} was full{asked}. {contents.text}{_grown(growth)}",
         evidence=_evidence(contents, growth),
-        # A smaller batch would only run for longer, if it grows.
+        # With a leak, a smaller batch only delays the error.
         recommendations=ways_to_let_go(framework)
         if growth
         else _recommendations(contents, batch_size, framework, autocast),
         disproof=(
-            "Train on one batch, repeated: if the memory still grows, it is not the"
-            " inputs; if it stays, they have grown."
+            "Train on one batch, repeated: if the memory still grows, the inputs are not"
+            " the cause; if it stays, they are."
             if growth
-            else "Run the step that failed alone with half the batch: if memory runs out"
-            " just the same, it is not the batch that fills it."
+            else "Run only the failed step with half the batch: if memory runs out"
+            " again, the batch is not the cause."
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=MEASURED,
@@ -287,7 +285,7 @@ def _recommendations(
         )
     )
     if contents.is_mostly("optimizer") and not contents.is_fragmented:
-        # A smaller batch does not make the optimizer's state any smaller.
+        # A smaller batch does not shrink the optimizer state.
         ways.sort(key=lambda way: "optimizer" not in way.text)
     return tuple(ways)
 
@@ -344,7 +342,7 @@ def _on_host(
         ),
         recommendations=(
             Recommendation(
-                "Take fewer loader workers, or let each be fewer batches ahead.",
+                "Use fewer loader workers, or a smaller prefetch queue for each.",
                 current=f"{loader_workers:g} workers" if loader_workers else "",
                 suggested=f"{loader_workers // 2:g} workers" if loader_workers else "",
             ),
@@ -352,11 +350,11 @@ def _on_host(
                 "Read the data from memory-mapped files instead of loading all of it.",
                 code='numpy.load(path, mmap_mode="r")',
             ),
-            Recommendation("Ask for more memory for the job."),
+            Recommendation("Request more memory for the job."),
         ),
         disproof=(
-            "The kernel's log names the process it killed and what it held: if it is"
-            " not the job's, somebody else needed the memory."
+            "The kernel log names the killed process and its memory: if it does not belong"
+            " to the job, another job used the memory."
         ),
         explains=("host-memory-is-short",),
         quality=MEASURED if is_told or kills > 0 else INFERRED,

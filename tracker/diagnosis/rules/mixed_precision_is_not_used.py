@@ -1,19 +1,18 @@
 """Tensor cores are not used.
 
-## What it looks for
-A GPU of compute capability 7.0 or more that works hard in 32 bits: its processors have
-work for more than 40 % of the time, its tensor cores for less than 3 %, or for less than
-5 % and a sixteenth of the time that its 32-bit units have. Without these counters: a run
-that says it computes in 32 bits, on a GPU that is busy.
+## Detection
+A GPU of compute capability 7.0 or higher that works mostly in 32 bits: SM activity above 40 %,
+and tensor core activity below 3 %, or below 5 % and a sixteenth of the 32-bit activity.
+Without these counters: a run that reports 32-bit precision, on a busy GPU.
 
 ## Why it matters
-Tensor cores multiply matrices many times faster, in 16 bits, and half as many bytes
-have to be moved. For most networks the result is as good.
+Tensor cores multiply matrices many times faster in 16 bits and halve the memory traffic. For
+most networks the results are equally good.
 
-## When it is wrong
-Work without matrix products (trees, sparse and graph networks, simulations) has no use
-for tensor cores. Where precision matters, leave it. A GPU that is idle for half of the
-time is not judged: faster arithmetic would make it wait longer.
+## Limitations
+Work without matrix products (trees, sparse and graph networks, simulations) cannot use tensor
+cores. Keep 32 bits if the result needs the precision. A GPU that is idle half of the time is
+not judged: faster arithmetic would only make it wait longer.
 
 Catalogue: C6, mixed precision not used.
 """
@@ -48,21 +47,21 @@ BUSY_GPU_PERCENT = 50.0
 LOW_TENSOR_PERCENT = 3.0
 LOW_TENSOR_RELEASE_PERCENT = 5.0
 BUSY_SM_PERCENT = 40.0
-# Beside so many times as much arithmetic in 32 bits, somewhat more is not what computes:
-# kernels for attention use them even of float32.
+# Next to this much 32-bit arithmetic, a slightly higher activity is still not the main
+# work: attention kernels use tensor cores even for float32.
 BESIDE_FP32_PERCENT, BESIDE_FP32_RELEASE_PERCENT = 5.0, 6.0
 OF_FP32 = 1 / 16
-# With less arithmetic of this kind, something else keeps the processors busy.
+# With less 32-bit arithmetic, other work keeps the multiprocessors busy.
 MIN_FP32_PERCENT = 10.0
 
-# Of work that waits for memory, 16 bits save half.
+# In work that waits for memory, 16 bits save half.
 BUSY_MEMORY_PERCENT = 60.0
 FACTOR_OF_MEMORY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Counters:
-    """Medians in percent; None where the card does not count."""
+    """Medians in percent; None if the card has no such counter."""
 
     sm: float | None
     tensor: float | None
@@ -127,7 +126,7 @@ def check(
     is_said = precision in ("float32", "tf32")
     is_half = precision is not None and not is_said
     if is_half or not (is_counted or is_said):
-        # 16 bits without tensor cores are a matter of shapes, not of precision.
+        # In 16-bit runs, idle tensor cores are caused by shapes, not by precision.
         return None
 
     quality, margin = COARSE, 1.0
@@ -141,8 +140,8 @@ def check(
         evidence=_evidence(counters, busy),
         recommendations=_recommendations(precision, capability, framework),
         disproof=(
-            "Train a few hundred steps in 16 bits. If they take as long as now, matrix"
-            " products do not matter here."
+            "Train a few hundred steps in 16 bits: if they take as long as now, matrix"
+            " products are not the limit."
         ),
         gain=_gain(counters, gpu_name, precision, busy) if is_counted else None,
         explains=("gpu-reaches-little-of-its-peak",),
@@ -160,7 +159,7 @@ def check(
 def _corroboration(counters: _Counters, *, is_counted: bool, is_said: bool) -> float:
     if is_counted and is_said:
         return AGREEING
-    # Convolutions may use tensor cores in TF32 without being asked to.
+    # Convolutions may use tensor cores in TF32 by default.
     uses_them = counters.tensor is not None and counters.tensor >= counters.tensor_limit
     return CONTRADICTED if is_said and uses_them else ALONE
 
@@ -240,7 +239,7 @@ def _recommendations(
     scaled = (
         ""
         if half == "bfloat16"
-        else " Scale the loss, and watch that its scale does not fall again and again."
+        else " Scale the loss, and check that its scale does not keep falling."
     )
     recommendations = [
         Recommendation(
@@ -255,7 +254,7 @@ def _recommendations(
         recommendations.insert(
             0,
             Recommendation(
-                "As a first step let products of 32-bit numbers use TF32: one line, and"
+                "As a first step, let 32-bit matrix products use TF32: one line, and"
                 " no change to the model.",
                 current="highest",
                 suggested="high",

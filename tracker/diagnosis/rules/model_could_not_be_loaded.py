@@ -1,16 +1,16 @@
 """The model could not be loaded.
 
-## What it looks for
-A stage that failed with an error that libraries raise while they read weights: a file that is
-missing, damaged or no checkpoint, or weights whose names and shapes do not fit the model.
+## Detection
+A stage that failed with an error that libraries raise while they read weights: a missing,
+damaged or invalid file, or weights whose names and shapes do not match the model.
 
 ## Why it matters
-The job has reserved its hardware and does nothing with it. A service that restarts fails again
-each time.
+The job has reserved its hardware without using it. A service that restarts fails again each
+time.
 
-## When it is wrong
-Errors are recognized by their texts. Another file than that of the model may be missing: the
-text has to name a checkpoint, weights or a model.
+## Limitations
+Errors are recognized by their messages. The missing file may be another one: the message has
+to mention a checkpoint, weights or a model.
 
 Catalogue: I4, load errors.
 """
@@ -32,10 +32,10 @@ from tracker.diagnosis.rule import Span
 
 SPAN = Span.STAGE
 
-# The finding is certain, or not there.
+# The finding is either certain or absent.
 FEWEST_ERRORS = 1.0
 
-# A file of weights, by its name or by what the text calls it.
+# A weights file, by its name or by a word in the message.
 MODEL = re.compile(
     r"checkpoint|ckpt|weights?\b|state_?dict|safetensors|pytorch_model|\bmodel\b"
     r"|\.(pt|pth|onnx|gguf|keras|h5)\b",
@@ -48,7 +48,7 @@ class _Cause:
     pattern: re.Pattern[str]
     words: str
     advice: Recommendation
-    names_model: bool = True  # its text can only be about a model
+    names_model: bool = True  # the message can only be about a model
 
 
 CAUSES = (
@@ -60,7 +60,7 @@ CAUSES = (
         ),
         "its weights do not fit the model",
         Recommendation(
-            "Build the model with the settings that it was saved with, and compare the"
+            "Build the model with the settings from when it was saved, and compare the"
             " names: a prefix such as `module.` comes from a wrapper.",
             code="model.load_state_dict(state, strict=False)  # prints what differs",
         ),
@@ -73,7 +73,7 @@ CAUSES = (
             r"|file signature not found|not a zip file",
             re.IGNORECASE,
         ),
-        "its file is damaged or was not written to its end",
+        "its file is damaged or incomplete",
         Recommendation(
             "Load an earlier checkpoint, and write new ones to a temporary file that is"
             " renamed when it is complete.",
@@ -86,9 +86,9 @@ CAUSES = (
             r"|is not a local folder and is not a valid model|Can't load (the model|weights)",
             re.IGNORECASE,
         ),
-        "its file is not there",
+        "its file is missing",
         Recommendation(
-            "Check the path on this machine: a folder that is not mounted, a relative"
+            "Check the path on this machine: it may be on an unmounted folder, a relative"
             " path, or a file that an earlier stage did not write."
         ),
         names_model=False,
@@ -126,11 +126,11 @@ def check(
         recommendations=(
             cause.advice,
             Recommendation(
-                "Check that the file can be loaded before the job is queued, on a machine"
+                "Check that the file can be loaded before you queue the job, on a machine"
                 " without a GPU."
             ),
         ),
-        disproof="Load the same file by itself: if that works, the error is another one.",
+        disproof="Load the same file separately: if that works, the error has another cause.",
         spoils_the_run=True,
         corroboration=AGREEING,
     )

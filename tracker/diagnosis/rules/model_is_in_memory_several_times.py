@@ -1,18 +1,18 @@
 """Several copies of the model on one GPU.
 
-## What it looks for
-Two and more processes of the job that compute on the same GPU and hold, each on
-average, at least as much memory as the model's parameters take.
+## Detection
+Two or more processes of the job on the same GPU whose memory, on average, is at least the size
+of the model's parameters.
 
 ## Why it matters
-Each copy takes memory that larger batches or longer inputs could use, and each process
-a context of its own beside it. A single process can serve them all.
+Each copy takes memory that larger batches or longer inputs could use, and each process has its
+own CUDA context. A single process can serve all of them.
 
-## When it is wrong
-What each process holds is not measured, only all of it together: a large process and
-a few small ones look the same.
+## Limitations
+Only the total memory of the processes is measured: one large process and several small ones
+look the same.
 Processes may hold different models on purpose, or shards of one.
-Loader workers that touch the GPU hold a context without any model.
+Loader workers that use the GPU hold a context without a model.
 
 Catalogue: M8, duplicate model copies.
 """
@@ -38,9 +38,9 @@ from tracker.diagnosis.wording import size
 SPAN = Span.STAGE
 
 FEWEST_PROCESSES = 2
-# What a process on a GPU takes before it holds any tensor, about.
+# Approximate memory of a process on a GPU before it allocates any tensor.
 CONTEXT_BYTES = 512 * 1024 * 1024
-# Of a model this small a copy is no waste.
+# A copy of a model below this size is not worth a finding.
 SMALLEST_MODEL_BYTES = 256 * 1024 * 1024
 
 
@@ -90,10 +90,10 @@ def check(
         ),
         recommendations=(
             Recommendation(
-                "Let one process hold the model, and the others send it their batches."
+                "Let one process hold the model, and let the others send it their batches."
             ),
             Recommendation(
-                "In a web service, take threads or one worker for each GPU.",
+                "In a web service, use threads or one worker per GPU.",
                 code="gunicorn --workers=1 --threads=8 app:app",
             ),
         ),

@@ -1,21 +1,21 @@
 """The model is loaded for each request.
 
-## What it looks for
-Phases named `load_model` that repeat with the requests of a service and take a notable part
-of their time. A service of several models names them `load_model/<name>`: each has to be
-loaded again and again to count.
-Where no loading is timed, memory of a GPU that rises and falls by as much as a model, about as
-often as requests come, says it too, less surely.
+## Detection
+Phases named `load_model` that repeat with the requests of a service and take a notable part of
+their time. A service with several models names them `load_model/<name>`; each model is then
+judged separately.
+Without such phases: GPU memory that repeatedly rises and falls by the size of a model, about
+as often as requests arrive. This finding is less certain.
 
 ## Why it matters
 A request waits for the file, the copy to the GPU and the first run of the model, which the
-one before has just done. The GPU computes nothing meanwhile.
+previous request has just done. The GPU computes nothing meanwhile.
 
-## When it is wrong
-New processes of a service that grows load the model once each; they have to come as often
-as a tenth of the requests to look like this.
-A service of more models than memory holds has to load some again; how often depends on what
-is asked for.
+## Limitations
+New processes of a service that scales up load the model once each; to be mistaken for this
+fault, they have to start for a tenth of the requests.
+A service with more models than memory has to reload some of them; how often depends on the
+requests.
 
 Catalogue: I1, model loaded per request.
 """
@@ -50,14 +50,14 @@ from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 
-# Of one model: loads, and how many for each request.
+# Per model: number of loads, and loads per request.
 FEWEST_LOADS = 3
 LOADS_PER_REQUEST = 0.10
-# Of the time of requests.
+# Share of request time.
 NOTABLE_SHARE = 0.05
 CRITICAL_SHARE = 0.50
 
-# Of a GPU's memory that rises and falls.
+# For GPU memory that rises and falls.
 SMALLEST_MODEL_BYTES = 256.0 * 1024**2
 SHARE_OF_MODEL = 0.50
 FEWEST_RISES = 5
@@ -121,7 +121,7 @@ def check(
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Send the same request twice in a row: if the second is as slow as the first"
-            " although nothing is loaded, loading is not what it waits for."
+            " although nothing is loaded, loading is not the cause."
         ),
         gain=_gain(found, share),
         explains=("first-request-is-slow",),
@@ -145,7 +145,7 @@ def _by_memory(
     model_bytes: float | None,
     reading: Samples | None,
 ) -> Answer:
-    """Look for memory that is taken and given back with the requests."""
+    """Look for GPU memory that rises and falls with the requests."""
     memory = readings_of(gpus, "gpu_memory_used_bytes")
     if not memory:
         return Abstention(('the loading of models: with run.phase("load_model"):',))
@@ -202,7 +202,7 @@ def _by_memory(
 
 
 def _readings_between(samples: Samples) -> int:
-    """Return how many rises these readings could show: one needs two of them."""
+    """Return how many rises these samples can show; each needs two samples."""
     return len(samples.values) // 2
 
 
@@ -216,15 +216,15 @@ def _is_read_each_time(reading: Samples | None, height: float, rises: int) -> bo
 
 _RECOMMENDATIONS = (
     Recommendation(
-        "Load the model when the service starts, and keep it; watch its file, and load"
-        " it again only when that has changed.",
+        "Load the model when the service starts, and keep it; watch its file, and reload"
+        " it only when the file changes.",
         current="for requests",
         suggested="once",
         code=LINE,
     ),
     Recommendation(
-        "If several models share a GPU, keep those that are asked for most, as many as"
-        " memory holds.",
+        "If several models share a GPU, keep the most requested ones, as many as"
+        " fit in memory.",
         code="@functools.lru_cache(maxsize=4)",
     ),
 )

@@ -1,22 +1,23 @@
 """One CPU core does all the work.
 
-## What it looks for
-A training process that keeps one core busy and no more, while the job's other cores and the
-GPU have time to spare, and time is lost outside of the model: in waiting for workers' batches,
-or in steps between the phases that compute.
-With or without a GPU: steps that wait for data while threads of the training process other than
-its main one keep one core busy, and no more.
+## Detection
+A training process that uses about one core, while the job's other cores and the GPU are partly
+idle, and time is lost outside of the model: in waits for batches of the workers, or in steps
+between the computing phases.
+With or without a GPU: steps that wait for data while threads of the training process other
+than its main thread use about one core together.
 
 ## Why it matters
-Python runs one thread at a time. Collating, metrics and logging in the main thread, or threads
-that load, share one core then, however many there are; an average over all cores hides it.
+Python runs one thread at a time. Collating, metrics and logging in the main thread, or loading
+threads, then share one core; an average over all cores hides this.
 
-## When it is wrong
-A process that waits for its GPU keeps a core busy, too: the GPU must be idle for a good part.
-A script that starts very many small kernels looks alike; its time is lost within the phases
-`forward` and `backward`, and where no phase says so, the rule does not judge.
-A training process that loads by itself is one of too few loader workers. A single thread that
-loads ahead keeps one core busy as well; processes are the cure there, too.
+## Limitations
+A process that waits for its GPU also keeps a core busy, so the GPU must be idle for much of
+the time.
+A script that starts very many small kernels looks similar; its time is lost within the phases
+`forward` and `backward`. Without these phases, the rule does not judge.
+A training process that loads data itself belongs to the rule about too few loader workers. A
+single prefetch thread also keeps one core busy; processes are the fix for both.
 
 Catalogue: D5, one core or interpreter lock.
 """
@@ -47,16 +48,16 @@ from tracker.diagnosis.statistics import margin_towards, typical
 from tracker.diagnosis.waiting import Waiting, measure_waiting
 from tracker.diagnosis.wording import cores, duration, percent
 
-# Of one core, by the training process.
+# Share of one core used by the training process.
 BUSY_CORES = 0.90
 BUSY_RELEASE_CORES = 0.80
-# A process that uses more has threads that run beside each other.
+# A process that uses more has threads that run in parallel.
 MAX_CORES = 1.30
-# Of all other cores of the job.
+# Share of all other cores of the job.
 MAX_OF_OTHER_CORES = 0.30
 MAX_GPU_PERCENT = 70.0
 
-# Of step time, outside of the model.
+# Share of step time outside of the model.
 LOST_SHARE = 0.10
 LOST_RELEASE_SHARE = 0.07
 CRITICAL_SHARE = 0.20
@@ -71,7 +72,7 @@ class _Host:
     effective_cores: float
     gpu_percent: float
     waiting: Waiting
-    waited_share: float  # for batches that others load
+    waited_share: float  # for batches of loader workers
     outside_share: float | None  # of step time, in no phase and not waiting
 
     @property
@@ -139,7 +140,7 @@ def check(
         outside_share=_outside(step_seconds, data_wait_seconds, phase_seconds),
     )
     if host.lost_share < (LOST_RELEASE_SHARE if already_open else LOST_SHARE):
-        # Waiting is another rule's; of the rest it is not known where it goes.
+        # Waits belong to another rule; the cause of the remaining time is unknown.
         is_known = host.outside_share is not None or waiting.is_notable(
             already_open=already_open
         )
@@ -150,14 +151,14 @@ def check(
 def _outside(
     seconds: Array, waits: Array, phases: Mapping[str, Array] | None
 ) -> float | None:
-    """Return the share of time in no phase; None where the model's are not timed."""
+    """Return the share of time in no phase; None if the model's phases are not timed."""
     computing = [
         seconds_of_kind(phases or {}, kind)
         for kind in (PhaseKind.FORWARD, PhaseKind.BACKWARD)
     ]
     if any(found is None for found in computing):
         return None
-    # What logs and counts metrics is no work of the model either.
+    # Logging and metrics are not work of the model.
     timed = {
         name: phase
         for name, phase in (phases or {}).items()
@@ -182,18 +183,18 @@ def _finding(host: _Host) -> Finding:
         evidence=_evidence(host),
         recommendations=(
             Recommendation(
-                "Take work out of the main thread: collate and augment in the loader's"
-                " workers, count metrics on the GPU, log every 50th step.",
-                code='with run.phase("log"):  # times what is suspected',
+                "Move work out of the main thread: collate and augment in the loader's"
+                " workers, compute metrics on the GPU, log every 50th step.",
+                code='with run.phase("log"):  # times the suspected code',
             ),
             Recommendation(
-                "Use processes and not threads for Python code that computes; of"
-                " reinforcement learning, environments in processes of their own.",
+                "Use processes instead of threads for Python code that computes; in"
+                " reinforcement learning, run environments in separate processes.",
                 current=f"{cores(host.main_cores)} busy",
                 suggested=f"up to {cores(host.effective_cores)}",
             ),
             Recommendation(
-                "Replace loops over examples by operations on whole arrays."
+                "Replace loops over examples with operations on whole arrays."
             ),
         ),
         disproof=(
@@ -212,7 +213,7 @@ def _finding(host: _Host) -> Finding:
 
 
 def _explained(host: _Host) -> tuple[str, ...]:
-    """Waiting that others cause is not explained by work in the step."""
+    """Return the symptoms of this finding: waits for data, or time in no phase."""
     if host.waited_share >= host.lost_share / 2:
         return ("preprocessing-is-cpu-bound", "data-wait-dominates")
     return ("step-time-is-in-no-phase",)

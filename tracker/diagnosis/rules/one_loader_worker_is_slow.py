@@ -1,17 +1,17 @@
 """One data-loader worker is slow.
 
-## What it looks for
-Steps that wait for data in a fixed rhythm: of all batches, those of one loader worker are
-late. And one worker that computes, or reads from storage, at least twice as much as the
-others do on average.
+## Detection
+Steps that wait for data in a fixed rhythm, because the batches of one loader worker are late.
+One worker must also compute, or read from storage, at least twice as much as the others on
+average.
 
 ## Why it matters
-Batches are used in order, so each round takes as long as the slowest worker takes for one
-batch. A longer queue fills up with the other workers' batches and does not help.
+Batches are used in order, so each round takes as long as the slowest worker needs for one
+batch. A longer queue fills up with batches of the other workers and does not help.
 
-## When it is wrong
-Workers are numbered by the order of their batches, as PyTorch hands them out. Where workers
-take the next batch that is free, no rhythm shows which of them is slow.
+## Limitations
+Workers are numbered by the order of their batches, as in PyTorch. If workers take the next
+free batch instead, no rhythm shows the slow one.
 A worker that waits for the network, and neither computes nor reads, looks like the others.
 
 Catalogue: D14, worker imbalance.
@@ -39,15 +39,15 @@ from tracker.diagnosis.statistics import average_or_none, margin_above
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, count, duration, percent, size
 
-# Of the others' mean.
+# Ratio to the mean of the other workers.
 MIN_RATIO = 2.0
 RELEASE_RATIO = 1.6
-# What is less is no work worth comparing.
+# Smaller values are too low for a comparison.
 MIN_CORES = 0.30
 MIN_BYTES_PER_SECOND = 1_000_000.0
-# Of all waiting, in the batches of one worker.
+# Share of all waiting in the batches of one worker.
 RHYTHM_SHARE = 0.80
-# In so many of the rounds that worker is late, by this part of its longest waits.
+# The worker is late in this share of the rounds, by this share of its longest waits.
 ROUNDS_SHARE = 0.80
 LATE_SHARE = 0.20
 
@@ -126,9 +126,9 @@ def check(
 
 
 def _rhythm(waits: Array, workers: int) -> float:
-    """Return the share of the waiting in one worker's batches; 0 where it is short.
+    """Return one worker's share of the waiting; 0 if the series is too short.
 
-    Batches that cost more now and then leave rounds without a wait.
+    A worker that is late in only some rounds has costly batches and also gives 0.
     """
     rounds = len(waits) // workers
     if rounds < FEWEST_ROUNDS or not waits.sum() > 0:
@@ -171,18 +171,18 @@ def _finding(
         evidence=_evidence(waiting, worst, rhythm),
         recommendations=(
             Recommendation(
-                "Look at what that worker does: a larger shard, larger examples, or data"
+                "Inspect that worker: it may have a larger shard, larger examples, or data"
                 " on a slower disk.",
                 code="py-spy dump --pid <worker>",
             ),
             Recommendation(
-                "Give all workers equal parts: shuffle shards by size, or let workers take"
+                "Give all workers equal parts: shuffle shards by size, or let workers load"
                 " single examples instead of whole shards."
             ),
         ),
         disproof=(
             "Swap the shards of two workers: if the late batches stay with the same worker"
-            " number, the data are not the cause."
+            " number, the data is not the cause."
         ),
         gain=waiting.gain_without(rest),
         explains=(

@@ -1,30 +1,29 @@
 """One rank is slow.
 
-## What it looks for
-A rank whose own work takes longer than that of the others, step after step: it costs at
-least 10 % of the time of all steps, and is the slowest in at least 60 % of the steps in
-which one rank stands out (more than 1.25 times the others). Where hardly any step stands
-out, all steps count: a rank that is always a tenth slower costs as much.
-Time in which ranks wait for each other is taken off first. It is the time of phases that
-are named as communication, and else of the part of the step in which gradients are
-exchanged.
-Ranks that are at least a tenth slower than half of all ranks count together, as those of a slow
-machine; and so does a rank that is slower than the others in nine of ten steps, though among
-many ranks another one is often slower by chance.
-Then it asks in which part of its step the slow rank spends the excess.
+## Detection
+A rank whose own work takes longer than that of the others, step after step: it costs at least
+10 % of the time of all steps, and is the slowest in at least 60 % of the steps with an outlier
+(more than 1.25 times the others). If hardly any step has an outlier, all steps count, because
+a rank that is always a tenth slower costs as much.
+The time in which ranks wait for each other is subtracted first. It is the time of phases named
+as communication, or otherwise of the part of the step that exchanges gradients.
+Ranks that are at least a tenth slower than half of all ranks are reported together, like those
+of a slow machine. A rank that is slower than the others in nine of ten steps also counts, even
+if another rank is often slower by chance.
+The rule then determines in which part of its step the slow rank spends the extra time.
 
 ## Why it matters
-Ranks meet in every step, so one slow rank makes all GPUs slow.
+Ranks synchronize in every step, so one slow rank slows down all GPUs.
 
-## When it is wrong
-Batches of unequal length make now one, now another rank slow; that is no rank's fault, and
-is not reported. If one rank's batches are always larger, it is.
-What the GPU does is seen only where the script waits for it: a rank whose GPU alone is slow
-can show up in the phase in which it meets the others.
-Clocks and neighbours are known of the first machine's GPUs only, and are matched with ranks
-where there are as many GPUs as ranks.
-Time in which a rank waits for a CPU core is taken off, where all ranks log it.
-With two ranks, either's excess is measured against the other alone.
+## Limitations
+Batches of unequal length slow down a different rank in each step; this is not reported. A rank
+with consistently larger batches is reported.
+GPU work is visible only where the script waits for it: a rank with a slow GPU can show the
+delay in the phase in which ranks synchronize.
+Clocks and other jobs are known only for GPUs of the first machine, and are matched with ranks
+if there are as many GPUs as ranks.
+Time in which a rank waits for a CPU core is subtracted if all ranks log it.
+With two ranks, the extra time is measured against the other rank alone.
 
 Catalogue: G3, straggler with its cause.
 """
@@ -55,13 +54,13 @@ RELEASE_SHARE = 0.07
 CRITICAL_SHARE = 0.20
 
 TAIL_SHARE = 0.60
-# Of all steps: a rank that is slower than the others in so many is no chance.
+# Share of all steps; a rank that is slower in so many steps is not slow by chance.
 ABOVE_SHARE = 0.90
 MAX_NAMED = 4
-# Of the excess: what one part must explain to be called the cause.
+# Share of the extra time that one part must explain to be the cause.
 COVERED_SHARE = 0.80
 
-# Against the median of the other GPUs.
+# Ratio to the median clock of the other GPUs.
 LOW_CLOCK_SHARE = 0.95
 NEIGHBOUR_PERCENT = 10.0
 
@@ -76,7 +75,7 @@ def check(
     ranks: Ranks, *, gpus: Gpus | None = None, already_open: bool = False
 ) -> Answer:
     if len(ranks.times) < FEWEST_STEPS:
-        return Abstention((f"at least {FEWEST_STEPS} steps that all ranks made",))
+        return Abstention((f"at least {FEWEST_STEPS} steps of all ranks",))
     straggler = find_straggler(ranks)
     if straggler is None:
         return Abstention(("phase_seconds",))
@@ -104,8 +103,8 @@ def check(
         recommendations=advice if is_one else (_TOGETHER, *advice),
         disproof=(
             f"Move rank {straggler.rank} to another GPU or machine, or give its data to"
-            " another rank: if another rank is slow then, it is the place or the data,"
-            " and if none is, it was chance."
+            " another rank: if another rank is slow then, the place or the data is the"
+            " cause; if none is, it was chance."
         ),
         gain=expected_gain(
             straggler.step_seconds,
@@ -116,7 +115,7 @@ def check(
                 ),
             ),
         ),
-        # GPUs of the other ranks are busy with waiting, and idle where they are loaded last.
+        # GPUs of waiting ranks are busy in collectives and look unequally loaded.
         explains=(
             "communication-dominates",
             "gpus-are-loaded-unequally",
@@ -142,7 +141,7 @@ def _who(straggler: Straggler) -> str:
 def _cause(
     straggler: Straggler, ranks: Ranks, gpus: Gpus
 ) -> tuple[str, str, tuple[Recommendation, ...]]:
-    """Return the kind of part that explains the excess, a sentence, and what to do."""
+    """Return the part that explains the extra time, a sentence and recommendations."""
     by_kind: dict[str, float] = {}
     for name, seconds in straggler.excess.items():
         kind = _kind(name)
@@ -179,7 +178,7 @@ def _kind(part: str) -> str:
 def _of_gpu(
     straggler: Straggler, ranks: Ranks, gpus: Gpus, share: str
 ) -> tuple[str, tuple[Recommendation, ...]]:
-    """Say why computing takes longer, where there is a GPU for each rank to look at."""
+    """Return why computing takes longer, if each rank has a known GPU."""
     said = f"{share} of the excess is computing."
     if len(gpus) != len(ranks.ranks) or straggler.rank not in gpus:
         return said, _COMPUTES
@@ -200,7 +199,7 @@ def _of_gpu(
     foreign = median_of(gpus, "gpu_other_sm_percent", straggler.rank)
     if foreign is not None and foreign >= NEIGHBOUR_PERCENT:
         return (
-            f"{said} Processes of others use {foreign:.0f} % of its GPU.",
+            f"{said} Other processes use {foreign:.0f} % of its GPU.",
             _NEIGHBOUR,
         )
     return said, _COMPUTES
@@ -240,13 +239,13 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
 
 
 _TOGETHER = Recommendation(
-    "Look for what the slow ranks have in common: a machine, a switch, a disk or a part of"
+    "Look for something the slow ranks share: a machine, a switch, a disk or a part of"
     " the data."
 )
 _WAITS = (
     Recommendation(
         "Look at that rank's input: fewer or busier loader workers, a slower disk or a"
-        " larger part of the data than the others have."
+        " larger part of the data than on the other ranks."
     ),
     Recommendation("Give all ranks shards of equal size."),
 )
@@ -263,30 +262,30 @@ _COMPUTES = (
     ),
     Recommendation(
         "Compare its GPU with the others: model, clocks, temperature, and processes of"
-        " others.",
+        " other jobs.",
         code="nvidia-smi -q -d CLOCK,TEMPERATURE,PIDS",
     ),
 )
 _CLOCKS = (
     Recommendation(
-        "Find what holds the clocks of that GPU down: heat, a power limit or clocks that"
-        " were set.",
+        "Find the reason for the low clocks of that GPU: heat, a power limit or"
+        " locked clocks.",
         code="nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER",
     ),
 )
 _NEIGHBOUR = (
     Recommendation(
-        "Take the GPU for this run alone, or leave it out.",
+        "Use the GPU exclusively for this run, or exclude it.",
         code="nvidia-smi pmon -c 1",
     ),
 )
 _OUTSIDE = (
     Recommendation(
-        "Look for what that rank does alone in each step, such as logging, saving or"
+        "Look for work that only this rank does in each step, such as logging, saving or"
         " progress bars, and do it less often.",
     ),
     Recommendation(
-        "Time the parts of the step, so that the cause has a name.",
+        "Time the parts of the step to find the cause.",
         code='with run.phase("forward"):',
     ),
 )

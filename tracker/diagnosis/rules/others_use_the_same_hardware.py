@@ -1,21 +1,21 @@
 """Other jobs use the same hardware.
 
-## What it looks for
-Processes that are not the job's and take 10 % and more of the time or the memory of a
-GPU it works on; a virtual machine whose host takes its cores away; and others who use
-30 % and more of the machine's cores while the job loses 10 % of its time waiting for one.
+## Detection
+Other processes that take at least 10 % of the time or the memory of a GPU of the job; a
+virtual machine whose host takes its cores away; and other jobs that use at least 30 % of the
+machine's cores while the job waits for a core for 10 % of its time.
 
 ## Why it matters
-Measurements of a run that shares its hardware are not its own: it is slower than it
-could be, differently every time, and may run out of memory by somebody else's doing.
+On shared hardware a run is slower than it could be, by a varying amount, and its measurements
+are not comparable. It may run out of memory because of another job.
 
-## When it is wrong
+## Limitations
 Sharing may be intended, as with MPS or several small jobs on a card.
-Which processes are the job's cannot be told in every container; nothing is said then.
-Of several processes that train together, each sees the others as strangers on the
-CPU, so their cores are not judged.
-Others on cores of their own do no harm: use alone is no fault without waiting, which a
-CPU quota causes, too.
+In some containers the job's processes cannot be identified; nothing is reported then.
+Several processes that train together count as other jobs on the CPU, so their cores are not
+judged.
+Other jobs on separate cores do no harm: their use alone is not a fault unless the job waits,
+and a CPU quota causes waits, too.
 
 Catalogue: H9, neighbour on the GPU or the CPU.
 """
@@ -50,15 +50,15 @@ OTHERS_CPU_RELEASE_SHARE = 0.20
 STOLEN_PERCENT = 30.0
 STOLEN_RELEASE_PERCENT = 20.0
 
-# The job has to feel others on the CPU: it loses this share of its time without a core.
+# Share of time without a core from which on other jobs slow down this one.
 WAITING_SHARE = 0.10
 WAITING_RELEASE_SHARE = 0.07
-# From this share on, the waiting for data comes from it.
+# Share of time above which these waits explain the waits for data.
 EXPLAINING_SHARE = 0.35
-# Stopped by its own quota as often as this, it waits for that.
+# Throttled at this share, the job waits because of its own quota.
 THROTTLED_SHARE = 0.05
 
-# What is about a card says nothing of waiting for a core.
+# GPU evidence does not explain waits for a core.
 GPU = ("gpu_other_sm_percent", "gpu_other_memory_bytes")
 EXPLAINED = ("data-wait-dominates",)
 
@@ -109,7 +109,7 @@ def check(
         if waits
         else is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     )
-    # Other ranks are the same job, and not in its process tree.
+    # Other ranks are part of the job but not of its process tree.
     if is_waiting and not is_throttled and (world_size or 1) <= 1:
         others = _on_cpu(
             job_cpu_cores, host_cpu_percent, host_cores, already_open=already_open
@@ -123,7 +123,7 @@ def check(
         return said
     if lost < EXPLAINING_SHARE:
         return said
-    # The kernel counts how long the job could have run: it says the same.
+    # The kernel measures the job's waits for a core, which is independent evidence.
     return replace(said, explains=EXPLAINED, corroboration=AGREEING)
 
 
@@ -134,7 +134,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
 
     processes, own = median("gpu_job_processes"), median("gpu_job_sm_percent")
     if not (processes or own):
-        # What others do on a card that the job does not use is their affair.
+        # Other processes on a card that the job does not use are irrelevant.
         return None
     others = median("gpu_other_sm_percent") or 0.0
     held = median("gpu_other_memory_bytes") or 0.0
@@ -184,7 +184,7 @@ def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:
     if not mean >= limit:
         return None
     return _Neighbour(
-        f"The host of this virtual machine takes away {mean:.0f} % of its cores' time.",
+        f"The host of this virtual machine takes away {mean:.0f} % of its CPU time.",
         (
             Evidence(
                 "host_cpu_steal_percent",
@@ -217,7 +217,7 @@ def _on_cpu(
     if not share >= limit:
         return None
     return _Neighbour(
-        f"Others use {cores(used)} of the machine's {host_cores:g}, and the job has to"
+        f"Other jobs use {cores(used)} of the machine's {host_cores:g}, and the job has to"
         " wait for one.",
         (
             Evidence(
@@ -245,7 +245,7 @@ def _finding(found: list[_Neighbour]) -> Finding:
         evidence=tuple(e for neighbour in found for e in neighbour.evidence),
         recommendations=(
             Recommendation(
-                "Look who it is, and agree on who uses what when.",
+                "Find the owner of the other processes, and coordinate the use.",
                 code=(
                     "nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv"
                     if worst.is_on_gpu
@@ -253,17 +253,17 @@ def _finding(found: list[_Neighbour]) -> Finding:
                 ),
             ),
             Recommendation(
-                "Ask the scheduler for whole cards and cores of your own, and let jobs"
-                " see no others.",
+                "Request whole cards and dedicated cores from the scheduler, and hide"
+                " all others from the job.",
                 code="CUDA_VISIBLE_DEVICES=<number of a free card>"
                 if worst.is_on_gpu
                 else "",
             ),
-            Recommendation("Do not compare this run's times with those of others."),
+            Recommendation("Do not compare this run's times with those of other runs."),
         ),
         disproof=(
-            "Run when nobody else does: if it takes as long, others are not what slows"
-            " it."
+            "Run on an otherwise idle machine: if it takes as long, other jobs are not"
+            " the cause."
         ),
         quality=max(neighbour.quality for neighbour in found),
         margin=margin_above(worst.excess, 1.0),

@@ -1,19 +1,19 @@
 """Data is read from storage instead of the page cache.
 
-## What it looks for
-Epochs over the same data. Cold: the first one reads three times as much from storage as those
-behind it, and its steps take longer because they wait. Too small: later epochs read much of
-the data from storage again, because they are more than memory can hold.
+## Detection
+Epochs over the same data. Cold cache: the first epoch reads three times as much from storage
+as the later ones, and its steps take longer because they wait. Cache too small: later epochs
+read much of the data from storage again, because it does not fit in memory.
 
 ## Why it matters
-What was read once stays in memory as long as there is room for it, and costs nothing then.
-Behind a limit of memory, that room is what the job itself leaves over.
+Data stays in memory after the first read while there is room, and further reads are free. With
+a memory limit, this room is the memory that the job itself does not use.
 
-## When it is wrong
-Epochs are told apart by the time between two loops; a loop over a stream without end has none.
-How large the data are is taken from what an epoch reads. Reads of mapped files are no system
-calls: what storage delivered of them counts, and what the cache did is not seen.
-What workers hand over through pipes counts as read; the cache then looks better than it is.
+## Limitations
+Epochs are separated by the time between two loops; a loop over an endless stream has none.
+The size of the data is estimated from the reads of an epoch. Reads of memory-mapped files are
+not system calls: only their reads from storage count, and cache hits are not seen.
+Data that workers send through pipes counts as read; the cache then looks better than it is.
 
 Catalogue: D9, cold or too small cache.
 """
@@ -46,22 +46,22 @@ from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 
-# Of the first epoch against those behind it: what it reads, and how long its steps take.
+# Ratio of the first epoch to the later ones: bytes read, and step time.
 COLD_READS = 3.0
 COLD_STEPS = 1.2
-# As much of the longer steps must be waiting: the first epoch also compiles.
+# Waits must explain this part of the longer steps, because the first epoch also compiles.
 WAITING_PART = 0.50
-# A cold epoch among many is worth no word.
+# Below this share, a cold epoch among many is not reported.
 NOTABLE_SHARE = 0.02
 WARNING_SHARE = 0.05
 CRITICAL_SHARE = 0.20
 
-# Of what is read, by the cache.
+# Share of reads served by the cache.
 LARGEST_HIT_SHARE = 0.80
-# That each later epoch's share may differ from the others'.
+# Maximum difference between the shares of later epochs.
 FLAT_WITHIN = 0.10
 DATA_OF_MEMORY = 0.90
-# What reads less has its data in memory, or elsewhere.
+# A job that reads less has its data in memory or elsewhere.
 MIN_READ_BYTES_PER_SECOND = 1_000_000.0
 
 
@@ -102,7 +102,7 @@ def check(
 
 @dataclass(frozen=True, slots=True)
 class _ColdStart:
-    """The first epoch against the median of those behind it."""
+    """The first epoch compared with the median of the later ones."""
 
     read: float  # bytes
     usual_read: float
@@ -186,7 +186,7 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
                 code="cat /path/to/data/* > /dev/null",
             ),
             Recommendation(
-                "Store the data in fewer bytes, or give each machine a part of them."
+                "Store the data in fewer bytes, or give each machine a part of it."
             ),
         ),
         disproof=(
@@ -282,7 +282,7 @@ def _too_small_finding(
         recommendations=recommendations,
         disproof=(
             "Train on a part of the data that fits into memory: if steps wait as long in"
-            " its second epoch, the cache is not what is too small."
+            " its second epoch, the cache size is not the limit."
         ),
         gain=_gain(waiting, hit),
         explains=(
@@ -314,7 +314,7 @@ def _smaller_data(
             suggested=f"more than {size(data)}",
         ),
         Recommendation(
-            "On several machines, give each a part of the data, small enough for its"
+            "On several machines, give each a part of the data that fits in its"
             " memory.",
             code=in_memory_line(framework),
         ),
@@ -322,13 +322,13 @@ def _smaller_data(
 
 
 def _behind(epochs: int) -> str:
-    return f"{count(epochs, 'epoch', 'epochs')} behind the first"
+    return f"{count(epochs, 'epoch', 'epochs')} after the first"
 
 
 def _gain(waiting: Waiting, hit: float) -> Gain:
     served = waiting.step_seconds * (1.0 - waiting.exposed_share * (1.0 - hit))
     floors = (
         waiting.own_work,
-        Floor(served, "the part of the data that is in memory already"),
+        Floor(served, "the part of the data that is already in memory"),
     )
     return expected_gain(waiting.step_seconds, floors)

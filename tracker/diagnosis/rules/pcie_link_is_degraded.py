@@ -1,19 +1,17 @@
 """The PCIe link is degraded.
 
-## What it looks for
-A busy GPU whose link runs with fewer lanes, or at a lower generation, than card and
-slot can do together, for a minute and more; or packets that have to be sent again and
-again.
+## Detection
+A busy GPU whose link runs with fewer lanes, or at a lower generation, than card and slot
+support, for at least a minute; or packets that are repeatedly resent.
 
 ## Why it matters
-All batches, and between cards without NVLink all gradients, go over this link. Half
-the lanes are half the speed, and packets that are sent again point at the slot, the
-riser or the cable.
+All batches, and gradients between cards without NVLink, cross this link. Half the lanes mean
+half the speed, and resent packets indicate a bad slot, riser or cable.
 
-## When it is wrong
-Links slow down while nothing crosses them, to save power: only readings of busy
-moments count, and nearly all of them have to agree.
-Work that sends little to the card loses nothing by it.
+## Limitations
+Idle links slow down to save power: only samples of a busy GPU count, and nearly all of them
+have to agree.
+Work that sends little data to the card loses nothing.
 
 Catalogue: H5, PCIe link degraded.
 """
@@ -41,22 +39,22 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# The link is read every 30 seconds.
+# The link is sampled every 30 seconds.
 FEWEST_READINGS = 3
 FEWEST_SECONDS = 60.0
-# Of the busy readings.
+# Share of the busy samples.
 LOW_SHARE = 0.80
 LOW_RELEASE_SHARE = 0.50
 
 FEWEST_REPLAYS = 10
 REPLAYS_PER_MINUTE = 1.0
-# One accident is none: they have to come at several times.
+# A single event is ignored; replays must occur several times.
 FEWEST_RISES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Shortfall:
-    """`low_share` of the busy readings were below what the link can do."""
+    """A link below its maximum in `low_share` of the busy samples."""
 
     signal: str
     unit: str
@@ -73,7 +71,7 @@ class _Shortfall:
 
     @property
     def speed(self) -> float:
-        """What is left of the link's speed: a generation doubles it."""
+        """Return the remaining share of the link's speed; a generation doubles it."""
         if self.unit == "lanes":
             return self.usual / self.most
         return float(2.0 ** (self.usual - self.most))
@@ -113,7 +111,7 @@ def _shortfall(signal: str, unit: str, busy: Samples, most: float) -> _Shortfall
     known = busy.values[busy.values > 0]
     low = float(np.mean(known < most)) if len(known) >= FEWEST_READINGS else 0.0
     usual = float(np.median(known)) if len(known) else most
-    # The median of many low readings and few full ones is low.
+    # With only some low samples the median equals the maximum, and the share is 0.
     return _Shortfall(
         signal, unit, usual, most, low if usual < most else 0.0, busy.quality
     )
@@ -125,7 +123,7 @@ def _seconds(samples: Samples) -> float:
 
 
 def _replays_per_minute(replays: Samples | None) -> float | None:
-    """Return the rate where packets are sent again all the time, else None."""
+    """Return the rate if packets are resent continuously, else None."""
     if replays is None or len(replays.values) <= FEWEST_RISES:
         return None
     seconds = _seconds(replays)
@@ -147,9 +145,9 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
             " speed."
         )
     if replays is not None:
-        parts.append(f"{replays:.3g} PCIe packets per minute were sent again.")
+        parts.append(f"{replays:.3g} PCIe packets per minute were resent.")
     return Finding(
-        title="" if short else "PCIe packets are sent again",
+        title="" if short else "PCIe packets are resent",
         severity=Severity.WARNING,
         summary=" ".join(parts),
         evidence=(
@@ -182,7 +180,7 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Measure a large copy to the card: if it reaches the link's full speed,"
-            " the reading is of a link at rest."
+            " the samples are of an idle link."
         ),
         quality=min((f.quality for f in short), default=1.0),
         margin=max((f.low_share for f in short), default=0.9),
@@ -192,7 +190,7 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
 
 _RECOMMENDATIONS = (
     Recommendation(
-        "Seat the card and its riser anew, and clean the contacts.",
+        "Reseat the card and its riser, and clean the contacts.",
     ),
     Recommendation(
         "Check that the slot is wired for all lanes, that no other card shares them,"
@@ -201,7 +199,7 @@ _RECOMMENDATIONS = (
         "pcie.link.width.max,pcie.link.width.current --format=csv",
     ),
     Recommendation(
-        "How much time it costs is seen in copies to the GPU: time them as a phase.",
+        "Time the copies to the GPU as a phase to measure the cost.",
         code='with run.phase("copy"):',
     ),
 )

@@ -1,20 +1,20 @@
 """Preprocessing is CPU-bound.
 
-## What it looks for
-Steps that wait for data while the processes that load it, or all cores of the job,
-are busy computing. With no loader workers the training process itself is looked at.
+## Detection
+Steps that wait for data while the loading processes, or all cores of the job, are busy
+computing. Without loader workers, the training process itself is checked.
 
 ## Why it matters
-Decoding and transforming cost CPU time. Where that is the limit, a faster disk or a
-faster GPU changes nothing.
+Decoding and transforming cost CPU time. If that is the limit, a faster disk or a faster GPU
+does not help.
 
-## When it is wrong
+## Limitations
 CPU use is sampled once a second and cannot be split between waiting and training.
-A training step that keeps several cores busy can hide waits that compute nothing.
-Workers are judged by the mean of them all: 0.8 of a core each is what four in five at 0.9
-and more come to. Workers that wait for storage for a tenth of the time are not bound by the CPU.
-Where other jobs fill the host's cores, busy and slowed down look alike: it is
-unanswered then, unless the loading processes are busy all the same.
+A training step that keeps several cores busy can hide waits without computation.
+Workers are judged by their mean: 0.8 of a core each, which corresponds to four of five workers
+at 0.9 and more. Workers that wait for storage for a tenth of the time are not CPU-bound.
+If other jobs fill the host's cores, busy and slowed-down workers look the same; the rule then
+abstains unless the loading processes are busy anyway.
 
 Catalogue: D2, CPU-bound preprocessing.
 """
@@ -42,18 +42,18 @@ from tracker.diagnosis.storage import blocked_share
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, duration, percent
 
-# Of all cores the job may use.
+# Share of all cores of the job.
 FULL_CPU_SHARE = 0.80
 FULL_CPU_RELEASE_SHARE = 0.70
-# Cores idle for more than this part of the waiting time: waiting is not computing.
+# With cores idle for more than this part of the waiting time, loading does not compute.
 IDLE_PART_OF_WAITING = 0.50
 
-# Of one core, by each loader worker.
+# Share of one core per loader worker.
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
-# Of the loading processes, at a moment.
+# Share of the loading processes at one time.
 MAX_BLOCKED_SHARE = 0.10
-# Of one core, by a training process that loads by itself.
+# Share of one core for a training process that loads the data itself.
 BUSY_TRAINER_CORES = 0.90
 BUSY_TRAINER_RELEASE_CORES = 0.80
 
@@ -198,7 +198,7 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
         loading.busy_cores,
         "cores",
     )
-    # One of them is enough: the other has crossed no limit.
+    # One of the two limits is enough; the other one was not crossed.
     if use.cores_are_full:
         in_use = replace(
             in_use,
@@ -226,13 +226,13 @@ def _recommendations(loading: Loading, waiting: Waiting) -> tuple[Recommendation
     needed = loading.cpu_seconds / training_seconds
     return (
         Recommendation(
-            "Do what is the same every time once: decode, crop and resize in a stage"
+            "Move deterministic work out of the loop: decode, crop and resize in a stage"
             " before training, and keep only random augmentation in the loop.",
             code='run = agent.init("my run", stage="preprocess")',
         ),
         Recommendation(
             "Make each batch cheaper: a faster decoder, smaller images, fewer or"
-            " vectorised transforms."
+            " vectorized transforms."
         ),
         Recommendation(
             "Give the job more cores for loading, so that it keeps up with training.",

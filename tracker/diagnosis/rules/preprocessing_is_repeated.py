@@ -1,18 +1,18 @@
 """Preprocessing is repeated in every epoch.
 
-## What it looks for
-A phase named `preprocess` (or `decode`, `resize`, `tokenize`) that comes once for each epoch, or
-in the steps of each epoch, and costs the same each time.
+## Detection
+A phase named `preprocess` (or `decode`, `resize`, `tokenize`) that runs once per epoch, or in
+the steps of each epoch, and takes the same time each time.
 
 ## Why it matters
-What gives the same result each time needs to be done once. In a stage before training it is
-done on a machine without a GPU, and later runs find it done.
+Deterministic work needs to be done only once. A stage before training can do it on a machine
+without a GPU, and later runs reuse its result.
 
-## When it is wrong
-Only the script knows what is the same each time: name random augmentation otherwise, such as
-`augment`, and it is left out. Epochs over new data each time look alike.
-What loader workers do is not seen; where batches are waited for and no phase says what for, it
-is unanswered.
+## Limitations
+Only the script determines which work is deterministic: give random augmentation another name,
+such as `augment`, and it is excluded. Epochs over new data look the same.
+Work of loader workers is not seen; if steps wait for batches and no phase shows why, the rule
+abstains.
 
 Catalogue: D15, repeated deterministic preprocessing.
 """
@@ -50,17 +50,17 @@ from tracker.diagnosis.wording import count, duration, percent
 
 SPAN = Span.STAGE
 
-# Of all time, spent in repetitions.
+# Share of all time spent in repetitions.
 REPEATED_SHARE = 0.05
 REPEATED_RELEASE_SHARE = 0.035
 CRITICAL_SHARE = 0.20
-# That each time may differ from the usual one.
+# Maximum relative difference to the median repetition.
 SAME_COST_WITHIN = 0.10
 
 KINDS = (PhaseKind.PREPROCESS, PhaseKind.DECODE)
 PREPROCESS_PHASE = (
-    "what is prepared anew each time, from"
-    ' `with run.phase("preprocess"):` around what does not change'
+    "the time of repeated preprocessing, from"
+    ' `with run.phase("preprocess"):` around deterministic work'
 )
 
 
@@ -116,7 +116,7 @@ def check(
     if in_steps is not None and epochs:
         seconds = np.array([float(in_steps[epoch.rows].sum()) for epoch in epochs])
         candidates.append(_Repetition(seconds, total, is_in_steps=True))
-    # One for each epoch, the first one perhaps before anything was measured.
+    # One per epoch; the first one may have run before the first step.
     if between is not None and epochs and abs(len(between.values) - len(epochs)) <= 1:
         candidates.append(_Repetition(between.values, total, is_in_steps=False))
     limit = REPEATED_RELEASE_SHARE if already_open else REPEATED_SHARE
@@ -168,7 +168,7 @@ def _finding(repetition: _Repetition) -> Finding:
         ),
         disproof=(
             "Compare the results of two epochs for one example: if they differ, this is"
-            " augmentation and has to be done each time."
+            " augmentation and has to run each time."
         ),
         gain=expected_gain(
             repetition.total_seconds,

@@ -1,17 +1,17 @@
 """Preprocessing is repeated in every run.
 
-## What it looks for
-A stage that prepares data, by its name, and that two earlier runs of the project or more have
-done already: by the same script, with the same arguments.
+## Detection
+A preprocessing stage, by its name, that at least two earlier runs of the project have already
+executed with the same script and the same arguments.
 
 ## Why it matters
-What it makes could be kept and used again, and each run would begin with what is its own.
+Its result could be stored and reused, so that each run starts with its own work.
 
-## When it is wrong
-Whether the input was the same is not known: new data under the same name look alike.
-A script that draws at random makes something else each time.
-A name of the run, or a folder of its own, among the arguments makes them differ, and the
-repetition is not seen.
+## Limitations
+It is unknown whether the input was the same: new data under the same name look the same.
+A script with random choices produces a different result each time.
+If the arguments contain the name or the folder of the run, they differ, and the repetition is
+not detected.
 
 Catalogue: P3, same preprocessing repeated across runs.
 """
@@ -37,7 +37,7 @@ from tracker.diagnosis.wording import duration, percent
 
 SPAN = Span.STAGE
 
-# Together with this one.
+# Including this run.
 FEWEST_RUNS = 3
 SHORTEST_SECONDS = 10.0
 SMALLEST_SHARE_OF_RUN = 0.05
@@ -99,15 +99,15 @@ def check(
         ),
         recommendations=(
             Recommendation(
-                "Keep what this stage makes, under a name made of its script, its"
-                " arguments and its input, and skip the stage where that is there.",
+                "Store the result of this stage under a key made of its script, its"
+                " arguments and its input, and skip the stage if the result exists.",
                 current=f"done {runs:g} times",
                 suggested="done once",
                 code="if not (cache / key).exists(): preprocess(source, cache / key)",
             ),
         ),
         disproof=(
-            "Compare what two of these runs made: if it differs, it was not the same work."
+            "Compare the results of two of these runs: if they differ, the work was not the same."
         ),
         quality=SAMPLED,
         margin=margin_above(runs, FEWEST_RUNS),

@@ -1,18 +1,18 @@
 """Poor scaling over ranks.
 
-## What it looks for
-Throughput for each rank against that of an earlier run of the project on fewer ranks, with
-the same stage, GPU and model: less than 80 % of it.
-Then it names the part of a step that has grown most since.
+## Detection
+Throughput per rank below 80 % of that of an earlier run of the project on fewer ranks, with
+the same stage, GPU and model.
+The rule then names the part of a step that has grown most.
 
 ## Why it matters
-Each further GPU costs as much as the first, and does less.
+Each further GPU costs as much as the first one and does less.
 
-## When it is wrong
-Smaller batches on each rank make each rank slower for its own sake; then it is the whole
-batch that does not scale.
-The earlier run may have had other settings: what was compared is named.
-Both runs are compared over all of their steps, as their summaries say, warm-up included.
+## Limitations
+Smaller batches per rank slow down each rank by themselves; then the total batch size does not
+scale.
+The earlier run may have had other settings: the finding names the compared run.
+The comparison covers all steps of both runs, from their summaries, including warm-up.
 
 Catalogue: G6, scaling efficiency.
 """
@@ -123,8 +123,8 @@ def _finding(
         ),
         recommendations=_recommendations(batch),
         disproof=(
-            "Run both again with the same batch for each rank and the same settings: if"
-            " each rank does as much, something else differed."
+            "Run both again with the same batch per rank and the same settings: if"
+            " the throughput per rank is equal, something else differed."
         ),
         gain=_gain(efficiency),
         comes_after=("data-wait-dominates",),
@@ -137,12 +137,12 @@ def _finding(
 def _recommendations(batch: float) -> tuple[Recommendation, ...]:
     return (
         Recommendation(
-            "Look at the part that has grown: communication is overlapped or made rarer,"
-            " waiting for data needs more loader workers or more machines to read from."
+            "Look at the part that has grown: overlap communication or make it less frequent;"
+            " waits for data need more loader workers or more storage servers."
         ),
         Recommendation(
             "Keep the batch of each rank as large as it was on fewer ranks.",
-            current=f"{batch:g} examples for each rank",
+            current=f"{batch:g} examples per rank",
         ),
     )
 
@@ -150,7 +150,7 @@ def _recommendations(batch: float) -> tuple[Recommendation, ...]:
 def _gain(efficiency: float) -> Gain | None:
     if not efficiency > 0:
         return None
-    return usual_gain(1.0 - efficiency, "Linear scaling cannot be beaten for long.")
+    return usual_gain(1.0 - efficiency, "Linear scaling is the maximum.")
 
 
 def _grown(
@@ -159,7 +159,7 @@ def _grown(
     phase_seconds: Mapping[str, Array],
     earlier: EarlierRun,
 ) -> tuple[str, float] | None:
-    """Return the part of a step that takes longest longer, of those known of both."""
+    """Return the part of a step with the largest growth, among those known for both runs."""
     count = len(step_seconds)
     parts = {name: float(p.sum()) / count for name, p in phase_seconds.items()}
     if data_wait_seconds is not None:

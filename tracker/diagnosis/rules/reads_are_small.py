@@ -1,18 +1,19 @@
 """Data is read in small pieces.
 
-## What it looks for
-Steps that wait for data while those that load it wait for storage, with read requests of
-less than 64 KiB on average and less than half of the best rate ever seen.
+## Detection
+Steps that wait for data while the loading processes wait for storage, with read requests below
+64 KiB on average and less than half of the best rate ever measured.
 
 ## Why it matters
-A disk answers a request for a few kilobytes hardly faster than one for many: with a file
-for each example, looking for them takes the time, and not reading them.
+A disk needs about the same time for a request of a few kilobytes as for a larger one: with one
+file per example, most of the time is spent on seeks and lookups instead of transfers.
 
-## When it is wrong
-Requests are counted at local disks, joined where the kernel could join them; those of other
-processes of the container count as well.
-Random access to data that mostly are in memory reads the rest in small pieces, and is left out.
-Where no run has ever read fast, the best rate says little, and the rule is less sure.
+## Limitations
+Requests are counted at local disks, after merging by the kernel; requests of other processes
+of the container count as well.
+Random access to data that is mostly cached reads the rest in small pieces and is excluded.
+If no run has ever read fast, the best rate is a weak reference, and the finding is less
+certain.
 
 Catalogue: D7, small files.
 """
@@ -47,11 +48,11 @@ from tracker.diagnosis.wording import percent, size
 
 LARGEST_REQUEST_BYTES = 65_536.0
 LARGEST_SHARE_OF_BEST_RATE = 0.50
-# Fewer are no load for any disk.
+# Fewer requests are no load for any disk.
 FEWEST_REQUESTS_PER_SECOND = 50.0
 MIN_READ_BYTES_PER_SECOND = 10_000.0
 
-# Of the loading processes, and of time.
+# Share of the loading processes, and of time.
 BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
@@ -60,7 +61,7 @@ WAIT_LIMITS = WaitLimits(
     BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
 )
 
-# A job that asks for so many times more than disks deliver has its data in memory.
+# A job that requests this many times the bytes read from disks has its data in memory.
 CACHED_REQUESTS_OF_READS = 5.0
 
 CRITICAL_SHARE = 0.20
@@ -68,7 +69,7 @@ CRITICAL_SHARE = 0.20
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    signal: str  # where they were counted
+    signal: str  # where the requests were counted
     per_second: float
     bytes_per_second: float
     best: float | None
@@ -144,7 +145,7 @@ def check(
 
 
 def _is_cached(read: Samples | None, requested: Samples | None) -> bool:
-    """Whether the data are in memory, most of them or all."""
+    """Return whether all or most of the data is in memory."""
     if read is not None and average(read.values) < MIN_READ_BYTES_PER_SECOND:
         return True
     if read is None or requested is None:
@@ -204,10 +205,10 @@ def _finding(
         evidence=_evidence(waiting, storage, reads),
         recommendations=(
             Recommendation(
-                "Pack the examples into a few large files and read these from beginning"
-                " to end, shuffled by file and in a buffer.",
-                current=f"{size(reads.bytes_each)} a read",
-                suggested="1 MiB a read and more",
+                "Pack the examples into a few large files and read these sequentially,"
+                " with shuffling of files and in a buffer.",
+                current=f"{size(reads.bytes_each)} per read",
+                suggested="1 MiB or more per read",
                 code=shards_line(framework),
             ),
             Recommendation(
@@ -216,8 +217,8 @@ def _finding(
             ),
         ),
         disproof=(
-            "Read the files once with `cat` into one large one and time reading that: if"
-            " it is no faster, the size of the pieces is not the limit."
+            "Concatenate the files into one large file with `cat` and time reading it: if"
+            " it is no faster, the request size is not the limit."
         ),
         gain=_gain(waiting, reads),
         explains=(

@@ -1,18 +1,18 @@
 """Network storage is the limit.
 
-## What it looks for
-Steps that wait for data that lie on a network file system, or that come in as the network
-delivers them, while those that load them wait for storage and the CPU has time to spare.
+## Detection
+Steps that wait for data from a network file system, or for reads that follow the network
+receive rate, while the loading processes wait for storage and the CPU is not busy.
 
 ## Why it matters
-A file server has its own limits, shares them with others, and answers each request after
-a way there and back. No faster GPU or CPU changes that.
+A file server has its own limits, serves other clients, and needs a network round trip for each
+request. A faster GPU or CPU does not help.
 
-## When it is wrong
-Reads from NFS, Lustre and object stores appear in no disk's counters, so that no disk being
-busy proves nothing. Whether the data are remote is known where `SEAMARK_DATASET` names
-their folder; the working directory stands in, and the rule is less sure then.
-A process that loads by itself waits for every answer: more processes are tried first.
+## Limitations
+Reads from NFS, Lustre and object stores do not appear in disk counters, so idle disks prove
+nothing. The location of the data is known if `SEAMARK_DATASET` names its folder; otherwise the
+working directory is used, and the finding is less certain.
+A process without workers waits for every response: more processes come first.
 
 Catalogue: D8, remote storage.
 """
@@ -48,7 +48,7 @@ from tracker.diagnosis.storage import (
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import percent, size
 
-# Of the loading processes, and of time.
+# Share of the loading processes, and of time.
 BLOCKED_SHARE = 0.20
 BLOCKED_RELEASE_SHARE = 0.14
 PRESSURE_SHARE = 0.20
@@ -56,11 +56,11 @@ PRESSURE_RELEASE_SHARE = 0.14
 WAIT_LIMITS = WaitLimits(
     BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
 )
-# Of what the job reads with what the network brings.
+# Correlation of the job's reads with the network receive rate.
 MIN_CORRELATION = 0.80
 MIN_NETWORK_BYTES_PER_SECOND = 1_000_000.0
 
-# Of the job's cores, and of one core by each loading process: above, loading computes.
+# Share of the job's cores, and of one core per loading process; above, loading computes.
 MAX_CPU_SHARE = 0.70
 BUSY_LOADER_CORES = 0.80
 
@@ -70,7 +70,7 @@ CRITICAL_SHARE = 0.20
 @dataclass(frozen=True, slots=True)
 class _Remote:
     where: str
-    signal: str  # what says that the data are remote
+    signal: str  # signal that shows that the data is remote
     is_certain: bool
     storage: StorageWait | None
     correlation: float | None
@@ -113,7 +113,7 @@ def check(
     )
     if waiting is None:
         return None
-    # A process that loads by itself, or workers.
+    # A process that loads the data itself, or workers.
     loaders = worker_cpu_cores if loader_workers != 0 else job_main_cpu_cores
     loaders = loaders or job_main_cpu_cores
     if (
@@ -153,7 +153,7 @@ def _locate(
     requested: Samples | None,
     received: Samples | None,
 ) -> _Remote | None:
-    """Return where the data are, as far as it is known; None if nothing says."""
+    """Return where the data is; None if no signal shows it."""
     together = None
     if requested is not None and received is not None:
         together = correlation(requested, received)
@@ -202,7 +202,7 @@ def _finding(
         recommendations=_recommendations(framework),
         disproof=(
             "Copy a part of the data to a local disk and train on that: if steps wait as"
-            " long as now, the way to the data is not the limit."
+            " long as now, the network is not the limit."
         ),
         gain=waiting.gain_without(),
         explains=(
@@ -255,16 +255,16 @@ def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
 def _recommendations(framework: str | None) -> tuple[Recommendation, ...]:
     return (
         Recommendation(
-            "Copy the data to a local disk before training, or cache them there as they"
-            " are read.",
+            "Copy the data to a local disk before training, or cache it there as it"
+            " is read.",
             code=local_copy_line(framework),
         ),
         Recommendation(
-            "Store the examples in larger files: each request then brings more for the"
-            " same way there and back.",
+            "Store the examples in larger files: each request then returns more data per"
+            " round trip.",
             code=shards_line(framework),
         ),
         Recommendation(
-            "Keep more requests under way: read in more processes, and further ahead."
+            "Keep more requests in flight: read in more processes, and prefetch more."
         ),
     )

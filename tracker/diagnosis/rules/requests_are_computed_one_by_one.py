@@ -1,21 +1,20 @@
 """Requests are not batched.
 
-## What it looks for
-A service whose requests wait for their turn while each is computed alone, on a GPU that is
-busy nearly all the time and has little to do: few of its processors work, or it draws little
-of its power. How many requests are computed together is the number of requests for each
-phase named `compute`.
+## Detection
+A service whose requests queue while each is computed alone, on a GPU that is nearly always
+busy with little work: low SM activity or low power draw. The batch size is the number of
+requests per phase named `compute`.
 
 ## Why it matters
-A GPU reads the whole model for each run. For several requests at once it reads it once, and
-most of the GPU, which idles now, takes part.
+A GPU reads the whole model for each computation. A batch reads it once for several requests
+and uses the parts of the GPU that are idle now.
 
-## When it is wrong
-Where a request must not wait at all, batches are no answer.
-Requests of very unequal length waste much of a batch, unless they join and leave it while
+## Limitations
+If a request must not wait at all, batching is not possible.
+Requests of very different lengths waste much of a batch, unless they join and leave it while
 it runs (continuous batching).
-A generating model is limited by memory bandwidth with few requests; that looks the same, and
-the answer is the same.
+A generating model with few requests is limited by memory bandwidth; this looks the same and
+has the same fix.
 
 Catalogue: I2, no batching.
 """
@@ -123,10 +122,10 @@ def _finding(
         ),
         recommendations=(
             Recommendation(
-                "Compute the requests that wait together: take all of the queue, up to"
+                "Compute waiting requests as one batch: take the whole queue, up to"
                 " a limit, or wait some milliseconds for more.",
                 current=f"{batch:.2g} at a time",
-                suggested="all that wait, up to 8, 16, 32 as latency allows",
+                suggested="all waiting requests, up to 8, 16, 32 as latency allows",
                 code="batch = [queue.get()] + [queue.get_nowait() for _ in waiting]",
             ),
             Recommendation(
@@ -136,7 +135,7 @@ def _finding(
         ),
         disproof=(
             "Send the same request 8 times at once, computed as one batch: if that takes"
-            " nearly 8 times as long as one, the GPU is full with one."
+            " nearly 8 times as long as one, a single request saturates the GPU."
         ),
         quality=SAMPLED,
         margin=min(
@@ -148,7 +147,7 @@ def _finding(
 
 
 def _work(gpus: Gpus, gpu: int) -> Evidence | None:
-    """Return how much the GPU does while it is busy, by the best that is known."""
+    """Return the most precise measure of the GPU's work while it is busy."""
     active = median_of(gpus, "gpu_sm_active_percent", gpu)
     if active is not None:
         return Evidence(

@@ -1,15 +1,15 @@
 """The service is idle and holds a GPU.
 
-## What it looks for
-A service whose busiest GPU works less than 5 % of the time, over two hours or more, while it
-holds memory on it.
+## Detection
+A service whose busiest GPU works less than 5 % of the time, over at least two hours, while it
+holds GPU memory.
 
 ## Why it matters
-Nobody else can use the GPU meanwhile, and it costs as much as a busy one.
+Other jobs cannot use the GPU meanwhile, and it costs as much as a busy one.
 
-## When it is wrong
-A service that must answer at once at any hour pays for being there.
-Two hours of a night say nothing of the day: the finding shows how many requests came.
+## Limitations
+A service that must respond at once at any time needs a reserved GPU.
+Two hours at night do not represent the day: the finding shows the number of requests.
 
 Catalogue: I5, idle service.
 """
@@ -108,20 +108,20 @@ def _finding(
         ),
         recommendations=(
             Recommendation(
-                "Share the GPU with other services or jobs, or take a slice of it."
+                "Share the GPU with other services or jobs, or use a slice of it."
             ),
             Recommendation(
-                "Stop the service while nobody asks, and start it with the first request,"
+                "Stop the service while there are no requests, and start it with the first one,"
                 " if loading is fast enough."
             ),
             Recommendation(
-                "Try it on CPUs: so few requests may not need a GPU.",
+                "Try CPUs: so few requests may not need a GPU.",
                 code="CUDA_VISIBLE_DEVICES= python serve.py",
             ),
         ),
         disproof=(
-            "Look at the hours with most requests: if the GPU is busy then, its size is"
-            " for these."
+            "Look at the hours with the most requests: if the GPU is busy then, it has the"
+            " right size."
         ),
         explains=("gpu-is-held-but-idle", "gpu-utilization-is-low"),
         quality=quality,

@@ -1,19 +1,18 @@
 """Steps are slower than in earlier runs.
 
-## What it looks for
-A median step time that is 8 % and more above that of the last runs of the same name but for a
-number or date at its end, in the same project, on the same hardware and with the same
-parameters. The 95 % interval of the median
-has to lie above all of those runs; with one such run only, above it by 8 %.
+## Detection
+A median step time at least 8 % above that of the last runs with the same name (apart from a
+number or date at its end), project, hardware and parameters. The 95 % interval of the median
+has to lie above all of those runs; with only one such run, above it by 8 %.
 
 ## Why it matters
-The run does the same as before and takes longer: a change of code, data or software made it
-slower, or the machine is worse.
+The run does the same work as before and takes longer: a change of code, data or software made
+it slower, or the machine is slower.
 
-## When it is wrong
-Parameters that are not logged may differ. Steps in which the process waits for a CPU core are
-slower because of other jobs: the wait is taken off before the comparison.
-Data that changed, such as longer sequences, make steps longer on purpose.
+## Limitations
+Unlogged parameters may differ. Time in which the process waits for a CPU core is caused by
+other jobs and is subtracted before the comparison.
+Changed data, such as longer sequences, makes steps longer on purpose.
 
 Catalogue: P5, regression against earlier runs.
 """
@@ -89,7 +88,7 @@ def _is_slower(seconds: Array, before: EarlierRun, limit: float) -> bool:
 def _low(seconds: Array) -> float:
     """Return the lower end of the interval of the median, by blocks of steps."""
     blocks = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
-    # Seeded: a page that is opened twice says the same.
+    # A fixed seed makes the result repeatable.
     random = np.random.default_rng(0)
     chosen = random.integers(BLOCKS, size=(RESAMPLES, BLOCKS))
     return float(np.percentile(np.median(blocks[chosen], axis=1), LOW_PERCENTILE))
@@ -142,8 +141,8 @@ def _finding(median: float, before: EarlierRun) -> Finding:
             ),
         ),
         disproof=(
-            "Repeat the run: if the next one is as fast as the earlier ones, nothing has"
-            " become slower for good."
+            "Repeat the run: if the next one is as fast as the earlier ones, the change is"
+            " not permanent."
         ),
         gain=expected_gain(
             median, (Floor(before.step_seconds, "the step time of the earlier runs"),)

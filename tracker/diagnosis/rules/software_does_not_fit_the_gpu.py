@@ -1,22 +1,19 @@
 """Driver, CUDA and GPU do not match.
 
-## What it looks for
-A driver that is older than the CUDA needs that PyTorch was built for, or older than
-that CUDA itself; a GPU that this CUDA does not know yet, or no longer; and a PyTorch
-without CUDA on a machine that has a GPU.
+## Detection
+A driver that is older than required by the CUDA version of PyTorch, or older than that CUDA
+version itself; a GPU that this CUDA version does not support yet, or no longer supports; and a
+PyTorch without CUDA on a machine with a GPU.
 
 ## Why it matters
-Some of these end in an error, which at least is seen. Others run quietly on the CPU,
-compile their code anew at each start, or leave out what newer drivers are faster
-with.
+Some of these cases end with an error. Others silently run on the CPU, recompile their code at
+each start, or miss optimizations of newer drivers.
 
-## When it is wrong
-The table is NVIDIA's, as it was when this version was made; what is newer than the
-table is not judged.
-A build may hold code for more cards than its CUDA did by default, and the package for
-forward compatibility lets an old driver run a newer CUDA.
-Precision and other switches that cost speed are looked at by the rules about
-computing.
+## Limitations
+The table is from NVIDIA, as of the release of this version; newer software is not judged.
+A build may contain code for more cards than its CUDA version does by default, and the
+forward-compatibility package lets an old driver run a newer CUDA version.
+Precision and other settings that cost speed belong to the rules about computation.
 
 Catalogue: H10, old or mismatched software.
 """
@@ -50,7 +47,7 @@ from tracker.diagnosis.software import (
 SPAN = Span.STAGE
 
 
-# Major versions before this had no table of their own.
+# There is no table for older major versions.
 OLDEST_CUDA = 10
 
 WITHOUT_CUDA = "+cpu"
@@ -72,9 +69,9 @@ def check(
             return _finding((_NO_CUDA,), driver, cuda)
         return Abstention(("torch_cuda",))
     if cuda[0] < OLDEST_CUDA or oldest_driver(cuda) is None:
-        return Abstention((f"a table of drivers that knows CUDA {torch_cuda}",))
+        return Abstention((f"a table of drivers for CUDA {torch_cuda}",))
 
-    # Cards of one model say the same.
+    # Cards of one model have the same values.
     capabilities = {
         version_of(capability)
         for signals in gpus.values()
@@ -116,8 +113,8 @@ def _finding(
             Recommendation(mismatch.cure, code=_CODE) for mismatch in mismatches
         ),
         disproof=(
-            f"NVIDIA's tables of today say otherwise than those of {AS_OF}, which this"
-            " was read from."
+            f"The current tables of NVIDIA differ from those of {AS_OF}, which this version"
+            " uses."
         ),
         quality=MEASURED if is_fatal else SAMPLED,
     )

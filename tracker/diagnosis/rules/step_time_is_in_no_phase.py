@@ -1,18 +1,18 @@
 """Much of each step is in no phase.
 
-## What it looks for
-Steps whose named phases and wait for data leave 30 % of the step time unaccounted for,
-while no GPU works. Time in which the main thread waits for a core is left out: other
-jobs or too many threads cause it.
+## Detection
+Steps in which at least 30 % of the time is neither in a named phase nor a wait for data, while
+no GPU works. Time in which the main thread waits for a core is excluded, because other jobs or
+too many threads cause it.
 
 ## Why it matters
-Time that has no name cannot be attributed. It is often metrics, logging, saving or
-Python code between the phases, and the GPU is idle meanwhile.
+Unnamed time cannot be attributed. It is often metrics, logging, saving or Python code between
+the phases, and the GPU is idle meanwhile.
 
-## When it is wrong
-The time may be useful work that has no phase yet: one line gives it a name. A script
-without a phase around its model is not judged, since all of its work is in no phase; nor is
-one that times its forward pass only.
+## Limitations
+The time may be useful work without a phase: one line of code gives it a name. A script without
+a phase around its model is not judged, since all of its work is in no phase; neither is a
+script that times its forward pass only.
 
 Catalogue: T9, unaccounted host time.
 """
@@ -47,12 +47,12 @@ from tracker.diagnosis.wording import duration, percent, size
 NOTABLE_SHARE = 0.30
 RELEASE_SHARE = 0.25
 LARGE_SHARE = 0.50
-# Without the waits for a core, so much of it is the script's own.
+# Minimum share without the waits for a core, which are not the script's own work.
 OWN_SHARE = 0.15
 
-# Phases of the model are entered in most steps.
+# Phases of the model occur in most steps.
 USUAL_STEPS_SHARE = 0.50
-# Of the unaccounted time: enough to call it computing, or waiting.
+# Share of the unaccounted time at which it counts as computing or waiting.
 MAX_OF_IT_SHARE = 0.50
 # A job that writes less is not slowed down by its files.
 NOTABLE_WRITE_BYTES_PER_SECOND = 500_000.0
@@ -74,7 +74,7 @@ COMPUTING, WRITING, WAITING, UNCLEAR = "computing", "writing", "waiting", "uncle
 
 @dataclass(frozen=True, slots=True)
 class _Outside:
-    """`waiting` is the time in no phase; `share` excludes the waits for a core."""
+    """`waiting` is the time in no phase; `share` excludes waits for a core."""
 
     waiting: Waiting
     share: float
@@ -129,13 +129,13 @@ def _is_of_the_model(name: str, times: Array) -> bool:
 
 
 def _has_backward(phases: Mapping[str, Array]) -> bool:
-    """Return False where a script times the forward pass only."""
+    """Return False if a script times the forward pass only."""
     kinds = {kind_of_phase(name) for name in phases}
     return PhaseKind.FORWARD not in kinds or PhaseKind.BACKWARD in kinds
 
 
 def _kind(waiting: Waiting, cores: float | None, written: float) -> str:
-    """Return what the main thread did, where the CPU time of the step shows it."""
+    """Return the activity of the main thread, from the CPU time of the step."""
     if cores is None:
         return UNCLEAR
     used = cores * waiting.step_seconds
@@ -188,7 +188,7 @@ def _what(outside: _Outside) -> str:
 
 def _recommendations(outside: _Outside) -> tuple[Recommendation, ...]:
     line = phase_line("log" if outside.kind is WRITING else "rest_of_step")
-    name = Recommendation("Time the rest of the loop to see what it is.", code=line)
+    name = Recommendation("Time the rest of the loop to find the cause.", code=line)
     match outside.kind:
         case "computing":
             do = "Move metrics and other Python code out of the step, or run it less often."

@@ -1,20 +1,19 @@
 """Some steps are much slower.
 
-## What it looks for
-Steps beyond the median by five times the median deviation and by 30 %, whose excess
-adds up to 3 % of all time. Whether they come regularly is told by autocorrelation, and
-what they spend their time on by their phases. Where neither is found, they have to take
-twice as long as the median.
+## Detection
+Steps that exceed the median by five times the median deviation and by 30 %, with extra time of
+at least 3 % of all time. Autocorrelation shows whether they are periodic, and their phases
+show the cause. Without a period or a cause, they must take twice the median.
 
 ## Why it matters
-Whatever a few steps do besides training, all GPUs of the job wait for it.
+All GPUs of the job wait while a few steps do additional work.
 
-## When it is wrong
-Batches of different sizes take different times: where the number of examples explains
-a slow step, it counts as usual. Warm-up is left out. Slow steps that wait for data are
-about the loader. Steps of another kind do not count: every k-th step updates the weights,
-batches have one of two lengths, or values of an evaluation are logged. Slow steps without a period in which the process mostly waited for a CPU
-core are the work of other jobs, and do not count.
+## Limitations
+Batches of different sizes take different times: slow steps that the number of examples
+explains do not count. Warm-up is excluded. Slow steps that wait for data belong to the rules
+about the loader. Other kinds of steps do not count: every k-th step updates the weights,
+batches have one of two lengths, or evaluation metrics are logged. Slow steps without a period
+in which the process mostly waited for a CPU core are caused by other jobs and do not count.
 
 Catalogue: T2, step outliers with period.
 """
@@ -65,19 +64,19 @@ LARGE_SHARE = 0.10
 
 FEWEST_STEPS = 100
 FEWEST_OUTLIERS = 3
-# More slow steps than this are no outliers: there are two kinds of steps.
+# With more slow steps than this, there are two kinds of steps and no outliers.
 MAX_OUTLIERS_SHARE = 0.10
 
-# Without a period or a cause, slow steps take so many times the median: less is the
-# jitter of a machine that is shared.
+# Minimum ratio to the median without a period or a cause; less is the jitter of a shared
+# machine.
 MIN_FACTOR = 2.0
 
-# What fills so much of the excess is what slow steps do.
+# A phase with this share of the extra time is the cause.
 CAUSE_SHARE = 0.60
-# The number of examples explains times that follow it so closely.
+# Correlation at which the number of examples explains the step times.
 SIZE_CORRELATION = 0.80
 
-# Of all time: from here on waiting for data is no matter of a few steps.
+# Share of all time; above it, waits for data affect most steps, not a few.
 WAITING_SHARE = 0.30
 
 DATA = "waiting for data"
@@ -86,7 +85,7 @@ OWN_WORK = (PhaseKind.CHECKPOINT, PhaseKind.EVALUATE, PhaseKind.LOG)
 
 @dataclass(frozen=True, slots=True)
 class _Cause:
-    name: str  # "" where nothing fills most of the excess
+    name: str  # "" if no phase takes most of the extra time
     share: float
     advice: Recommendation
 
@@ -110,7 +109,7 @@ def check(
     seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
     outliers = find_outliers(seconds)
     if outliers is not None and _are_many(outliers, len(seconds)):
-        # On a shared machine jitter makes many steps a little slower: stalls stand out.
+        # Jitter of a shared machine slows down many steps slightly; keep the largest outliers.
         outliers = largest_of(outliers)
     if outliers is None or not _is_notable(outliers, len(seconds), already_open):
         return None
@@ -121,7 +120,7 @@ def check(
         named[DATA] = wait
     period = period_of(outliers.rows, len(seconds))
     if period is None:
-        # Jitter beside them hides the rhythm of the largest.
+        # Jitter hides the period of the largest outliers.
         large = largest_of(outliers)
         period = period_of(large.rows, len(seconds))
         outliers = outliers if period is None else large
@@ -154,7 +153,7 @@ def _after(values: Array | None, dropped: int) -> Array | None:
 
 
 def _without_size(seconds: Array, examples: Array | None) -> Array:
-    """Return times as if all batches were of one size, where size explains them."""
+    """Return the times scaled to one batch size, if the size explains them."""
     if examples is None or not np.ptp(examples) > 0 or not np.ptp(seconds) > 0:
         return seconds
     if not np.corrcoef(examples, seconds)[0, 1] >= SIZE_CORRELATION:
@@ -183,8 +182,8 @@ def _cause(
 ) -> _Cause:
     """Return the phase that takes the extra time of slow steps.
 
-    A phase that is most of every step is most of a slow one as well; it is the cause
-    only if it takes far more of the extra time than of a usual step.
+    A phase that is most of every step is also most of a slow one; it is the cause only
+    if it takes far more of the extra time than of a median step.
     """
     excess = float(outliers.excess.sum())
     usual = {name: float(np.median(values)) for name, values in named.items()}
@@ -200,8 +199,8 @@ def _cause(
             "",
             0.0,
             Recommendation(
-                "Name what the loop does besides training, so that the run knows which"
-                " part of it the slow steps are.",
+                "Name the other work of the loop as phases, so that the run shows which"
+                " part makes steps slow.",
                 code=phase_line("log"),
             ),
         )
@@ -209,31 +208,33 @@ def _cause(
 
 
 def _is_much(wait: Array, seconds: Array) -> bool:
-    """Whether all steps wait for data, which rules about the loader report."""
+    """Return whether most steps wait for data, which loader rules report."""
     return float(wait.sum()) >= WAITING_SHARE * float(seconds.sum())
 
 
 def _is_own_work(cause: _Cause) -> bool:
-    """Whether slow steps do what other steps do not, besides computing."""
+    """Return whether slow steps do extra work, such as saving, besides computing."""
     return kind_of_phase(cause.name) in OWN_WORK
 
 
 def _advice(name: str) -> Recommendation:
     if name == DATA:
         return Recommendation(
-            "Let the loader be further ahead, so that one slow batch makes no step wait."
+            "Increase the prefetch queue, so that one slow batch does not delay a step."
         )
     match kind_of_phase(name):
         case PhaseKind.CHECKPOINT:
-            text = "Save seldom, or copy the weights and write them beside training."
+            text = (
+                "Save less often, or copy the weights and write them in the background."
+            )
         case PhaseKind.EVALUATE:
-            text = "Evaluate seldom, on fewer examples, and with larger batches."
+            text = "Evaluate less often, on fewer examples, and with larger batches."
         case PhaseKind.LOG:
-            text = "Log seldom, and less at a time."
+            text = "Log less often, and less data at a time."
         case PhaseKind.COMMUNICATE:
             text = "Find the process that the others wait for in these steps."
         case _:
-            text = f'Look at what "{name}" does in these steps and not in others.'
+            text = f'Find the extra work of "{name}" in these steps.'
     return Recommendation(text)
 
 
@@ -246,16 +247,14 @@ def _finding(
 ) -> Finding:
     longer = _usual_excess(outliers) + outliers.median
     regular = f", about every {period} steps" if period else ""
-    mostly = (
-        f" {percent(cause.share)} of it goes into {cause.name}." if cause.name else ""
-    )
+    mostly = f" {percent(cause.share)} of it is {cause.name}." if cause.name else ""
     recommendations = [cause.advice]
     if period and cause.name == DATA and loader_workers and period == loader_workers:
         recommendations.append(
             Recommendation(
                 f"The loader has {loader_workers:g} workers, and every"
                 f" {ordinal(loader_workers)} step is slow: their batches arrive together."
-                " Give them more to prefetch."
+                " Increase their prefetch factor."
             )
         )
     return Finding(
@@ -271,12 +270,12 @@ def _finding(
         evidence=_evidence(outliers, cause, period),
         recommendations=tuple(recommendations),
         disproof=(
-            "Train some hundred steps with nothing but training in the loop: if as many"
+            "Train some hundred steps without other work in the loop: if as many"
             " are slow, the cause lies outside of the script."
         ),
         gain=gain_of_share(outliers.share, "The extra time of slow steps"),
         explains=("gpu-utilization-is-low",) if cause.name != DATA else (),
-        # A job that waits for a core has slow steps, whatever they do.
+        # A job that waits for a core has slow steps, regardless of their work.
         comes_after=("cores-are-oversubscribed",),
         margin=margin_above(outliers.share, NOTABLE_SHARE),
         corroboration=AGREEING if cause.name or period else ALONE,

@@ -1,21 +1,20 @@
 """Steps become slower.
 
-## What it looks for
-Step times, as medians of up to 40 blocks after warm-up, that rise by 5 % and more from
-the first to the last, by the median slope between all pairs of blocks. Most later
-blocks have to be slower than earlier ones, more clearly than chance would make them
-in one of a hundred runs.
+## Detection
+Step times, as medians of up to 40 blocks after warm-up, that rise by at least 5 % from the
+first to the last, by the median slope between all pairs of blocks. Most later blocks have to
+be slower than earlier ones, with a probability by chance below 1 %.
 
 ## Why it matters
-Training does the same in each step. What grows costs more with every hour, and often
-ends the run: memory fills, or clocks fall.
+Training does the same work in each step. Growing steps cost more with every hour, and their
+cause often ends the run: memory fills, or clocks fall.
 
-## When it is wrong
-Work may grow on purpose: longer sequences, larger batches, layers that are unfrozen.
-Where the number of examples in a batch grows, time for each example is looked at.
-Steps that become slower because the process waits for a CPU core, or while other jobs begin
-to use more cores, are not judged.
-Step times that wander slowly to and fro can rise for a while.
+## Limitations
+Work may grow on purpose: longer sequences, larger batches, unfrozen layers.
+If the number of examples per batch grows, the time per example is judged.
+Slowdowns are not judged if the process waits for a CPU core, or if other jobs begin to use
+more cores.
+Step times that drift slowly in both directions can rise for a while.
 
 Catalogue: T3, slow-down during the run.
 """
@@ -55,22 +54,22 @@ RELEASE_CHANGE = 0.03
 LARGE_CHANGE = 0.20
 
 LARGEST_CHANCE = 0.01
-# Of all pairs of blocks, so many more rise than fall.
+# Rising pairs of blocks minus falling ones, as a share of all pairs.
 MIN_TAU = 0.50
 # Pairs on the same side of a jump fall as often as they rise.
 MIN_TAU_OF_A_JUMP = 0.25
 
-# What changed by so much from the first third to the last goes along with it.
+# Signals with this change from the first third to the last are mentioned.
 CLOCK_CHANGE = -0.03
 GROWTH_CHANGE = 0.10
 SWAP_BYTES_PER_SECOND = 1e6
-# A part of the step that grew by so much of what the step grew.
+# A part of the step with this share of its growth is mentioned.
 PART_SHARE = 0.60
 
 FEWEST_READINGS = 9
-# More cores in use by others than before slow steps down, even of a job that has its own.
+# Additional cores in use by other jobs slow down steps, even with dedicated cores.
 OTHERS_CORES = 0.30
-# Of time without a core: other jobs make steps now slower, now faster, by a good part.
+# Share of time without a core above which other jobs make step times vary widely.
 CORE_WAIT_SHARE = 0.10
 CROWDED_CHANGE = 0.50
 MICROSECONDS = 1_000_000
@@ -79,7 +78,7 @@ WAITING = "waiting for data"
 
 @dataclass(frozen=True, slots=True)
 class _Companion:
-    """Something that changed along with the step time."""
+    """A signal that changed along with the step time."""
 
     signal: str
     words: str
@@ -148,7 +147,7 @@ def check(
 
 
 def _of_usual_size(seconds: Array, examples: Array | None) -> Array:
-    """Return times as if each batch had the usual size: twice of it takes twice as long."""
+    """Return times scaled to the median batch size, in proportion to the examples."""
     if examples is None or not len(examples):
         return seconds
     return seconds * np.median(examples) / examples
@@ -160,7 +159,7 @@ def _others_take_more(
     job_cpu_cores: Samples | None,
     at: float,
 ) -> bool:
-    """Whether other jobs use more cores after a time than before."""
+    """Return whether other jobs use more cores after a time than before."""
     if host_cpu_percent is None or job_cpu_cores is None or not host_cores:
         return False
     before, after = (
@@ -180,12 +179,12 @@ def _warm_up(step_seconds: Array) -> int:
     if not len(step_seconds):
         return 0
     dropped, is_steady = warm_up_steps(step_seconds)
-    # Steps that grow all the time are never steady: their growth is no warm-up.
+    # Growing steps are never steady; their growth is not warm-up.
     return dropped if is_steady else min(dropped, FEWEST_WARM_UP_STEPS)
 
 
 def _grown_part(trend: Trend, parts: Mapping[str, Array]) -> str:
-    """Return the part of a step that took most of what it grew, or nothing."""
+    """Return the part of a step with most of the growth, or ""."""
     rise = trend.last - trend.first
     for name, values in parts.items():
         early, late = _thirds(values)
@@ -206,15 +205,15 @@ def _of_gpus(
                 "gpu_sm_clock_mhz",
                 f"the GPU's clock fell by {percent(-clock)}",
                 clock,
-                "See why the GPU lowers its clock: heat and power have rules of their"
-                " own.",
+                "Find the reason for the lower clock: heat and power have separate"
+                " rules.",
             )
         if memory is not None and memory >= GROWTH_CHANGE:
             found["gpu_memory_used_bytes"] = _Companion(
                 "gpu_memory_used_bytes",
                 f"GPU memory in use grew by {percent(memory)}",
                 memory,
-                "Look for tensors that are kept with their graph: losses added up,"
+                "Look for tensors that keep their graph: summed losses,"
                 " outputs in lists.",
             )
     return tuple(found.values())
@@ -249,7 +248,7 @@ def _of_the_machine(
         found.append(
             _Companion(
                 "cgroup_throttled_share",
-                f"the CPU quota stops the job in {percent(share)} of the periods",
+                f"the CPU quota throttles the job in {percent(share)} of the periods",
                 share,
                 "Raise the container's CPU quota, or use fewer threads.",
             )
@@ -258,7 +257,7 @@ def _of_the_machine(
 
 
 def _change(samples: Samples | Fact | None) -> float | None:
-    """Return the change from the first third to the last, of the first."""
+    """Return the relative change from the first third to the last."""
     if not isinstance(samples, Samples) or len(samples.values) < FEWEST_READINGS:
         return None
     early, late = _thirds(samples.values)
@@ -328,12 +327,12 @@ def _finding(
         recommendations=tuple(Recommendation(c.advice) for c in companions)
         or (
             Recommendation(
-                "Compare a profile of the first minutes with one of the last to see what"
-                " grows."
+                "Compare a profile of the first minutes with one of the last to find the"
+                " growing part."
             ),
         ),
         disproof=(
-            "Start again from the last checkpoint: if steps are as slow at once, the"
+            "Restart from the last checkpoint: if steps are as slow at once, the"
             " work itself has grown."
         ),
         gain=expected_gain(

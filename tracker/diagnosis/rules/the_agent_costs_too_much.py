@@ -1,18 +1,18 @@
 """The agent uses too much CPU.
 
-## What it looks for
-The CPU time of the agent's own threads, from 1 % of a core on, and half a percent more
-for each GPU, as its driver takes that to tell what it knows.
+## Detection
+CPU time of the agent's own threads of at least 1 % of a core, plus half a percent per GPU for
+the driver calls that read its metrics.
 
 ## Why it matters
-Measuring must not change what is measured. In a training loop that waits for its
-Python thread, each moment of the agent's is taken from it.
+Monitoring must not change the measured values. A training loop that waits for its Python
+thread loses the time that the agent uses.
 
-## When it is wrong
-Much of it can be asked for: values that are logged at every step of a fast loop, or
+## Limitations
+Most of it can come from the script: metrics that are logged at every step of a fast loop, or
 large histograms.
-Ticks that come late say that the machine is busy rather than that the agent is; they
-are shown, and raise nothing by themselves.
+Late samples show that the machine is busy rather than that the agent is; they are displayed,
+but raise no finding.
 
 Catalogue: P9, our own overhead.
 """
@@ -42,7 +42,7 @@ MAX_CORES_A_GPU = 0.005
 RELEASE = 0.8
 CRITICAL_CORES = 0.10
 PERCENTILE = 95.0
-# Readings that do not count, as at the start or while files are sent.
+# Share of samples to ignore, for example at the start or during uploads.
 HIGHEST_SHARE = 0.10
 
 
@@ -75,7 +75,7 @@ def check(
         evidence=_evidence(used, most, late),
         recommendations=(
             Recommendation(
-                "Log less often where steps are short.",
+                "Log less often if steps are short.",
                 code="if step % 10 == 0: run.log(metrics)",
             ),
             Recommendation(
@@ -86,7 +86,7 @@ def check(
         ),
         disproof=(
             "Run some minutes without the agent: if steps are as fast as before, it"
-            " costs cores that nobody needs."
+            " uses only idle cores."
         ),
         gain=_gain(used),
         quality=agent_cpu_share.quality,
@@ -96,7 +96,7 @@ def check(
 
 
 def _usual(values: Array) -> float:
-    """Return the mean without the highest readings: the agent works more at its start."""
+    """Return the mean without the highest samples, because the agent works more at its start."""
     kept = len(values) - max(1, round(HIGHEST_SHARE * len(values)))
     return average(np.sort(values)[: max(1, kept)])
 
@@ -118,7 +118,7 @@ def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, .
 
 
 def _gain(used: float) -> Gain:
-    """At the most, all of it is taken from the thread that trains."""
+    """Return the gain, assuming that all of this time is taken from the training thread."""
     share = min(0.5, used)
     return usual_gain(
         share,

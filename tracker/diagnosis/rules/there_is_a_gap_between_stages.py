@@ -1,16 +1,15 @@
 """Gap between stages.
 
-## What it looks for
-A gap of a minute or more between the end of all stages before and the start of this one, or
-one of at least 10 seconds that is 5 % of the run.
+## Detection
+A gap of at least a minute between the end of all previous stages and the start of this one, or
+of at least 10 seconds and 5 % of the run.
 
 ## Why it matters
-Whoever waits for the result waits for the gap, and machines that are reserved for the whole
-run stand idle in it.
+The result is delayed by the gap, and machines that are reserved for the whole run are idle.
 
-## When it is wrong
-A stage that somebody starts by hand, later, is no part of a chain.
-Time in a queue of a scheduler is a gap, too; then it says what the queue costs.
+## Limitations
+A stage that a user starts by hand, later, is not part of a chain.
+Time in a scheduler queue is a gap, too; the finding then shows the cost of the queue.
 Stages that overlap have no gap.
 
 Catalogue: P2, gap between stages.
@@ -35,10 +34,10 @@ SPAN = Span.STAGE
 
 LONG_SECONDS = 60.0
 NOTABLE_SHARE = 0.05
-# Interpreters and frameworks take so long to start, gap or not.
+# Interpreters and frameworks take this long to start, even without a gap.
 SHORTEST_SECONDS = 10.0
 WARNING_SHARE = 0.20
-# After so long, somebody has started the stage, and no chain was waiting.
+# After this time, a user has started the stage by hand.
 LATER_SECONDS = 86_400.0
 
 
@@ -88,16 +87,16 @@ def check(
         ),
         recommendations=(
             Recommendation(
-                "Start each stage by the end of the one before.",
+                "Start each stage when the previous one ends.",
                 code="python preprocess.py && python train.py && python infer.py",
             ),
             Recommendation(
                 "If a scheduler starts the stages, submit them together, each depending on"
-                " the one before.",
+                " the previous one.",
                 code="sbatch --dependency=afterok:$JOB train.sh",
             ),
         ),
-        disproof="Look at who started this stage: if a person did, nothing was waiting.",
+        disproof="Check how this stage was started: if a user started it by hand, nothing waited.",
         quality=MEASURED,
         margin=(
             margin_above(gap, LONG_SECONDS)
@@ -111,7 +110,7 @@ def check(
 def _share(
     gap: float, stage_seconds: float | None, share_of_run: float | None
 ) -> float | None:
-    """Return the gap's share of all stages' time and its own; None where unknown."""
+    """Return the gap's share of the time of all stages and the gap; None if unknown."""
     if stage_seconds is None or not share_of_run or not stage_seconds > 0:
         return None
     return gap / (gap + stage_seconds / share_of_run)

@@ -1,22 +1,22 @@
 """Not enough data-loader workers.
 
-## What it looks for
-Steps that wait for data while the job has cores to spare, and either the training
-process loads by itself or every loader worker is busy.
+## Detection
+Steps that wait for data while the job has idle cores, and either the training process
+loads the data itself or every loader worker is busy.
 
 ## Why it matters
-More processes load at the same time. This is the cheapest cure of all: one argument.
+More processes load more batches in parallel. The fix is one argument.
 
-## When it is wrong
-Cores that the job may use can be busy with other jobs. New workers then take their
-part from those, and gain less than the bound says.
-If storage is the limit, more processes only wait together.
-Both are no question where `run.probe.workers` has tried: its number is the one named.
-The memory of a new worker is guessed from that of the processes there are.
-TensorFlow loads in threads of the training process: where these keep more than one core busy,
-they run beside each other already, and the rule is silent.
-Of a trace the cores are not known: that the training process loads by itself is sure
-then, and that there are cores for others is not.
+## Limitations
+Idle cores may be taken by other jobs on the host. New workers then compete with those
+jobs and gain less than the maximum speedup.
+If storage is the limit, more processes wait for it together.
+If `run.probe.workers` has run, its measured worker count is used instead of an estimate.
+The memory of a new worker is estimated from that of the existing processes.
+TensorFlow loads in threads of the training process: if these keep more than one core
+busy, they already run in parallel, and the rule reports nothing.
+A trace does not contain the number of cores. The rule can then detect that the training
+process loads the data, but not whether there are cores for workers.
 
 Catalogue: D3, too few loader workers.
 """
@@ -54,19 +54,19 @@ from tracker.diagnosis.statistics import margin_above, typical
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, count, duration, percent, size
 
-# Above this part of its cores in use, a job has none to spare.
+# Above this share of its cores in use, a job has no idle cores.
 MAX_CPU_SHARE = 0.70
-# A training process without workers leaves the rest of a small machine unused.
+# Without workers, the training process cannot use the other cores of a small machine.
 MAX_CPU_SHARE_WITHOUT_WORKERS = 0.85
 RELEASE_CPU_SHARE = 0.90
 
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
 
-# By a pipeline of TensorFlow whose elements come one after the other.
+# Cores used by a TensorFlow pipeline that processes one element at a time.
 MAX_SERIAL_CORES = 1.50
 
-# Batches go through /dev/shm; containers have 64 MiB of it unless told otherwise.
+# Batches pass through /dev/shm, which is 64 MiB in a container by default.
 SMALL_SHARED_MEMORY_BYTES = 1_073_741_824.0
 
 WORKERS = ("worker", "workers")
@@ -84,7 +84,7 @@ class _Shortage:
     suggested: int
     is_crowded: bool
     shared_memory_bytes: float | None
-    in_threads: bool  # of the training process, as TensorFlow's
+    in_threads: bool  # of the training process, as in TensorFlow
 
     @property
     def suggestion(self) -> str:
@@ -184,7 +184,7 @@ def _missing(
 def _best_count(
     loading: Loading, waiting: Waiting, effective_cores: float, tried: float | None
 ) -> int:
-    # Tried is better than worked out, upwards and downwards.
+    # A measured count overrides the estimate, whether it is higher or lower.
     if tried is not None:
         return round(tried)
     return loading.workers_that_keep_up(waiting, effective_cores)
@@ -196,13 +196,13 @@ def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
     if tried_seconds is not None:
         floors.append(Floor(tried_seconds, "the loader with them, as tried"))
     elif shortage.suggested > 0:
-        # Fewer than would keep up may fit: the bound is of those that are suggested.
+        # Memory may limit the count, so the floor is computed for the suggested count.
         floors.append(shortage.loading.floor_with(shortage.suggested, waiting))
     return expected_gain(waiting.step_seconds, floors)
 
 
 def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | None:
-    """Judge by time alone: whatever cores there are, loading and training take turns."""
+    """Judge by time only: without workers, loading and training alternate."""
     gain = waiting.gain_without()
     if gain.bound < SMALLEST_BOUND:
         return None
@@ -222,7 +222,7 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
         ),
         recommendations=(
             Recommendation(
-                "Load in processes of their own, if there are cores for them.",
+                "Load in worker processes, if there are cores for them.",
                 current=count(0, "worker", "workers"),
                 suggested=f"at least {suggestion}",
                 code=loader_workers_line(framework, wanted),
@@ -288,14 +288,14 @@ def _recommendations(
     if shortage.in_threads:
         return (
             Recommendation(
-                "Let tf.data load several elements at a time, and ahead of need.",
+                "Let tf.data load several elements in parallel and prefetch.",
                 current="one element at a time",
                 suggested=shortage.suggestion,
                 code=line,
             ),
         )
     more = Recommendation(
-        "Load in more processes." if workers else "Load in processes of their own.",
+        "Load in more processes." if workers else "Load in worker processes.",
         current=count(workers, "worker", "workers"),
         suggested=shortage.suggestion,
         code=line,
@@ -306,7 +306,7 @@ def _recommendations(
     return (
         more,
         Recommendation(
-            "Give the container more shared memory: workers hand over batches in it.",
+            "Give the container more shared memory: workers pass batches through it.",
             current=f"{size(room)} of /dev/shm",
             suggested=size(8 * SMALL_SHARED_MEMORY_BYTES),
             code="docker run --shm-size=8g",
@@ -336,7 +336,7 @@ def _corroboration(shortage: _Shortage) -> float:
         return CONTRADICTED if loading.workers else ALONE
     if shortage.is_crowded:
         return ALONE
-    # The loader says how many there are, and the process tree how busy.
+    # The worker count and the load of the process tree are independent sources.
     return AGREEING if loading.wanted_cores >= BUSY_WORKER_CORES else ALONE
 
 

@@ -1,18 +1,18 @@
 """Training is stuck.
 
-## What it looks for
-A stage that runs and whose hardware is still read, but that has made no step for ten
-times as long as its slow steps take, five minutes at the least, and twice as long as
-its longest phase between steps. Or one that was killed or failed after such a time. What the GPUs and the CPU do meanwhile tells apart what
-it hangs in: in communication, in storage, or in a lock.
+## Detection
+A running stage with current hardware samples but without a step for ten times the duration of
+its slow steps, at least five minutes, and twice its longest phase between steps. Or a stage
+that was killed or failed after such a time. The activity of GPUs and CPU shows whether it
+hangs in communication, in storage, or in a lock.
 
 ## Why it matters
-It will not end by itself, and holds its GPUs until somebody looks.
+It will not end by itself, and holds its GPUs until a user stops it.
 
-## When it is wrong
-A script that does something long after its last step, or a notebook left open, makes no
-steps either: finish the run there. A GPU or a CPU that works as usual is taken for an
-evaluation without a name, and nothing is said.
+## Limitations
+A script with long work after its last step, or an open notebook, makes no steps either: finish
+the run there. A GPU or a CPU with its usual load counts as an unnamed evaluation, and nothing
+is reported.
 
 Catalogue: T7, hang.
 """
@@ -44,14 +44,14 @@ from tracker.diagnosis.wording import cores, duration
 
 SPAN = Span.STAGE
 
-SLOW_STEPS = 10.0  # of the 99th percentile
+SLOW_STEPS = 10.0  # times the 99th percentile
 FEWEST_SECONDS = 300.0
 LONGEST_SPANS = 2.0
 
-# Of a stage that did not end by itself; one that finished may have done something else last.
+# For a stage that did not end by itself; a finished stage may have had other work last.
 ENDED_STATES = ("failed", "crashed", "preempted")
 
-# Longer, and nothing is known of what the process does now.
+# After this time without samples, the state of the process is unknown.
 SILENT_SECONDS = 90.0
 
 IDLE_GPU_PERCENT = 10.0
@@ -74,12 +74,12 @@ class _Hang:
 
 @dataclass(frozen=True, slots=True)
 class _Since:
-    """Medians since the last step; None where nothing is read."""
+    """Medians since the last step; None without samples."""
 
     cpu: float
     gpu: float | None  # the busiest
     power: float | None  # ratio of the GPU that works hardest
-    blocked: float | None  # loader workers
+    blocked: float | None  # share of loader workers
     storage: float | None  # pressure
 
 
@@ -105,7 +105,7 @@ def check(
         and silent_seconds is not None
         and silent_seconds >= SILENT_SECONDS
     ):
-        return Abstention(("readings of the last minute",))
+        return Abstention(("samples of the last minute",))
 
     last = float(step_end_seconds[-1])
     waited = float(job_cpu_cores.times[-1]) / MICROSECONDS - last
@@ -131,7 +131,7 @@ def check(
 
 
 def _after(samples: Samples | None, seconds: float) -> float | None:
-    """Return the median of the readings after a time."""
+    """Return the median of the samples after a time."""
     if samples is None:
         return None
     rows = samples.times > seconds * MICROSECONDS
@@ -170,8 +170,8 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
             "Training is stuck on storage",
             "processes wait for storage",
             Recommendation(
-                "Look at the file system that the data or the checkpoints lie on: a"
-                " server that is gone, a quota that is used up, a full disk.",
+                "Check the file system of the data and the checkpoints: a"
+                " server that is down, an exhausted quota, a full disk.",
                 code="df -h; dmesg | tail",
             ),
             ALONE if since.blocked is None or since.storage is None else AGREEING,
@@ -182,7 +182,7 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
             "GPU and CPU are idle" if since.gpu is not None else "the CPU is idle",
             Recommendation(
                 "Look at the stack of each thread: most often two processes wait for"
-                " each other, or for a message that never comes. If training is over,"
+                " each other, or for a message that never arrives. If training is done,"
                 " finish the run.",
                 code="py-spy dump --pid <process>",
             ),
@@ -192,7 +192,7 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
 
 
 def _communication(since: _Since, world_size: float | None) -> _Hang | None:
-    """A kernel that waits for other GPUs counts as busy, but draws little."""
+    """Return a hang in a collective; its kernel counts as busy but draws little power."""
     is_low = since.power is not None and since.power < LOW_POWER_RATIO
     if not is_low:
         return None
@@ -201,8 +201,8 @@ def _communication(since: _Since, world_size: float | None) -> _Hang | None:
         "GPUs are stuck in a collective operation",
         "the GPUs show utilization at low power, as if each waits for another",
         Recommendation(
-            "Find the process that did not come to the last exchange: it has failed, or"
-            " took another branch. Let exchanges give up after a while.",
+            "Find the process that did not join the last collective: it failed, or"
+            " took another branch. Set a timeout for collectives.",
             code=(
                 "torch.distributed.init_process_group(timeout=timedelta(minutes=10))"
             ),
@@ -218,7 +218,7 @@ def _finding(
     restart = (
         "Start from the last checkpoint, and watch the first steps."
         if has_ended
-        else "If nothing moves, end the processes and start from the last checkpoint."
+        else "If there is no progress, end the processes and start from the last checkpoint."
     )
     return Finding(
         title=hang.title,
@@ -232,7 +232,7 @@ def _finding(
             hang.advice,
             Recommendation(restart),
         ),
-        disproof="Wait for as long again: if a step comes, it was slow and did not hang.",
+        disproof="Wait for as long again: if a step completes, it was slow and did not hang.",
         quality=SAMPLED,
         margin=margin_above(waited, limit),
         corroboration=hang.corroboration,

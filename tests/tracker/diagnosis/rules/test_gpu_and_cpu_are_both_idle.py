@@ -65,8 +65,8 @@ def test_goes_through_what_could_hold_the_work_up():
     limits = {e.statistic: (e.value, e.limit) for e in finding.evidence}
     assert limits["copies, share of step time"] == (pytest.approx(0.01), 0.05)
     assert [r.text.split(",")[0] for r in finding.recommendations] == [
-        "See what the job reads or writes within a step",
-        "Log every few steps instead of in each.",
+        "Move reads and writes of the step",
+        "Log every few steps instead of in each step.",
     ]
 
 

@@ -94,7 +94,7 @@ def test_room_for_what_an_epoch_reads():
     found = diagnose(FROM_DISK).findings
 
     unused = next(j for j in found if j.rule == "host-memory-is-unused")
-    assert "what an epoch reads" in unused.finding.summary
+    assert "the data of an epoch" in unused.finding.summary
     assert unused.finding.recommendations[0].suggested.endswith("for the data")
 
 

@@ -40,7 +40,7 @@ def test_says_what_the_memory_was_full_of():
     assert isinstance(finding, Finding)
     assert finding.title == "Out of GPU memory"
     assert finding.summary == (
-        "The memory of cuda:0 was full when 2 GiB more were asked for. It held"
+        "The memory of cuda:0 was full when 2 GiB more were requested. It held"
         " 46 GiB of activations, 16 GiB of optimizer, 8 GiB of parameters,"
         " 8 GiB of gradients."
     )

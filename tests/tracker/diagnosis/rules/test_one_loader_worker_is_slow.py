@@ -78,7 +78,7 @@ def test_advises_to_look_at_that_worker():
     assert isinstance(finding, Finding)
     assert "100 % of the waiting" in finding.summary
     assert "One worker uses 0.9 cores, the others 0.1 cores each." in finding.summary
-    assert finding.recommendations[0].text.startswith("Look at what that worker does")
+    assert finding.recommendations[0].text.startswith("Inspect that worker")
     assert not any("ahead" in each.text for each in finding.recommendations)
 
 

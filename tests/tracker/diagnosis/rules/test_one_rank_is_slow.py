@@ -84,7 +84,7 @@ def gpus(**of_the_last: float):
             {"gpu_sm_clock_mhz": 1200.0},
             "Its GPU runs at 1200 MHz, another at 1980 MHz.",
         ),
-        ({"gpu_other_sm_percent": 40.0}, "Processes of others use 40 % of its GPU."),
+        ({"gpu_other_sm_percent": 40.0}, "Other processes use 40 % of its GPU."),
         ({}, "100 % of the excess is computing."),
     ],
 )
@@ -113,7 +113,7 @@ def test_batches_of_unequal_length_are_no_ranks_fault():
 def test_steps_without_parts_cannot_be_judged():
     assert check(ranks_of(0.1)) == Abstention(("phase_seconds",))
     assert check(ranks_of(0.1, forward=0.05, count=20)) == Abstention(
-        ("at least 50 steps that all ranks made",)
+        ("at least 50 steps of all ranks",)
     )
 
 

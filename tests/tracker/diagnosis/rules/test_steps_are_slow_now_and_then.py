@@ -55,7 +55,7 @@ def test_finds_the_period_and_what_the_steps_do():
 
     assert isinstance(finding, Finding)
     assert "about every 50 steps" in finding.summary
-    assert "100 % of it goes into save." in finding.summary
+    assert "100 % of it is save." in finding.summary
     assert finding.recommendations[0].text.startswith("Save seldom")
 
 
