@@ -12,7 +12,6 @@ for batch in run.loader(batches):
 
 from seamark.api import init, open_run, runs
 from seamark.attribute import Attribute
-from seamark.contents import File, Image
 from seamark.errors import (
     AgentError,
     CannotRead,
@@ -26,7 +25,8 @@ from seamark.errors import (
     TypeConflict,
     UnsupportedValue,
 )
-from seamark.histogram import Histogram
+from seamark.recording.file_contents import File, Image
+from seamark.recording.histogram import Histogram
 from seamark.run import Run
 
 __all__ = [

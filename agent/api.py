@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, SupportsIndex
 
-from seamark.hooks import claim_names, find_open_run
+from seamark.lifecycle.process_hooks import claim_names, find_open_run
 from seamark.run import Run
 from seamark.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from seamark.reading import Runs
-    from seamark.stored_run import StoredRun
+    from seamark.reading.run import StoredRun
+    from seamark.reading.runs import Runs
 
 
 def init(
@@ -172,7 +172,7 @@ def runs(
         CannotRead: The server refused, or does not answer.
     """
     # Imported here: training scripts need none of it.
-    from seamark.reading import read_runs  # noqa: PLC0415
+    from seamark.reading.runs import read_runs  # noqa: PLC0415
 
     return read_runs(query, project=project, sort=sort, columns=columns, limit=limit)
 
@@ -189,6 +189,6 @@ def open_run(name: str, *, project: str | None = None) -> StoredRun:
         InvalidSetting: No server is known.
         CannotRead: There is no such run, the server refused, or it does not answer.
     """
-    from seamark.reading import read_run  # noqa: PLC0415
+    from seamark.reading.runs import read_run  # noqa: PLC0415
 
     return read_run(name, project=project)

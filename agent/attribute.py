@@ -12,10 +12,10 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from seamark.errors import AgentError, UnsupportedValue
-from seamark.record_writer import is_record
-from seamark.recorder import Recorder
-from seamark.series_recorder import Point
-from seamark.values import to_microseconds, to_number, to_step
+from seamark.recording.attributes import Recorder
+from seamark.recording.record_writer import is_record
+from seamark.recording.series import Point
+from seamark.recording.values import to_microseconds, to_number, to_step
 
 if TYPE_CHECKING:
     from seamark.run import Run

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from seamark.values import Value
+from seamark.recording.values import Value
 
 # The same key order for ever: golden files compare bytes.
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode

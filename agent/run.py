@@ -12,23 +12,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seamark import hooks
-from seamark.advice import command_line
 from seamark.attribute import Attribute
-from seamark.background import importing, own_threads
 from seamark.errors import AgentError, InvalidSetting, RunFinished
-from seamark.kinds import LARGEST_RUN
-from seamark.loader import Loader
-from seamark.notices import Notices
-from seamark.phases import Phase
-from seamark.post_mortem import examine
-from seamark.recorder import Recorder
+from seamark.hints import command_line
+from seamark.lifecycle import process_hooks
+from seamark.lifecycle.background import importing, own_threads
+from seamark.lifecycle.post_mortem import examine
+from seamark.recording.attributes import Recorder
+from seamark.recording.loader import Loader
+from seamark.recording.path_types import LARGEST_RUN
+from seamark.recording.phases import Phase
+from seamark.recording.steps import Steps
+from seamark.recording.tags import Tags
 from seamark.settings import Mode, Settings, end_of
-from seamark.steps import Steps
-from seamark.tags import Tags
+from seamark.user_warnings import Notices
 
 if TYPE_CHECKING:
-    from seamark.session import Session
+    from seamark.lifecycle.session import Session
     from seamark.trials.trials import Trials
 
 Batch = TypeVar("Batch")
@@ -201,7 +201,7 @@ class Run:
         if isinstance(error, BaseException):
             self.note_exception(type(error), error, error.__traceback__)
         else:
-            self.note_failure(hooks.described(error))
+            self.note_failure(process_hooks.described(error))
         self._finish(None)
 
     def preempt(self) -> None:
@@ -258,7 +258,7 @@ class Run:
         if self._is_finished:
             return
         self._is_finished = True
-        hooks.remove_open_run(self)
+        process_hooks.remove_open_run(self)
         session, self._session = self._session, None
         if session is None:
             self._recorder.end()
@@ -355,7 +355,7 @@ class Run:
         trace: TracebackType | None,
     ) -> None:
         """Remember which exception ends it; called by the agent itself."""
-        self.note_failure(hooks.describe(kind, error, trace))
+        self.note_failure(process_hooks.describe(kind, error, trace))
         if self._session is not None:
             self._session.note_exception(kind, error, trace)
         if error is not None and not self._is_finished:
@@ -382,7 +382,7 @@ class Run:
         """Open the spool and start the threads; called by `agent.init`."""
         if self.settings.mode is Mode.DISABLED:
             # Callbacks find it, rather than open one.
-            hooks.add_open_run(self)
+            process_hooks.add_open_run(self)
         self._wake()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -433,7 +433,7 @@ class Run:
         # Imported here: `import agent` stays light, and costs a script that
         # never logs nothing.
         with importing():
-            from seamark.session import open_session  # noqa: PLC0415
+            from seamark.lifecycle.session import open_session  # noqa: PLC0415
         return open_session(
             self.settings,
             self._recorder,
@@ -442,7 +442,7 @@ class Run:
         )
 
     def _register_end(self) -> None:
-        hooks.add_open_run(self)
+        process_hooks.add_open_run(self)
         # Children of multiprocessing end without atexit, but call these.
         multiprocessing = sys.modules.get("multiprocessing.util")
         process = sys.modules.get("multiprocessing.process")
@@ -452,13 +452,13 @@ class Run:
             )
 
     def _end_child(self, earlier: BaseException | None) -> None:
-        error = hooks.in_flight(earlier)
+        error = process_hooks.in_flight(earlier)
         if error is not None:
             self.note_exception(type(error), error, error.__traceback__)
         self.end()
 
     def _is_expected(self, error: BaseException) -> bool:
-        if hooks.is_orderly_exit(error):
+        if process_hooks.is_orderly_exit(error):
             return True
         # Told to end, a script does so with whatever code.
         session = self._session
@@ -507,7 +507,7 @@ def attach(handle: dict[str, Any], url: str | None = None) -> Run:
             "is_helper": True,
         }
     )
-    known = hooks.find_open_run(settings)
+    known = process_hooks.find_open_run(settings)
     return known if isinstance(known, Run) else Run(settings, url=url)
 
 

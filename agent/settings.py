@@ -19,12 +19,12 @@ from seamark.capture.choice import (
     surely_wanted,
 )
 from seamark.errors import InvalidSetting, UnsupportedValue
-from seamark.naming import readable_name
-from seamark.notices import Notices
+from seamark.lifecycle.restarts import process_start, resumed_at
 from seamark.path import is_encodable
-from seamark.restarts import process_start, resumed_at
+from seamark.recording.run_names import readable_name
+from seamark.recording.values import to_microseconds
 from seamark.servers import Environment, check_url, spool_root, usable_token
-from seamark.values import to_microseconds
+from seamark.user_warnings import Notices
 
 if TYPE_CHECKING:
     from seamark.capture.relay import Relay
@@ -224,7 +224,7 @@ def _past(setting: str, value: float | datetime) -> int:
 
 def as_monitored(settings: Settings) -> str:
     """Return what SEAMARK_MONITORED says to the programs of who measures a machine."""
-    from seamark.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+    from seamark.lifecycle.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     return json.dumps(
         [machine_id(), settings.project, settings.run, settings.namespace]
@@ -426,7 +426,7 @@ def _measured_by(settings: Settings, said: str | None) -> str | None:
     """Return the namespace of who measures this machine for this run; None if nobody."""
     if not said:
         return None
-    from seamark.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+    from seamark.lifecycle.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     try:
         *whose, namespace = json.loads(said)

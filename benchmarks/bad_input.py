@@ -33,7 +33,7 @@ import zstandard
 from benchmarks.load.table import Bound, Row, rows_table
 from benchmarks.refusals import MIB, free_port, memory
 from seamark import messages
-from seamark.frames import Frame
+from seamark.queue.frames import Frame
 from tracker.embedded.server import EmbeddedServer
 
 REPEATS = 8

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from seamark.spool_reader import find_spools
+from seamark.queue.spool_reader import find_spools
 
 ROUNDS = 7
 LINE = "epoch 12 step 345600: loss 0.4123, accuracy 0.9134, 12.3 it/s"

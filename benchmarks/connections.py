@@ -33,7 +33,7 @@ from benchmarks.load.flood import seen_runs
 from benchmarks.load.pacing import Pace, cut_while_live
 from benchmarks.load.tracker import MAKE_SECRETS, Secrets
 from tests.services import PostgreSQL, Valkey
-from tracker import processes
+from tracker.server import processes
 
 ROLE = "app"
 TOKEN = "connections"

@@ -8,7 +8,7 @@ import zstandard
 
 from benchmarks.peers.workload import START, Block
 from seamark import messages
-from seamark.frames import Frame
+from seamark.queue.frames import Frame
 from seamark.version import VERSION
 
 COMPRESSION_LEVEL = 3  # as in the agent

@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 
 from benchmarks.agent_faults.pytorch import FRAMEWORKS, WHY
 from benchmarks.peers.tables import NO, YES, safe
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 OWN = ROOT / "tests/slow/frameworks"
 # What our tests are about, where their file is not called like it.

@@ -27,7 +27,7 @@ from tracker.models import (
     Stage,
     Workspace,
 )
-from tracker.statements import key, moment
+from tracker.server.statements import key, moment
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 RUN_COLUMNS = (

@@ -59,7 +59,7 @@ from tracker.models import (  # noqa: E402
     Spool,
     Stage,
 )
-from tracker.queries.series import read_lines  # noqa: E402
+from tracker.queries.series.series import read_lines  # noqa: E402
 from tracker.series import journal  # noqa: E402
 from tracker.series.codec import FULL_POINTS  # noqa: E402
 from tracker.series.compaction import compact_run  # noqa: E402

@@ -68,9 +68,9 @@ from benchmarks.peers.tables import NO, YES  # noqa: E402
 from tracker.actions.access import make_token  # noqa: E402
 from tracker.actor import Scope  # noqa: E402
 from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402
-from tracker.queries.run_filter import RunFilter  # noqa: E402
-from tracker.queries.run_groups import run_groups  # noqa: E402
 from tracker.queries.run_query.parser import MAX_CONDITIONS, parse  # noqa: E402
+from tracker.queries.runs.filters import RunFilter  # noqa: E402
+from tracker.queries.runs.groups import run_groups  # noqa: E402
 from tracker.series.summary import add_to_summaries  # noqa: E402
 
 CASE, QUERY_CASE = "LD-07", "BI-10"

@@ -53,7 +53,7 @@ from tracker.models import (  # noqa: E402
     State,
     Workspace,
 )
-from tracker.queries.series import read_line, read_lines  # noqa: E402
+from tracker.queries.series.series import read_line, read_lines  # noqa: E402
 from tracker.series import codec, journal  # noqa: E402
 from tracker.series.codec import CHUNK_POINTS  # noqa: E402
 from tracker.series.compaction import compact_run  # noqa: E402

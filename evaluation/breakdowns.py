@@ -21,9 +21,9 @@ def main() -> None:
 
     # Here: it loads Django, which the help does not need.
     from evaluation.replay import ingest, prepare  # noqa: PLC0415
-    from tracker.diagnosis.uses import WASTED_USES, Use  # noqa: PLC0415
-    from tracker.queries.diagnoses import diagnoses_of  # noqa: PLC0415
-    from tracker.queries.ledgers import run_ledger  # noqa: PLC0415
+    from tracker.diagnosis.breakdown.categories import WASTED_USES, Use  # noqa: PLC0415
+    from tracker.queries.diagnoses.diagnoses import diagnoses_of  # noqa: PLC0415
+    from tracker.queries.diagnoses.time_breakdowns import run_ledger  # noqa: PLC0415
 
     prepare()
     rows = []

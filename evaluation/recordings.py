@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import zstandard
 
-from seamark.frames import Frame
-from seamark.spool_reader import find_spools
+from seamark.queue.frames import Frame
+from seamark.queue.spool_reader import find_spools
 
 HERE = Path(__file__).parent
 PARTS = ("tune", "test")

@@ -33,20 +33,20 @@ from evaluation.synthetic.faults import find_case  # noqa: E402
 from evaluation.verdicts import Found, Replayed  # noqa: E402
 from tests.builders import actor_of, make_member  # noqa: E402
 from tracker.actions.diagnoses import diagnose_run  # noqa: E402
-from tracker.diagnosis.measurements import Measurements  # noqa: E402
+from tracker.diagnosis.analysis.statistics import average  # noqa: E402
+from tracker.diagnosis.engine.measurements import Measurements  # noqa: E402
 from tracker.diagnosis.rules import RULES  # noqa: E402
-from tracker.diagnosis.statistics import average  # noqa: E402
 from tracker.ingest.write import store_batch  # noqa: E402
 from tracker.models import Diagnosis, Finding, Run, Stage  # noqa: E402
-from tracker.queries.diagnoses import (  # noqa: E402
+from tracker.queries.diagnoses.diagnoses import (  # noqa: E402
     diagnoses_of,
     every_finding,
     main_findings,
 )
-from tracker.queries.run_verdicts import Verdict as RunVerdict  # noqa: E402
-from tracker.queries.run_verdicts import verdicts  # noqa: E402
-from tracker.queries.signals import read_measurements  # noqa: E402
-from web.stage_sections import is_sure  # noqa: E402
+from tracker.queries.diagnoses.signals import read_measurements  # noqa: E402
+from tracker.queries.runs.verdicts import Verdict as RunVerdict  # noqa: E402
+from tracker.queries.runs.verdicts import verdicts  # noqa: E402
+from web.pages.run.stage_sections import is_sure  # noqa: E402
 
 NUMBERS = {rule.name: f"{rule.group}{rule.number}" for rule in RULES}
 

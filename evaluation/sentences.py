@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from evaluation.recordings import all_recordings, read_recording
 from evaluation.replay import ingest, prepare
 from tests.tracker.diagnosis.stages import examples
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules import RULES
-from tracker.queries.diagnoses import diagnoses_of, every_finding
+from tracker.queries.diagnoses.diagnoses import diagnoses_of, every_finding
 from web.templatetags.quantities import factor, limit, quantity
 
 

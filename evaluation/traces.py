@@ -21,9 +21,9 @@ from seamark.importers.noted import Noted
 from seamark.importers.trace import Trace
 from seamark.importers.trace_facts import MEASURED, base_microseconds, facts_of
 from seamark.importers.trace_steps import Account, account
-from tracker.diagnosis.engine import Diagnosis, diagnose
-from tracker.diagnosis.judgement import label_of
-from tracker.diagnosis.measurements import Measurements, Steps
+from tracker.diagnosis.engine.diagnosis import Diagnosis, diagnose
+from tracker.diagnosis.engine.judgement import label_of
+from tracker.diagnosis.engine.measurements import Measurements, Steps
 from tracker.diagnosis.signals import SIGNALS, Kind, Samples
 
 PATTERNS = ("*.pt.trace.json", "*.pt.trace.json.gz")

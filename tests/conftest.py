@@ -22,7 +22,7 @@ import pytest
 from django.conf import settings
 
 from tests.chromium import find_chromium
-from tracker.memory import Memory
+from tracker.server.caches import Memory
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -115,7 +115,7 @@ def _assets_as_served() -> Iterator[None]:
 def _one_connection() -> None:
     # Once a browser was driven, Playwright's event loop runs in this thread for good,
     # and then Django keeps another connection for it.
-    from tracker import statements
+    from tracker.server import statements
 
     statements._current.connection = None
 
@@ -138,7 +138,7 @@ def _forgotten_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _forgotten_recoveries(monkeypatch: pytest.MonkeyPatch) -> None:
     # What one test's ladders taught is not true in the next.
-    from tracker.queries import recoveries
+    from tracker.queries.ladders import recoveries
 
     monkeypatch.setattr(recoveries, "_kept", recoveries._Kept())
 

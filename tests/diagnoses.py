@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from tracker.diagnosis.finding import Gain
-from tracker.diagnosis.judgement import Label
-from tracker.diagnosis.measurements import Window
-from tracker.queries.diagnoses import (
+from tracker.diagnosis.engine.finding import Gain
+from tracker.diagnosis.engine.judgement import Label
+from tracker.diagnosis.engine.measurements import Window
+from tracker.queries.diagnoses.diagnoses import (
     Factors,
     FindingView,
     RuleLabel,

@@ -82,7 +82,7 @@ def every(seconds: float, task: str) -> dict[str, Any]:
     return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
 
 
-app = Celery("tracker", include=["tracker.tasks", "tracker.heartbeats"])
+app = Celery("tracker", include=["tracker.tasks", "tracker.server.heartbeats"])
 app.conf.update(
     **broker(),
     broker_connection_retry_on_startup=True,

@@ -17,19 +17,19 @@ from uuid import UUID
 from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
-from tracker.queries.annotations import AnnotationRow
-from tracker.queries.attributes import AttributeRow, Seen
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
-from tracker.queries.key_values import KeyValues
-from tracker.queries.ladders import LadderView
-from tracker.queries.ledgers import LedgerView
-from tracker.queries.namespaces import MONITORING, names_parameter
-from tracker.queries.neighbours import Neighbours
-from tracker.queries.notes import Note
-from tracker.queries.run import RunOverview, StageRow
-from tracker.queries.run_fields import MADE_BY
-from tracker.queries.rungs import RungView
-from tracker.queries.source import CapturedSource
+from tracker.queries.diagnoses.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses.time_breakdowns import LedgerView
+from tracker.queries.ladders.ladders import LadderView
+from tracker.queries.ladders.steps import RungView
+from tracker.queries.run.annotations import AnnotationRow
+from tracker.queries.run.attributes import AttributeRow, Seen
+from tracker.queries.run.key_values import KeyValues
+from tracker.queries.run.namespaces import MONITORING, names_parameter
+from tracker.queries.run.neighbors import Neighbours
+from tracker.queries.run.notes import Note
+from tracker.queries.run.run import RunOverview, StageRow
+from tracker.queries.run.source import CapturedSource
+from tracker.queries.runs.fields import MADE_BY
 
 MEASURED: Final = frozenset({Kind.FLOAT_SERIES, Kind.HISTOGRAM_SERIES})
 STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES})

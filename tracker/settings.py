@@ -19,8 +19,8 @@ from django.conf.locale import LANG_INFO
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language
 
-from tracker import processes
-from tracker.database_pool import pool_options
+from tracker.server import processes
+from tracker.server.database_pool import pool_options
 
 # Every variable that was asked for, so that one with a typing error can be refused.
 known_names: set[str] = set()
@@ -311,7 +311,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "web.shared_pages.sharing",
+                "web.pages.sharing.shared_pages.sharing",
                 "web.sign_in.required.factor_duty",
             ],
         },

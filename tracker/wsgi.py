@@ -13,8 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 django = get_wsgi_application()
 
 from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
-from tracker.arrival import Lingering  # noqa: E402
-from tracker.vanished_clients import NoticingVanished  # noqa: E402
+from tracker.server.arrival import Lingering  # noqa: E402
+from tracker.server.vanished_clients import NoticingVanished  # noqa: E402
 
 # Reads all routes and with them nearly all of the program, before anybody waits for it.
 reverse("livez")

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
-from tracker.arrival import Arrivals
 from tracker.errors import TooLarge, TrackerError
-from tracker.patience import Places
-from tracker.processes import SLOW_FORMS_AT_ONCE
+from tracker.server.arrival import Arrivals
+from tracker.server.body_timeouts import Places
+from tracker.server.processes import SLOW_FORMS_AT_ONCE
 from web.errors import refusal
 
 # With those that read batches (tracker/api/bodies.py) still fewer than the threads of

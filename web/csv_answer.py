@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 
 from tracker.files.downloads import Download
 from tracker.files.names import attachment
-from tracker.queries.attributes import Value, plain_value
+from tracker.queries.run.attributes import Value, plain_value
 
 logger = logging.getLogger(__name__)
 

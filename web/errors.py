@@ -16,7 +16,7 @@ from django_htmx.http import reswap
 
 from tracker.actor import link_actor
 from tracker.errors import TrackerError, Unavailable
-from tracker.statuses import DATABASE_AWAY, is_database_away, status_of
+from tracker.server.statuses import DATABASE_AWAY, is_database_away, status_of
 from web.session import wants_json
 from web.texts import gettext_lazy
 

@@ -22,7 +22,7 @@ from markdown_it.utils import OptionsDict
 # A link may lead to a page of ours, to the web or to a letter, and nowhere else.
 SCHEMES = ("", "http", "https", "mailto")
 OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
-# What a block of this language holds is a widget; see web/report_blocks.py.
+# What a block of this language holds is a widget; see web/pages/reports/blocks.py.
 WIDGET, WIDGET_KIND = "seamark", "widget"
 NO_TRUST = "noopener noreferrer nofollow ugc"
 # Deeper lists and quotes are read as text.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from tracker.freshness import is_held, marked, not_modified, versions_held
+from tracker.server.etags import is_held, marked, not_modified, versions_held
 
 # Seconds until a part asks again that hardly changes: what has ended may be joined by
 # something, which nobody has to see at once.

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from types import TracebackType
 
-from seamark.background import Background, importing
-from seamark.buffer import SetValue
 from seamark.capture.choice import OF_FIRST_RANK
 from seamark.capture.console import Console
 from seamark.capture.facts import Facts
@@ -18,12 +16,14 @@ from seamark.capture.script import find_script
 from seamark.capture.signals import Signals
 from seamark.capture.sources import make_sources
 from seamark.capture.texts import redacted_beginning
-from seamark.ending import Ending
 from seamark.errors import AgentError
-from seamark.notices import Notices
-from seamark.recorder import Recorder
+from seamark.lifecycle.background import Background, importing
+from seamark.lifecycle.exit_deadline import Ending
+from seamark.queue.buffer import SetValue
+from seamark.recording.attributes import Recorder
+from seamark.recording.values import LONGEST_SET_STRING, Value
 from seamark.settings import Settings
-from seamark.values import LONGEST_SET_STRING, Value
+from seamark.user_warnings import Notices
 
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from seamark.background import Background
 from seamark.capture.allowance import Allowance
 from seamark.capture.screen import REDRAW_SECONDS, Line, Screen
 from seamark.capture.tail import Tail, tail_of
 from seamark.capture.tee import Pending, Taken, Tee, attach, tee_of
 from seamark.capture.texts import REDACTED, storable
+from seamark.lifecycle.background import Background
 
 if TYPE_CHECKING:
     from seamark.capture.heard import Heard

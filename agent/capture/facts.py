@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from seamark.values import Value
+from seamark.recording.values import Value
 
 Facts = dict[str, Value]

@@ -17,10 +17,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seamark.background import importing
 from seamark.capture.facts import Facts
 from seamark.capture.script import Script
-from seamark.values import LARGEST_SET, LONGEST_SET_STRING
+from seamark.lifecycle.background import importing
+from seamark.recording.values import LARGEST_SET, LONGEST_SET_STRING
 
 if TYPE_CHECKING:
     import subprocess

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from seamark.background import importing
 from seamark.capture.facts import Facts
+from seamark.lifecycle.background import importing
 
 _LONGEST_FILE = 64 * 1024  # characters
 

@@ -7,8 +7,8 @@ import sys
 import time
 from types import ModuleType
 
-from seamark.background import importing
 from seamark.capture.facts import Facts
+from seamark.lifecycle.background import importing
 
 _MAX_PACKAGES = 5_000
 _LONGEST_NAME = 200  # characters

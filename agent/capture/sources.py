@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from seamark.background import importing
 from seamark.capture.facts import Facts
 from seamark.capture.script import Script
+from seamark.lifecycle.background import importing
 
 
 def make_sources(script: Script) -> dict[str, tuple[str, Callable[[], Facts]]]:

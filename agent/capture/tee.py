@@ -14,7 +14,7 @@ from threading import get_ident
 from time import time_ns
 from typing import Any, NamedTuple
 
-from seamark.background import own_threads
+from seamark.lifecycle.background import own_threads
 
 # Of one stream between two looks at it: a flood beyond it is counted, not kept. Much at
 # once, as when a model is printed; little while a flood lasts, whose reading costs, too.

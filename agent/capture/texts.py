@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seamark.values import LONGEST_TEXT
+from seamark.recording.values import LONGEST_TEXT
 
 # What stands in place of a secret. Here, because expressions that find them load slowly.
 REDACTED = "[redacted]"

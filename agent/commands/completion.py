@@ -14,10 +14,10 @@ from itertools import pairwise
 from operator import itemgetter
 
 from seamark import commands
-from seamark.asking import ask
 from seamark.commands.output import say, say_json
 from seamark.commands.parsing import GENERAL, Parser, options_of, parser_of
 from seamark.errors import AgentError
+from seamark.reading.client import ask
 from seamark.servers import find_server
 
 HELP = "print a script that completes words: bash, zsh or fish"

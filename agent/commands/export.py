@@ -14,7 +14,6 @@ import re
 import time
 from pathlib import Path
 
-from seamark.asking import Json, find_tracker
 from seamark.commands.ls import run_json
 from seamark.commands.output import (
     MISUSED,
@@ -33,11 +32,12 @@ from seamark.commands.tables import (
     write_records,
 )
 from seamark.commands.whole_file import whole_file
-from seamark.downloads import StoredFiles
 from seamark.errors import CannotRead
-from seamark.reading import read_run, read_runs
-from seamark.stored_records import RECORD_KINDS
-from seamark.stored_run import StoredRun
+from seamark.reading.client import Json, find_tracker
+from seamark.reading.downloads import StoredFiles
+from seamark.reading.records import RECORD_KINDS
+from seamark.reading.run import StoredRun
+from seamark.reading.runs import read_run, read_runs
 
 HELP = "write runs into files: CSV, JSON or Parquet"
 EXAMPLES = (

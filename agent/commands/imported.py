@@ -30,7 +30,7 @@ from seamark.importers.moments import UnknownZone, to_moment, zone_of
 from seamark.importers.noted import Noted
 from seamark.importers.nvidia_query import Clock
 from seamark.importers.reading import Reading, Stated
-from seamark.reading import read_run
+from seamark.reading.runs import read_run
 from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
 

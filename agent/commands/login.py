@@ -14,9 +14,9 @@ import re
 import sys
 from urllib.parse import urlsplit
 
-from seamark.asking import Json, ask, find_tracker
 from seamark.commands.output import MISUSED, Refusal, clean, say, say_json, tell
 from seamark.errors import CannotRead, InvalidSetting
+from seamark.reading.client import Json, ask, find_tracker
 from seamark.servers import (
     Server,
     agent_file,

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from seamark.asking import Json
 from seamark.commands.output import (
     MISUSED,
     Refusal,
@@ -23,9 +22,10 @@ from seamark.commands.output import (
     tell,
     time_text,
 )
-from seamark.reading import read_projects, read_run, read_runs
-from seamark.stored_run import StoredRun
-from seamark.stored_values import to_moment
+from seamark.reading.client import Json
+from seamark.reading.run import StoredRun
+from seamark.reading.runs import read_projects, read_run, read_runs
+from seamark.reading.values import to_moment
 
 HELP = "list projects, runs, or a run's attributes"
 EXAMPLES = (

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from seamark.asking import Json, find_tracker, proxy_for
 from seamark.commands.checks import Finding, fine, note, problem
 from seamark.commands.login import (
     KEYS_PAGE,
@@ -20,6 +19,7 @@ from seamark.commands.login import (
     who_is,
 )
 from seamark.errors import CannotRead, InvalidSetting
+from seamark.reading.client import Json, find_tracker, proxy_for
 from seamark.redaction import is_secret_name, redacted
 from seamark.servers import (
     Environment,

@@ -10,11 +10,11 @@ from pathlib import Path
 from seamark.commands.checks import Finding, fine, note, problem
 from seamark.commands.output import counted
 from seamark.commands.status import Waiting, find_waiting
-from seamark.leftovers import is_meant_for, may_live_elsewhere
-from seamark.mounts import mount_below
-from seamark.ring import SHARED_MEMORY, shared_memory_problem
+from seamark.queue.mounts import mount_below
+from seamark.queue.ring import SHARED_MEMORY, shared_memory_problem
+from seamark.queue.spool_reader import find_spools
 from seamark.servers import Environment, find_server, spool_root
-from seamark.spool_reader import find_spools
+from seamark.upload.orphans import is_meant_for, may_live_elsewhere
 
 _MIN_FREE_BYTES = 64 * 1024 * 1024
 _LITTLE_FREE_BYTES = 1024 * 1024 * 1024

@@ -14,12 +14,12 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from seamark import locks
-from seamark.blobs import Blobs
 from seamark.commands.output import Refusal, clean, say, say_json
-from seamark.recovery import points_left
+from seamark.queue import locks
+from seamark.queue.blobs import Blobs
+from seamark.queue.recovery import points_left
+from seamark.queue.spool_reader import SpoolReader, find_spools
 from seamark.servers import spool_root
-from seamark.spool_reader import SpoolReader, find_spools
 
 HELP = "list what is not delivered"
 EXAMPLES = ("seamark status", "seamark status --json")

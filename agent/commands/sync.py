@@ -22,17 +22,17 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from seamark import locks
-from seamark.blobs import Blobs
 from seamark.commands.output import MISUSED, Refusal, clean, counted, say, say_json
 from seamark.commands.status import find_waiting, folder_of
-from seamark.delivery import Outcome
-from seamark.leftovers import Leftovers, is_meant_for, may_live_elsewhere
-from seamark.notices import Notices
-from seamark.recovery import points_left, remove_ring
+from seamark.queue import locks
+from seamark.queue.blobs import Blobs
+from seamark.queue.recovery import points_left, remove_ring
+from seamark.queue.spool_reader import SpoolReader, find_spools
 from seamark.servers import Server, find_server, spool_root
-from seamark.spool_reader import SpoolReader, find_spools
-from seamark.transport import HttpTransport
+from seamark.upload.delivery import Outcome
+from seamark.upload.orphans import Leftovers, is_meant_for, may_live_elsewhere
+from seamark.upload.transport import HttpTransport
+from seamark.user_warnings import Notices
 
 HELP = "deliver what ended processes left behind"
 EXAMPLES = (

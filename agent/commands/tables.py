@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, BinaryIO, TextIO
 
-from seamark.asking import Json
 from seamark.commands.output import MISUSED, Refusal, no_formula, time_text
-from seamark.stored_records import StoredHistogram, StoredImage, StoredRecords
-from seamark.stored_series import Points
-from seamark.stored_values import to_moment
+from seamark.reading.client import Json
+from seamark.reading.records import StoredHistogram, StoredImage, StoredRecords
+from seamark.reading.series import Points
+from seamark.reading.values import to_moment
 
 # Of the file of attributes, and that of points.
 ENDINGS = {

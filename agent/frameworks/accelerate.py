@@ -20,7 +20,6 @@ from accelerate import Accelerator
 from accelerate.tracking import GeneralTracker, on_main_process
 from accelerate.utils import DistributedDataParallelKwargs
 
-from seamark import hooks
 from seamark.api import init
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
@@ -31,7 +30,8 @@ from seamark.frameworks.torch import (
     optimizer_facts,
     scaler_facts,
 )
-from seamark.loader import loader_facts
+from seamark.lifecycle import process_hooks
+from seamark.recording.loader import loader_facts
 from seamark.run import Run
 
 # The module whose code calls trackers, and makes those that are named, not given.
@@ -111,7 +111,7 @@ class SeamarkTracker(GeneralTracker):
     @quiet
     def finish(self) -> None:
         """Finish the run if it was opened here; whoever opened it before goes on."""
-        if self._run is not None and self._run in hooks.open_runs():
+        if self._run is not None and self._run in process_hooks.open_runs():
             self._look_at_accelerator()
             if self._is_ours:
                 self._run.finish()
@@ -138,12 +138,12 @@ class SeamarkTracker(GeneralTracker):
 
     def _opened(self) -> Run:
         if self._run is None:
-            opened = hooks.open_runs()
+            opened = process_hooks.open_runs()
             self._run = self._found(opened)
             self._is_ours = self._run not in opened
         return self._run
 
-    def _found(self, opened: list[hooks.OpenRun]) -> Run:
+    def _found(self, opened: list[process_hooks.OpenRun]) -> Run:
         if self._project is not None and not opened:
             return init(project=self._project)
         return run_for(self._given)

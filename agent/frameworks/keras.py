@@ -16,8 +16,8 @@ import keras
 
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
+from seamark.recording.steps import StepClock
 from seamark.run import Run
-from seamark.steps import StepClock
 
 _FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
 # Where a batch is there when it begins. Elsewhere the call that computes fetches it.

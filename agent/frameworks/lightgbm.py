@@ -13,8 +13,8 @@ from typing import Any
 
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
+from seamark.recording.steps import StepClock
 from seamark.run import Run
-from seamark.steps import StepClock
 
 
 class SeamarkCallback:

@@ -24,7 +24,7 @@ from seamark.frameworks.lightning_profiler import BACKWARD, StepProfiler
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import for_child, run_for
 from seamark.frameworks.torch import model_facts, optimizer_facts
-from seamark.loader import count_examples, find_batch_size, loader_facts
+from seamark.recording.loader import count_examples, find_batch_size, loader_facts
 from seamark.run import Run
 
 _AUTOCAST = {"bf16-mixed": "bfloat16", "16-mixed": "float16"}

@@ -6,9 +6,9 @@ from typing import Any
 
 from seamark.frameworks.lightning_package import Profiler
 from seamark.frameworks.quiet import quiet
-from seamark.phases import Phase
+from seamark.recording.phases import Phase
+from seamark.recording.steps import StepClock
 from seamark.run import Run
-from seamark.steps import StepClock
 
 _FETCH = "fetch"
 # Of manual optimization Lightning tells the first; our callback adds the second.

@@ -26,7 +26,7 @@ from optuna.trial import TrialState
 import seamark
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
-from seamark.naming import random_text, readable_name
+from seamark.recording.run_names import random_text, readable_name
 from seamark.run import Run
 
 # The attribute of a study in memory that makes the names of its trials' runs its own.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from multiprocessing.context import get_spawning_popen
 
-from seamark import hooks
 from seamark.api import init
+from seamark.lifecycle import process_hooks
 from seamark.run import Run
 
 
@@ -20,7 +20,7 @@ def meant_run(given: Run | str | None) -> Run | None:
     # Its project and its stage are the script's: by a name alone they are not known.
     opened = [
         run
-        for run in hooks.open_runs()
+        for run in process_hooks.open_runs()
         if isinstance(run, Run) and given in (None, run.name)
     ]
     return opened[-1] if opened else None

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from seamark.device_times import DeviceTimes, Event
 from seamark.frameworks.torch_devices import find_computing, holding_tensors
+from seamark.recording.device_times import DeviceTimes, Event
 
 _TF32 = "tf32"
 

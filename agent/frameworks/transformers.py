@@ -12,14 +12,14 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from seamark import hooks
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_beside, run_for
 from seamark.frameworks.torch import DDP, is_spread, model_facts, optimizer_facts
-from seamark.loader import loader_facts
-from seamark.phases import Phase
+from seamark.lifecycle import process_hooks
+from seamark.recording.loader import loader_facts
+from seamark.recording.phases import Phase
+from seamark.recording.steps import StepClock
 from seamark.run import Run
-from seamark.steps import StepClock
 
 
 class SeamarkCallback(TrainerCallback):
@@ -190,7 +190,7 @@ class SeamarkCallback(TrainerCallback):
 
     def _is_begun_again(self, args: Any) -> bool:
         """Whether the Trainer looks for a batch size, and the last one was too large."""
-        is_open = self._run is not None and self._run in hooks.open_runs()
+        is_open = self._run is not None and self._run in process_hooks.open_runs()
         return is_open and args.auto_find_batch_size and self._training is args
 
     def _begin_trial(self, args: Any) -> None:

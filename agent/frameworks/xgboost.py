@@ -20,8 +20,8 @@ except ImportError:
 
 from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
+from seamark.recording.steps import StepClock
 from seamark.run import Run
-from seamark.steps import StepClock
 
 
 class SeamarkCallback(TrainingCallback):

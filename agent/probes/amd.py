@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from seamark.background import importing
+from seamark.lifecycle.background import importing
 from seamark.probes.amd_catalogue import FACTS, READINGS
 from seamark.probes.amd_counters import Link, Shares, limits_between, number
 from seamark.probes.gpu_states import PRESENT, States
@@ -29,7 +29,7 @@ from seamark.probes.probe import (
 )
 from seamark.probes.rates import Growths, Rates, known
 from seamark.probes.reading import Fact, Reading
-from seamark.values import Value
+from seamark.recording.values import Value
 
 _MEBIBYTE = 2**20
 _JOULES_OF_MICROJOULE, _WATTS_OF_MICROWATT = 1e-6, 1e-6

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from seamark.probes.amd import load_library, visible_gpus
 from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
-from seamark.values import Value
+from seamark.recording.values import Value
 
 # The library is waited for in a thread that does nothing else.
 _WAIT_MILLISECONDS = 900

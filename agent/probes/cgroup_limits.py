@@ -13,7 +13,7 @@ from seamark.probes.files import read_number, read_text
 from seamark.probes.groups import Groups
 from seamark.probes.probe import Facts
 from seamark.probes.reading import Fact
-from seamark.values import Value
+from seamark.recording.values import Value
 
 # Version 1 writes "no limit" as a number near 2**63.
 _UNLIMITED_BYTES = 2**60

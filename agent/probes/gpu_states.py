@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.values import Value
+from seamark.recording.values import Value
 
 PRESENT = "present"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from seamark.mounts import mounts_in
+from seamark.queue.mounts import mounts_in
 
 try:
     import ctypes

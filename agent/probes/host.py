@@ -18,7 +18,7 @@ from seamark.probes.files import KernelFile, read_number, read_text
 from seamark.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
 from seamark.probes.rates import known
 from seamark.probes.reading import COARSE, INFERRED, SAMPLED, Fact, Reading, Scope
-from seamark.values import Value
+from seamark.recording.values import Value
 
 _DEVICES = Path("/dev")
 _SHORTEST_SECONDS = 0.25

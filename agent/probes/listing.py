@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from seamark.background import importing
+from seamark.lifecycle.background import importing
 from seamark.probes import PROBES
 from seamark.probes.probe import Probe
 

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 
-from seamark.buffer import SetValue
 from seamark.probes.probe import Probe
 from seamark.probes.reading import Described, Reading
-from seamark.recorder import Recorder
-from seamark.values import Value
+from seamark.queue.buffer import SetValue
+from seamark.recording.attributes import Recorder
+from seamark.recording.values import Value
 
 
 class Logbook:

@@ -25,7 +25,7 @@ from seamark.probes.probe import (
     Sample,
 )
 from seamark.probes.reading import Fact, Reading
-from seamark.values import Value
+from seamark.recording.values import Value
 
 # Of one core, for each GPU. Its questions keep to what each may take, and are about half
 # of this together: all of them are asked less often only of a driver that is slow in all.

@@ -25,7 +25,7 @@ from seamark.probes.nvidia.driver import (
 from seamark.probes.nvidia.visible import visible_gpus
 from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Reading, Scope
-from seamark.values import Value
+from seamark.recording.values import Value
 
 # The driver is waited for in a thread that does nothing else.
 _WAIT_MILLISECONDS = 900

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from seamark.probes.rates import Growth, Growths
 from seamark.probes.reading import Fact, Reading
-from seamark.values import Value
+from seamark.recording.values import Value
 
 Facts = Mapping[str, Value]
 Sample = Mapping[str, float]

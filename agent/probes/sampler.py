@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from seamark.background import Background
-from seamark.notices import Notices
+from seamark.lifecycle.background import Background
 from seamark.probes.listing import probe_classes
 from seamark.probes.logbook import Logbook
 from seamark.probes.probe import Job, Probe
 from seamark.probes.rates import Rate, known
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
 from seamark.probes.turns import OwnThread, Turns
-from seamark.recorder import Recorder
-from seamark.steps import find_framework
+from seamark.recording.attributes import Recorder
+from seamark.recording.steps import find_framework
+from seamark.user_warnings import Notices
 
 INTERVAL_SECONDS = 1.0
 # How long the end of a run waits for probes that are being asked just then.

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from seamark.mounts import mount_of
 from seamark.probes.probe import ANY_JOB, Facts, Job, Probe, Sample
 from seamark.probes.reading import SAMPLED, Fact, Reading, Scope
-from seamark.values import Value
+from seamark.queue.mounts import mount_of
+from seamark.recording.values import Value
 
 _SHARED_MEMORY = Path("/dev/shm")
 _INTERVAL_SECONDS = 10.0

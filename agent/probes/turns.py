@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 
-from seamark.background import Background
-from seamark.notices import Notices
+from seamark.lifecycle.background import Background
 from seamark.probes.logbook import Logbook
 from seamark.probes.probe import Job, Kept, Probe, ProbeUnavailable
+from seamark.user_warnings import Notices
 
 logger = logging.getLogger(__name__)
 

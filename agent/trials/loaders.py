@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from seamark.loader import Loader
+from seamark.recording.loader import Loader
 from seamark.trials import random_numbers
 
 # Of an iterable that says neither, batches that may be prepared already.

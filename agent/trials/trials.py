@@ -10,8 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from seamark.notices import Notices
-from seamark.steps import Steps
+from seamark.recording.steps import Steps
 from seamark.trials import device, loaders, random_numbers
 from seamark.trials.clock import Deadline, Passage, pass_over, time_calls, time_passage
 from seamark.trials.fitting import fit_line, largest_batch
@@ -22,6 +21,7 @@ from seamark.trials.results import (
     SyntheticResult,
     WorkersResult,
 )
+from seamark.user_warnings import Notices
 
 Batch = TypeVar("Batch")
 Given = ParamSpec("Given")

@@ -13,12 +13,12 @@ from time import time
 from benchmarks.agent_faults.case import Bound, Found, Size, none_of
 from benchmarks.agent_faults.spools import ORIGIN
 from seamark import messages
-from seamark.delivery import Delivery
-from seamark.notices import Notices, logger
+from seamark.queue.spool import create_spool
+from seamark.queue.spool_reader import SpoolReader
 from seamark.servers import Server
-from seamark.spool import create_spool
-from seamark.spool_reader import SpoolReader
-from seamark.transport import HttpTransport
+from seamark.upload.delivery import Delivery
+from seamark.upload.transport import HttpTransport
+from seamark.user_warnings import Notices, logger
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
 # The first opens the run, each of the others has one point.

@@ -18,8 +18,8 @@ from tests.agent.tracker_double import TrackerDouble
 CAP_MEBIBYTES = 64
 LOGGING = f"""
 import json, sys, time
-import agent, seamark.spool
-seamark.spool.LARGEST_SPOOL_BYTES = {CAP_MEBIBYTES} * 2**20
+import agent, seamark.queue.spool
+seamark.queue.spool.LARGEST_SPOOL_BYTES = {CAP_MEBIBYTES} * 2**20
 def memory(name):
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith(name))
@@ -39,7 +39,7 @@ seconds = time.monotonic() - began
 session = run._session
 print(json.dumps({{
     "logged": logged * 20, "seconds": seconds, "more": memory("VmHWM") - before,
-    "spool": seamark.spool.stored_bytes(session.folder) / 2**20,
+    "spool": seamark.queue.spool.stored_bytes(session.folder) / 2**20,
 }}), flush=True)
 sys.stdin.readline()
 began = time.monotonic()

@@ -21,7 +21,7 @@ from tests.agent.tracker_double import TrackerDouble
 # Logs, breaks the disk, logs more than memory holds, mends it, and logs on.
 DISK = r"""
 import contextlib, fcntl, json, logging, os, resource, shutil, signal, subprocess, sys, threading, time
-import agent, seamark.recovery, seamark.session, seamark.spool
+import agent, seamark.queue.recovery, seamark.lifecycle.session, seamark.queue.spool
 
 cause, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 os.makedirs(folder, exist_ok=True)
@@ -30,14 +30,14 @@ if cause == "full":
     mount("-t", "tmpfs", "-o", "size=16m", "none")
 elif cause == "inodes":
     mount("-t", "tmpfs", "-o", "nr_inodes=16", "none")
-    seamark.spool.SEGMENT_BYTES = 100_000
+    seamark.queue.spool.SEGMENT_BYTES = 100_000
 elif cause in ("gone", "frozen", "readonly"):
     mount("-o", "loop,errors=remount-ro", folder + ".img")
     os.environ["TMPDIR"] = os.path.dirname(folder)
 elif cause == "quota":
-    seamark.spool.SEGMENT_BYTES = 100_000
+    seamark.queue.spool.SEGMENT_BYTES = 100_000
 elif cause == "denied":
-    seamark.spool.SEGMENT_BYTES = 1
+    seamark.queue.spool.SEGMENT_BYTES = 1
     os.chmod(folder, 0o777)
 
 warnings, raised, longest, logged = [], [], 0.0, 0
@@ -69,7 +69,7 @@ def wait(condition, seconds=60):
     while not condition() and time.monotonic() < deadline: time.sleep(0.01)
     return condition()
 
-before = seamark.spool.LARGEST_SPOOL_BYTES
+before = seamark.queue.spool.LARGEST_SPOOL_BYTES
 root = os.open(folder, os.O_RDONLY)
 if cause == "denied":
     # No process of the administrator is denied anything.
@@ -99,7 +99,7 @@ spool = str(session.folder)
 if cause == "full": fill("ballast", 65536)
 elif cause == "inodes": fill("ballast", 0)
 elif cause == "removed": remove(spool)
-elif cause == "quota": seamark.spool.LARGEST_SPOOL_BYTES = 0
+elif cause == "quota": seamark.queue.spool.LARGEST_SPOOL_BYTES = 0
 elif cause == "size": resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, -1))
 elif cause == "denied": os.chmod(spool, 0)
 elif cause == "gone": fcntl.ioctl(root, 0x8004587D, b"\2\0\0\0")
@@ -119,7 +119,7 @@ began = time.monotonic()
 if cause in ("full", "inodes"):
     for name in os.listdir(folder):
         if name.startswith("ballast"): os.unlink(f"{folder}/{name}")
-elif cause == "quota": seamark.spool.LARGEST_SPOOL_BYTES = before
+elif cause == "quota": seamark.queue.spool.LARGEST_SPOOL_BYTES = before
 elif cause == "size": resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
 elif cause == "denied": os.chmod(spool, 0o700)
 elif cause == "frozen": freeze(0xC0045878)
@@ -155,7 +155,7 @@ NEEDS_ROOT = {"full", "inodes", "denied", "gone", "readonly", "frozen"}
 NEEDS_LOOP = {"gone", "readonly", "frozen"}
 NO_FOLDER = """
 import json, os, pwd, sys
-import agent, seamark.session, seamark.recovery, msgspec
+import agent, seamark.lifecycle.session, seamark.queue.recovery, msgspec
 agent.init("before", monitor=False).finish()
 os.environ.pop("HOME"); os.environ["TMPDIR"] = sys.argv[1]
 os.chmod(sys.argv[1], 0o777)

@@ -12,10 +12,10 @@ from pathlib import Path
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.scripts import Place, answer_of, lost_and_doubled
 from benchmarks.agent_faults.spools import ORIGIN
-from seamark.frames import Frame
 from seamark.messages import payload, points
-from seamark.spool import SEGMENT_SUFFIX, create_spool
-from tests.agent.test_downloads import HOSTILE, files
+from seamark.queue.frames import Frame
+from seamark.queue.spool import SEGMENT_SUFFIX, create_spool
+from tests.agent.reading.test_downloads import HOSTILE, files
 from tests.agent.tracker_double import Scripted, TrackerDouble
 
 GIBIBYTE = 2**30

@@ -8,7 +8,7 @@ LOOP = """
 import contextlib, json, os, sys, threading, time
 
 import agent
-from seamark.background import Background
+from seamark.lifecycle.background import Background
 
 work, step_seconds, url = sys.argv[1], float(sys.argv[2]), sys.argv[3]
 data = {f"m/{number}": 0.5 for number in range(100)}

@@ -22,14 +22,14 @@ from benchmarks.faults.case import Size as StoreSize
 from benchmarks.faults.installation import Installation
 from benchmarks.faults.repeats import installed, unused
 from benchmarks.faults.scripts import read
-from seamark.advice import command_line
-from seamark.delivery import Delivery
+from seamark.hints import command_line
 from seamark.messages import Origin, payload, points
-from seamark.notices import Notices
+from seamark.queue.spool import create_spool
+from seamark.queue.spool_reader import SpoolReader
 from seamark.servers import Server
-from seamark.spool import create_spool
-from seamark.spool_reader import SpoolReader
-from seamark.transport import HttpTransport
+from seamark.upload.delivery import Delivery
+from seamark.upload.transport import HttpTransport
+from seamark.user_warnings import Notices
 from tests.agent.tracker_double import TrackerDouble
 
 METRICS = 100

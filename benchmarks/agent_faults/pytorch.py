@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from benchmarks.agent_faults.case import Bound, Found
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # What `python3 manage.py test --frameworks` makes.
 FRAMEWORKS = ROOT / ".venv-frameworks/bin/python"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agent.tracker_double import TOKEN, TrackerDouble
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # A watchdog, not a promise.
 LONGEST_SECONDS = 300.0

@@ -11,9 +11,10 @@ from unittest.mock import patch
 
 from benchmarks.agent_faults.case import Bound, Found, Size, none_of
 from benchmarks.faults.case import SEED
-from seamark import messages, spool
-from seamark.frames import HEADER_BYTES, Frame, read_frames
-from seamark.spool_reader import SpoolReader
+from seamark import messages
+from seamark.queue import spool
+from seamark.queue.frames import HEADER_BYTES, Frame, read_frames
+from seamark.queue.spool_reader import SpoolReader
 
 TAIL_BYTES, PAGE_BYTES = 64 * 1024, 4096
 LONGEST_FRAME_POINTS = 24

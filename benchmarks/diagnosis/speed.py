@@ -24,8 +24,8 @@ import numpy as np
 # Run as a file, Python looks beside it and not at the root.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.measurements import Measurements, Steps
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.measurements import Measurements, Steps
 from tracker.diagnosis.signals import SIGNALS, Kind, Samples, Signal
 
 HOUR = 3600
@@ -248,7 +248,7 @@ def write_facts(run: object, gpus: int) -> None:
 def diagnose_store() -> None:
     from tracker.actions.diagnoses import diagnose_stage
     from tracker.models import Diagnosis, Finding, Stage, State
-    from tracker.queries.signals import read_measurements
+    from tracker.queries.diagnoses.signals import read_measurements
 
     stage = Stage.objects.select_related("run__project").get()
     for state, name in ((State.FINISHED, "final pass"), (State.RUNNING, "live pass")):

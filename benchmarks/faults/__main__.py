@@ -26,7 +26,7 @@ from benchmarks.faults.case import (
     commit,
     line,
 )
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 BOTH = (SQLITE, POSTGRESQL)
 RESULTS = ROOT / "benchmarks/faults/results.jsonl"

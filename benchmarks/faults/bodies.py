@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seamark import messages
-from seamark.frames import Frame
+from seamark.queue.frames import Frame
 
 PROJECT = "faults"
 START = 1_767_225_600_000_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.faults.services import DurablePostgreSQL
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 SQLITE = "SQLite"
 POSTGRESQL = "PostgreSQL"

@@ -23,7 +23,7 @@ from benchmarks.faults.history import (
 )
 from benchmarks.faults.installation import WAIT_SECONDS, Stuck, eventually
 from benchmarks.faults.wire import Address, Connection, NoAnswer, NobodyListens, Tally
-from seamark.answers import Answer, Meaning, judge
+from seamark.upload.responses import Answer, Meaning, judge
 
 PATHS = ("loss", "accuracy", "rate")
 LARGEST_BATCH = 4

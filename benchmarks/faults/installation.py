@@ -20,7 +20,7 @@ import psycopg
 
 from benchmarks.faults.wire import Address, is_alive
 from tests.services import free_port
-from tracker import processes
+from tracker.server import processes
 
 # A watchdog, not a promise: the machine may be very busy.
 WAIT_SECONDS = 600.0

@@ -21,7 +21,7 @@ from benchmarks.faults.case import Database, Result, Size
 from benchmarks.faults.history import value_of
 from benchmarks.faults.installation import Installation
 from benchmarks.faults.wire import Connection, NoAnswer
-from seamark.answers import Reply
+from seamark.upload.responses import Reply
 
 THREADS = 8
 PATH = "loss"

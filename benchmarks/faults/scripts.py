@@ -15,7 +15,7 @@ from benchmarks.faults.bodies import PROJECT
 from benchmarks.faults.case import Result, Size
 from benchmarks.faults.installation import Installation, eventually
 from benchmarks.faults.repeats import ask, installed, run_ids, unused
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # How long a script logs before it is killed; the agent writes four times a second.
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.05, 2.0

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from seamark.answers import Reply
+from seamark.upload.responses import Reply
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
 # Less than an agent waits: a stopped process costs the clients this much a time.

@@ -23,7 +23,7 @@ READERS_SHARE = 0.1
 DISK_SHARE = 0.8
 # What the database logs it writes again where it belongs, at most as often.
 WRITTEN_TIMES = 2.0
-# As in tracker/processes.py: each thread keeps its connection to PostgreSQL.
+# As in tracker/server/processes.py: each thread keeps its connection to PostgreSQL.
 WEB_CONNECTIONS = 8
 WORKER_CONNECTIONS = 2
 

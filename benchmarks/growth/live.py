@@ -13,7 +13,7 @@ from benchmarks.growth.derivation import Rank
 from benchmarks.growth.installation import Installation
 from benchmarks.peers.workload import metric_names
 from seamark import messages
-from seamark.frames import Frame
+from seamark.queue.frames import Frame
 
 # Names that rules look for, so that diagnosis has as much to do as it will have.
 OF_A_HOST = (

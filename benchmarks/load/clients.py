@@ -14,7 +14,7 @@ from benchmarks.load.figures import Exchange, View
 from benchmarks.load.pacing import retry_seconds
 from benchmarks.load.wire import Connection, NoAnswer, get, post
 from benchmarks.peers.workload import metric_names
-from seamark.answers import Answer, Meaning, judge
+from seamark.upload.responses import Answer, Meaning, judge
 
 # So many spools are opened at a time, before the clock starts.
 OPENED_AT_ONCE = 8

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 
 from benchmarks.load.figures import percentile
 from tracker.embedded.parent import die_with
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 WATCH = """
 import time

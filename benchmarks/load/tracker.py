@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.faults.case import POSTGRESQL, Database
 from benchmarks.faults.installation import Installation
 from tests.services import Valkey, free_port
-from tracker import processes
+from tracker.server import processes
 
 MAKE_SECRETS = """
 import json, sys

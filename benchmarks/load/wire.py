@@ -6,7 +6,7 @@ import asyncio
 import re
 from http import HTTPStatus
 
-from seamark.answers import Reply
+from seamark.upload.responses import Reply
 
 # An agent waits as long.
 ANSWER_SECONDS = 30.0

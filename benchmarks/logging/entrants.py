@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.logging.outcome import Outcome
 from benchmarks.peers.environments import NotInstalled, prepared_python
 from tracker.embedded.parent import die_with
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # Whoever is slow logs fewer steps, and the page says so.
 LOG_SECONDS = 60.0

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.peers.environments import prepared_python
 from tracker.embedded.parent import die_with
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # Beyond this a job is given up, and the row says so.
 JOB_SECONDS = 900.0

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 REQUIREMENTS = ROOT / "benchmarks/requirements-peers.txt"
 INSTALL_SECONDS = 900

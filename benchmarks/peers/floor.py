@@ -16,7 +16,7 @@ from benchmarks.peers.databases import Database, PostgresDatabase, SqliteDatabas
 from benchmarks.peers.driving import drive
 from benchmarks.peers.system import Http, Server, System, free_port
 from benchmarks.peers.workload import Block
-from tracker.processes import BLOCKING_THREADS, IDLE_THREAD_SECONDS, ROOT
+from tracker.server.processes import BLOCKING_THREADS, IDLE_THREAD_SECONDS, ROOT
 
 GRANIAN = f"granian {version('granian')}"
 

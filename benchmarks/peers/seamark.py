@@ -25,7 +25,7 @@ from benchmarks.peers.system import Http, Server, System, free_port
 from benchmarks.peers.workload import Block
 from seamark import messages
 from seamark.version import VERSION
-from tracker import processes
+from tracker.server import processes
 
 PROJECT = "benchmark"
 WORKSPACE = "home"

@@ -29,7 +29,7 @@ from benchmarks.promises import counting
 from benchmarks.promises.cases import BOTH, CASES, Case
 from tests.__main__ import isolated
 from tests.services import PostgreSQL
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 
 @dataclass(frozen=True, slots=True)

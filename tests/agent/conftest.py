@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark import hooks
+from seamark.lifecycle import process_hooks
 from tests.agent.commands.site import Authority
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
@@ -37,7 +37,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def finished_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "0")
-    for run in hooks.open_runs():
+    for run in process_hooks.open_runs():
         run.finish(timeout=0)
 
 

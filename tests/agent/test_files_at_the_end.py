@@ -7,8 +7,9 @@ import threading
 import pytest
 
 import agent
-from seamark import blobs, uploads
-from seamark.contents import Content, Job
+from seamark.queue import blobs
+from seamark.recording.file_contents import Content, Job
+from seamark.upload import files as uploads
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import Scripted
 

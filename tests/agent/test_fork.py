@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import agent
-from seamark.background import Background
 from seamark.commands import main
+from seamark.lifecycle.background import Background
 from tests.agent.conftest import REPOSITORY
 
 FORK_EIGHT = """
@@ -189,7 +189,7 @@ def test_a_signal_handler_that_interrupts_an_import_may_fork_and_fail(
 ):
     script = """
 import os, signal, agent
-from seamark.background import importing
+from seamark.lifecycle.background import importing
 from tests.agent.conftest import wait_until
 run = agent.init("r", monitor=False)
 run["a"].append(1.0)

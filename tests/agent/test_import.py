@@ -30,9 +30,9 @@ def test_importing_the_agent_loads_nothing_heavy():
 
 def test_init_waits_for_nothing_that_only_threads_need():
     program = (
-        "import agent, tempfile, os, sys, seamark.session; "
+        "import agent, tempfile, os, sys, seamark.lifecycle.session; "
         "assert not {'seamark.redaction', 'seamark.capture.git', 'seamark.capture.host',"
-        " 'seamark.capture.packages', 'shlex', 'seamark.sending', 'http.client', 'ssl'}"
+        " 'seamark.capture.packages', 'shlex', 'seamark.upload.worker', 'http.client', 'ssl'}"
         " & set(sys.modules)"
     )
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from seamark.notices import Notices
-from seamark.recorder import Recorder
+from seamark.recording.attributes import Recorder
+from seamark.user_warnings import Notices
 
 
 class Stop(Exception):

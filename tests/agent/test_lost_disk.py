@@ -12,23 +12,23 @@ import time
 import pytest
 
 import agent
-from seamark import (
+from seamark import messages
+from seamark.commands import main
+from seamark.hints import command_line
+from seamark.lifecycle import session
+from seamark.queue import (
     blobs,
-    messages,
+    folders,
     own_files,
-    places,
     recent_frames,
     segments,
-    session,
     spool,
     writer,
 )
-from seamark.advice import command_line
-from seamark.commands import main
-from seamark.spool_reader import SpoolReader
+from seamark.queue.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
-from tests.agent.test_spool import ORIGIN
+from tests.agent.queue.test_spool import ORIGIN
 from tests.agent.tracker_double import TrackerDouble
 
 POINT = messages.payload([messages.points(["a"], [0.0], [0], [[1.0]])])
@@ -225,15 +225,15 @@ def test_what_is_not_delivered_is_named_with_its_folder(
 
 
 def test_memory_is_a_place_only_where_much_is_free(monkeypatch, tmp_path):
-    monkeypatch.setattr(places, "SHARED_MEMORY", tmp_path)
-    monkeypatch.setattr(places, "file_system_of", lambda _: "tmpfs")
-    *_, memory = places.places(tmp_path)
+    monkeypatch.setattr(folders, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(folders, "file_system_of", lambda _: "tmpfs")
+    *_, memory = folders.places(tmp_path)
     space = os.statvfs(tmp_path)
     free = space.f_bavail * space.f_frsize
 
-    monkeypatch.setattr(places, "_MEMORY_BYTES", free // 32)
+    monkeypatch.setattr(folders, "_MEMORY_BYTES", free // 32)
     assert memory.root().parent == tmp_path
-    monkeypatch.setattr(places, "_MEMORY_BYTES", free)
+    monkeypatch.setattr(folders, "_MEMORY_BYTES", free)
     with pytest.raises(OSError, match="No space"):
         memory.root()
 
@@ -320,7 +320,7 @@ def reader_of_two_folders(tmp_path, monkeypatch):
     left, reader = opened.folder, SpoolReader(opened.folder, opened)
     for _ in range(3):
         opened.write(POINT)
-    opened.go_on_in(opened.make_refuge(places.Place(lambda: tmp_path / "after")))
+    opened.go_on_in(opened.make_refuge(folders.Place(lambda: tmp_path / "after")))
     opened.write(POINT)
     assert reader.follow()
     yield reader, left

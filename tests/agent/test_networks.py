@@ -10,9 +10,9 @@ import ssl
 import pytest
 
 import agent
-from seamark import delivery, sending
-from seamark.asking import find_tracker
 from seamark.errors import CannotRead
+from seamark.reading.client import find_tracker
+from seamark.upload import delivery, worker
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -23,7 +23,7 @@ PORTAL = b"<html>Welcome to the hotel</html>"
 def _impatient(monkeypatch):
     monkeypatch.setattr(delivery, "HOLD_SECONDS", 0.1)
     monkeypatch.setattr(delivery, "_LONGEST_RETRY_SECONDS", 1.5)
-    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "_UNKNOWN_SERVER_SECONDS", 0.1)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 import agent
 from seamark.errors import AgentError
-from seamark.values import LONGEST_TEXT
+from seamark.recording.values import LONGEST_TEXT
 from tests.agent.odd_values import (
     NUMBERS,
     OTHERS,

@@ -13,8 +13,8 @@ import time
 import pytest
 
 import agent
-from seamark.advice import command_line
 from seamark.commands import main
+from seamark.hints import command_line
 from tests.agent.conftest import REPOSITORY, wait_until
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
@@ -628,8 +628,8 @@ def test_a_generator_that_is_left_early_fails_no_run(tracker):
     "part",
     [
         "seamark.capture.capture.Capture.finish",
-        "seamark.files.Files.finish",
-        "seamark.sender.Sender.drain",
+        "seamark.recording.files.Files.finish",
+        "seamark.upload.sender.Sender.drain",
     ],
 )
 def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):

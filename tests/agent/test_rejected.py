@@ -7,10 +7,10 @@ import threading
 import pytest
 
 import agent
-from seamark.background import own_threads
-from seamark.buffer import SetValue
 from seamark.capture.capture import Capture
-from seamark.ending import Ending
+from seamark.lifecycle.background import own_threads
+from seamark.lifecycle.exit_deadline import Ending
+from seamark.queue.buffer import SetValue
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import Scripted
 
@@ -89,7 +89,8 @@ def test_only_the_script_is_warned_that_the_run_is_finished(tracker, caplog, is_
 def test_the_end_leaves_all_but_a_second_to_what_is_captured(tracker, monkeypatch):
     waited = []
     monkeypatch.setattr(
-        "seamark.background.Background.stop", lambda _, seconds: waited.append(seconds)
+        "seamark.lifecycle.background.Background.stop",
+        lambda _, seconds: waited.append(seconds),
     )
     run = agent.init("r", mode="offline", monitor=False, capture=False)
     capture = Capture(run.settings, run._recorder, run._notices)

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import agent
-from seamark.layouts import Layouts, StepsDiffer
-from seamark.spool_reader import SpoolReader
+from seamark.queue.layouts import Layouts, StepsDiffer
+from seamark.queue.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 
 
@@ -542,7 +542,7 @@ def test_what_cannot_be_encoded_takes_nothing_else_with_it(tracker, caplog):
 
 
 def test_names_beyond_the_limit_take_no_memory(tracker, monkeypatch):
-    monkeypatch.setattr("seamark.kinds.LARGEST_RUN", 10)
+    monkeypatch.setattr("seamark.recording.path_types.LARGEST_RUN", 10)
     monkeypatch.setattr("seamark.run.LARGEST_RUN", 10)
     with init() as run:
         for number in range(100):

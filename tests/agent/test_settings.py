@@ -7,9 +7,9 @@ import pytest
 
 from seamark import settings as agent_settings
 from seamark.errors import InvalidSetting
-from seamark.notices import Notices
 from seamark.servers import find_server
 from seamark.settings import read_settings
+from seamark.user_warnings import Notices
 
 
 def read(run=None, environment=None, **arguments):

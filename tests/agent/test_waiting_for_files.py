@@ -9,11 +9,12 @@ import time
 import pytest
 
 import agent
-from seamark import blobs, file_jobs, files
-from seamark.contents import Content, Job
-from seamark.file_jobs import FileJobs
-from seamark.matching import matching
-from seamark.notices import Notices
+from seamark.queue import blobs
+from seamark.recording import file_jobs, files
+from seamark.recording.file_contents import Content, Job
+from seamark.recording.file_jobs import FileJobs
+from seamark.recording.file_patterns import matching
+from seamark.user_warnings import Notices
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def loaded_by(module):
     "module",
     [
         "tracker.boards.grid",
-        "tracker.diagnosis.engine",
+        "tracker.diagnosis.engine.diagnosis",
         "tracker.ingest.messages",
         "tracker.queries.run_query.parser",
         "tracker.records.codec",
@@ -40,7 +40,9 @@ def test_loads_no_framework(module):
     assert not FRAMEWORKS & loaded_by(module)
 
 
-@pytest.mark.parametrize("module", ["agent", "seamark.session", "seamark.sending"])
+@pytest.mark.parametrize(
+    "module", ["agent", "seamark.lifecycle.session", "seamark.upload.worker"]
+)
 def test_the_agent_loads_neither_numpy_nor_a_framework(module):
     assert not HEAVY & loaded_by(module)
 

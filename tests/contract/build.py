@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from seamark import messages
-from seamark.frames import Frame
-from seamark.values import Value
+from seamark.queue.frames import Frame
+from seamark.recording.values import Value
 
 FOLDER = Path(__file__).parent
 DESCRIPTION = FOLDER / "frames-v3.json"

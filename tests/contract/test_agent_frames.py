@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from seamark.frames import read_frames
+from seamark.queue.frames import read_frames
 from tests.contract.build import DESCRIPTION, FRAMES, build
 
 

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from seamark.answers import Meaning, Reply, judge
-from seamark.transport import CONTENT_TYPE
+from seamark.upload.responses import Meaning, Reply, judge
+from seamark.upload.transport import CONTENT_TYPE
 from tests.builders import (
     SECOND,
     START,

@@ -8,17 +8,17 @@ from time import time_ns
 import pytest
 
 from seamark import messages
-from seamark.leftovers import Leftovers
-from seamark.notices import Notices
+from seamark.queue.spool import create_spool
 from seamark.servers import Server
-from seamark.spool import create_spool
-from seamark.transport import HttpTransport
-from tests.agent.test_spool import ORIGIN
+from seamark.upload.orphans import Leftovers
+from seamark.upload.transport import HttpTransport
+from seamark.user_warnings import Notices
+from tests.agent.queue.test_spool import ORIGIN
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.ingest.opening import from_microseconds
 from tracker.models import Run, State
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 
 @pytest.mark.django_db(transaction=True)

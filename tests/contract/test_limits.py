@@ -8,11 +8,12 @@ from dataclasses import asdict, replace
 import pytest
 
 import agent
-from seamark import contents, histogram, kinds, path, tags, values
+from seamark import path
 from seamark.errors import InvalidSetting
 from seamark.messages import Origin, open_spool, set_value
+from seamark.recording import file_contents, histogram, path_types, tags, values
 from seamark.settings import read_settings
-from tests.agent.test_spool import ORIGIN
+from tests.agent.queue.test_spool import ORIGIN
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import SetValue, read_message
 from tracker.ingest.storable import LARGEST_STEP, LATEST_TIME
@@ -60,10 +61,10 @@ def test_a_longer_one_of_the_environment_becomes_one_that_it_takes(name):
 
 def test_the_sdk_checks_what_is_logged_against_the_servers_limits():
     checked = {
-        "attributes": kinds.LARGEST_RUN,
-        "file_name_characters": contents._LONGEST_NAME,
+        "attributes": path_types.LARGEST_RUN,
+        "file_name_characters": file_contents._LONGEST_NAME,
         "histogram_bins": histogram.MAX_BINS,
-        "media_type_characters": contents._LONGEST_TYPE,
+        "media_type_characters": file_contents._LONGEST_TYPE,
         "path_bytes": path.LARGEST_PATH,
         "path_characters": path.LONGEST_PATH,
         "set_string_characters": values.LONGEST_SET_STRING,

@@ -9,24 +9,26 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from seamark import delivery, locks, messages
-from seamark.answers import Reply
-from seamark.delivery import Delivery
-from seamark.frames import Frame
-from seamark.leftovers import Leftovers
-from seamark.notices import Notices
+from seamark import messages
+from seamark.queue import locks
+from seamark.queue.frames import Frame
+from seamark.queue.spool import Spool, create_spool
+from seamark.queue.spool_reader import SpoolReader
 from seamark.servers import Server
-from seamark.spool import Spool, create_spool
-from seamark.spool_reader import SpoolReader
-from seamark.transport import CONTENT_TYPE
-from tests.agent.test_spool import ORIGIN
+from seamark.upload import delivery
+from seamark.upload.delivery import Delivery
+from seamark.upload.orphans import Leftovers
+from seamark.upload.responses import Reply
+from seamark.upload.transport import CONTENT_TYPE
+from seamark.user_warnings import Notices
+from tests.agent.queue.test_spool import ORIGIN
 from tracker.actions.access import make_token
 from tracker.actions.states import mark_silent
 from tracker.actor import Scope
 from tracker.ingest.pipeline import REMEMBERED_FRAMES
 from tracker.models import Run, State
 from tracker.models import Spool as StoredSpool
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -7,14 +7,14 @@ from uuid import uuid4
 import pytest
 
 from seamark import messages
-from seamark.frames import Frame
+from seamark.queue.frames import Frame
 from tests.builders import actor_of
 from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES, SECOND_VERSION
 from tracker.ingest.batch import read_batch
 from tracker.ingest.messages import Close, Drop, Open
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Kind, Run, Spool, State
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 
 def described(path):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from seamark.probes.nvidia.catalogue import READINGS
 from seamark.probes.reading import pattern_of
-from seamark.values import Value
+from seamark.recording.values import Value
 
 UNITS = {reading.path: reading.unit for reading in READINGS}
 _GIGA = 1e9

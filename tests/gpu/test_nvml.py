@@ -19,7 +19,7 @@ from seamark.probes.nvidia.gpm import gpm_of_gpu
 from seamark.probes.nvidia.users import Pids, Users
 from seamark.probes.nvml import NvmlProbe
 from seamark.probes.reading import pattern_of
-from seamark.values import Value
+from seamark.recording.values import Value
 from tests.gpu.card import DEVICE, handle, number, process_numbers, torch
 from tests.gpu.plausible import implausible, undescribed
 from tests.gpu.workloads import (

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 import agent
-from seamark.device_times import MAX_STEPS_WAITING
+from seamark.recording.device_times import MAX_STEPS_WAITING
 from tests.gpu.card import DEVICE, torch
 from tests.gpu.workloads import Stopwatch, occupy
 

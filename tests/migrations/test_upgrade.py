@@ -28,9 +28,9 @@ from tracker.ingest.write import store_batch
 from tracker.integrity.run import RunWalk, Seen, run_ids
 from tracker.integrity.tables import ladder_problems, purge_problems, work_problems
 from tracker.models import Attribute, JournalEntry, Member, Run, SeriesChunk
-from tracker.queries.attributes import list_attributes
+from tracker.queries.run.attributes import list_attributes
 from tracker.queries.health import has_current_schema
-from tracker.queries.series import read_line, read_many_points, read_points
+from tracker.queries.series.series import read_line, read_many_points, read_points
 from tracker.series.codec import decode_overview
 from tracker.series.compaction import compact_run
 from tracker.series.downsample import summarise

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # Each with what stands in the last line that it prints.
 COMMANDS = [

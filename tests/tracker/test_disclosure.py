@@ -12,18 +12,18 @@ from tests.builders import Process, actor_of, make_project, make_run
 from tests.diagnoses import diagnosis, finding
 from tracker import disclosure
 from tracker.actor import Actor, Grant, Part, actor_of_link
-from tracker.diagnosis.finding import Evidence, Recommendation
+from tracker.diagnosis.engine.finding import Evidence, Recommendation
 from tracker.diagnosis.signals import SIGNALS
-from tracker.queries.annotations import AnnotationRow
-from tracker.queries.attributes import AttributeRow
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
-from tracker.queries.key_values import KeyMetric, KeyValues
-from tracker.queries.ladders import LadderView
-from tracker.queries.ledgers import LedgerPart, LedgerView
-from tracker.queries.neighbours import Neighbour, Neighbours
-from tracker.queries.notes import Note
-from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
-from tracker.queries.rungs import RungView
+from tracker.queries.diagnoses.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses.time_breakdowns import LedgerPart, LedgerView
+from tracker.queries.ladders.ladders import LadderView
+from tracker.queries.ladders.steps import RungView
+from tracker.queries.run.annotations import AnnotationRow
+from tracker.queries.run.attributes import AttributeRow
+from tracker.queries.run.key_values import KeyMetric, KeyValues
+from tracker.queries.run.neighbors import Neighbour, Neighbours
+from tracker.queries.run.notes import Note
+from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS = {

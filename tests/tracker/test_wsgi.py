@@ -3,12 +3,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 LOADED = """
 import sys
 import tracker.wsgi
-print(sorted({"tracker.api.v1.series", "web.views.run"} & set(sys.modules)))
+print(sorted({"tracker.api.v1.series", "web.pages.run.run"} & set(sys.modules)))
 """
 
 
@@ -22,4 +22,4 @@ def test_nobody_who_asks_first_waits_for_the_program_to_be_read(tmp_path):
         check=True,
     )
 
-    assert done.stdout.split() == ["['tracker.api.v1.series',", "'web.views.run']"]
+    assert done.stdout.split() == ["['tracker.api.v1.series',", "'web.pages.run.run']"]

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from seamark.png import to_png
+from seamark.recording.png import to_png
 from tests.builders import (
     browser_of,
     make_project,
@@ -27,8 +27,8 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
+from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
-from tests.web.views.test_run_source import write_captured
 from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
@@ -75,9 +75,9 @@ from tracker.models import (
     User,
 )
 from tracker.shares.comparison import FEWEST
-from web.compare_state import SHARED_TABS, TABS, TABS_OF_VALUES
 from web.markdown import parts_of
-from web.report_passages import passages_of
+from web.pages.compare.state import SHARED_TABS, TABS, TABS_OF_VALUES
+from web.pages.reports.passages import passages_of
 
 RULE = "data-wait-dominates"
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"

@@ -31,7 +31,7 @@ from tracker.actions.trash import move_to_trash
 from tracker.actor import Actor, Scope
 from tracker.api.urls import v1
 from tracker.models import Member, Project, ProjectMember, Report, Role
-from web.report_text import readable_blocks
+from web.pages.reports.text import readable_blocks
 
 PARAMETER = re.compile(r"[<{](?:(\w+):)?(\w+)[>}]")
 API = "/api/v1/"

@@ -9,7 +9,7 @@ from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.models import Dashboard, File, Ladder, Report, Run
 from web.markdown import parts_of
-from web.report_passages import passages_of
+from web.pages.reports.passages import passages_of
 
 CHART, VALUE, TABLE, TEXT, LADDER, LEDGER = (
     f"{number}a{number}a{number}a{number}a" for number in range(1, 7)

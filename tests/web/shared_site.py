@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from seamark.png import to_png
+from seamark.recording.png import to_png
 from tests.builders import (
     START,
     Process,
@@ -27,9 +27,9 @@ from tests.builders import (
     write_values,
 )
 from tests.tracker.api.v1.test_files import add
+from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
 from tests.web.shared_boards import make_dashboard, make_others, make_report
-from tests.web.views.test_run_source import write_captured
 from tracker.actions.annotations import annotate
 from tracker.actions.findings import dismiss
 from tracker.actions.ladders import WantedRung, create_ladder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tracker.queries.run import ProcessRow, StageRow
+from tracker.queries.run.run import ProcessRow, StageRow
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -9,10 +9,10 @@ from django.core.exceptions import BadRequest
 from django.http import HttpResponse, UnreadablePostError
 from django.test import Client, RequestFactory
 
-from tracker import patience
-from tracker.arrival import Arrivals
-from tracker.patience import Places
-from tracker.processes import SLOW_FORMS_AT_ONCE
+from tracker.server import body_timeouts
+from tracker.server.arrival import Arrivals
+from tracker.server.body_timeouts import Places
+from tracker.server.processes import SLOW_FORMS_AT_ONCE
 from web import bodies
 from web.bodies import FormBodies
 
@@ -95,8 +95,8 @@ def test_what_cannot_be_read_now_is_refused():
 
 
 def test_a_body_that_comes_too_slowly_is_refused(monkeypatch):
-    monkeypatch.setattr(patience, "QUICK_SECONDS", 0.01)
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr(body_timeouts, "QUICK_SECONDS", 0.01)
+    monkeypatch.setattr(body_timeouts, "PATIENCE_SECONDS", 0.02)
     arrive = threading.Event()
 
     refused = answer(request_with(Stalled(arrive)))

@@ -105,7 +105,7 @@ def test_a_fault_of_ours_carries_the_headers_and_tells_nothing(monkeypatch):
     def fail(*_):
         raise RuntimeError("password=hunter2")
 
-    monkeypatch.setattr("web.views.people.sign_in.render", fail)
+    monkeypatch.setattr("web.pages.people.sign_in.render", fail)
     response = Client(raise_request_exception=False).get("/account/deactivated")
 
     assert response.status_code == 500

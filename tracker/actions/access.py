@@ -28,7 +28,7 @@ from tracker.models import (
     User,
     Workspace,
 )
-from tracker.statements import moment, one_row
+from tracker.server.statements import moment, one_row
 
 OWNER_NAME = "owner"
 WORKSPACE_NAME = "Home"

@@ -22,9 +22,9 @@ from tracker.alerts.message import Message
 from tracker.alerts.services import SERVICES
 from tracker.alerts.services.plain import PLAIN
 from tracker.alerts.webhook import NotDelivered
-from tracker.diagnosis.chain import SEVERITIES
-from tracker.diagnosis.finding import Severity
-from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
+from tracker.diagnosis.engine.causes import SEVERITIES
+from tracker.diagnosis.engine.finding import Severity
+from tracker.diagnosis.engine.judgement import LIKELY_FROM, Judgement
 from tracker.models import (
     Alert,
     Channel,

@@ -16,8 +16,8 @@ from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Annotation, Run
 from tracker.queries.people.follows import followers_of
-from tracker.queries.points_near import point_near
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
+from tracker.queries.series.points_near import point_near
 from tracker.texts import storable_part
 
 LONGEST_TEXT = 1_000

@@ -19,7 +19,7 @@ from tracker.actions.people.audit import Action
 from tracker.actions.people.doer import Doer
 from tracker.alerts.message import Message
 from tracker.alerts.peers import check_url
-from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.engine.finding import Severity
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Channel, ChannelKind, Delivery, Project
 

@@ -23,8 +23,8 @@ from tracker.actor import Actor
 from tracker.boards.board import TITLE_LENGTH
 from tracker.errors import NotFound
 from tracker.models import Dashboard, Project, Report, SavedView
-from tracker.queries.deletions import MADE, Made, deleted_rows
-from tracker.queries.trash import TRASH_DAYS
+from tracker.queries.projects.deletions import MADE, Made, deleted_rows
+from tracker.queries.projects.trash import TRASH_DAYS
 
 MOST = {Dashboard: MAX_DASHBOARDS, Report: MAX_REPORTS, SavedView: MAX_VIEWS}
 # Of each kind, so many are purged by one look at the trash.

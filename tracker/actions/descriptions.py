@@ -12,7 +12,7 @@ from django.db import transaction
 from tracker.actions.tags import change_tags
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.run import DESCRIPTION_PATH
+from tracker.queries.run.run import DESCRIPTION_PATH
 from tracker.texts import storable_part
 
 LONGEST_DESCRIPTION = 10_000

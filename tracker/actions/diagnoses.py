@@ -17,15 +17,15 @@ from tracker.actions.gathering import FINDINGS, LEDGERS, gather
 from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE, may_be_contradicted
 from tracker.actions.work import request_work
-from tracker.diagnosis.engine import Diagnosis as Outcome
-from tracker.diagnosis.engine import Key, diagnose
-from tracker.diagnosis.judgement import Judgement, label_of
-from tracker.diagnosis.limits import rules_under
+from tracker.diagnosis.engine.diagnosis import Diagnosis as Outcome
+from tracker.diagnosis.engine.diagnosis import Key, diagnose
+from tracker.diagnosis.engine.judgement import Judgement, label_of
+from tracker.diagnosis.engine.limits import rules_under
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
-from tracker.queries.recoveries import recoveries
-from tracker.queries.rule_settings import settings_of
-from tracker.queries.rules_version import rules_version
-from tracker.queries.signals import read_measurements
+from tracker.queries.diagnoses.rule_settings import settings_of
+from tracker.queries.diagnoses.rules_version import rules_version
+from tracker.queries.diagnoses.signals import read_measurements
+from tracker.queries.ladders.recoveries import recoveries
 
 # Live runs that are diagnosed each time it is asked for: so many cost a small part of a
 # worker's processor.

@@ -17,15 +17,15 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count
 
-from tracker.diagnosis.chain import SEVERITIES
-from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.engine.causes import SEVERITIES
+from tracker.diagnosis.engine.finding import Severity
 from tracker.models import Attribute, Gathered, Run, Stage
 from tracker.models.gathered import SORTED_CHARACTERS
-from tracker.queries.diagnoses import main_findings
-from tracker.queries.gpu_time import gpu_times
-from tracker.queries.hardware_means import hardware_means
-from tracker.queries.namespaces import TAGS_PATH
-from tracker.queries.run_columns import each_of
+from tracker.queries.diagnoses.diagnoses import main_findings
+from tracker.queries.hardware.gpu_time import gpu_times
+from tracker.queries.hardware.means import hardware_means
+from tracker.queries.run.namespaces import TAGS_PATH
+from tracker.queries.runs.columns import each_of
 
 RUNS_AT_ONCE = 500
 ROWS_IN_UPDATE = 50

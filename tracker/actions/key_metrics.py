@@ -6,7 +6,7 @@ from django.db import transaction
 
 from tracker.errors import InvalidInput
 from tracker.models import Project
-from tracker.queries.attributes import storable
+from tracker.queries.run.attributes import storable
 
 MAX_PINNED = 12
 LONGEST_PATH = 1_024

@@ -31,7 +31,7 @@ from tracker.models import (
     Run,
     State,
 )
-from tracker.queries.metric_series import condition_of, newest_points, series_of
+from tracker.queries.series.metric_series import condition_of, newest_points, series_of
 
 REST = timedelta(minutes=REST_MINUTES)
 # Runs checked by one look at all of them, those heard of last first.

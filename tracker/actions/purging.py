@@ -21,7 +21,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from tracker.models import Run, Work
-from tracker.statements import key
+from tracker.server.statements import key
 
 # What one transaction deletes at most; a single larger row is deleted alone.
 PIECE_ROWS = 1_000

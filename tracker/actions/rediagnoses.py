@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from tracker.actions.diagnoses import diagnose_run
 from tracker.models import Run, Stage
-from tracker.queries.rules_version import rules_version
+from tracker.queries.diagnoses.rules_version import rules_version
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from tracker.actions.names import expect_room
 from tracker.actions.people.mentions import Written, notify_of_comment
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportComment
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
 from tracker.texts import is_storable
 
 # All of a report are on its page, so both are bounded.

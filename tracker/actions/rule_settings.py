@@ -8,7 +8,7 @@ from django.db import transaction
 
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.project_notes import note_change
-from tracker.diagnosis.limits import (
+from tracker.diagnosis.engine.limits import (
     BY_NAME,
     InvalidLimit,
     RuleSettings,

@@ -15,7 +15,7 @@ from tracker.actions.report_comments import checked_comment
 from tracker.errors import NotFound
 from tracker.models import Finding, Run, RunComment
 from tracker.queries.people.follows import followers_of
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
 
 MAX_COMMENTS = 500
 PURGED_AT_ONCE = 500

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypedDict
 
-from tracker.diagnosis.ledger import keep_ledger
-from tracker.diagnosis.measurements import MICROSECONDS, Measurements, Window
-from tracker.diagnosis.throughput import throughput_of
+from tracker.diagnosis.analysis.throughput import throughput_of
+from tracker.diagnosis.breakdown.stage import keep_ledger
+from tracker.diagnosis.engine.measurements import MICROSECONDS, Measurements, Window
 from tracker.models import Spool, Stage, State
 
 

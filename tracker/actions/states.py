@@ -21,7 +21,7 @@ from django.utils import timezone
 from tracker.actions.work import request_work
 from tracker.active_time import active_seconds
 from tracker.models import Diagnosis, Run, Spool, Stage, State, WorkKind
-from tracker.statements import every_row
+from tracker.server.statements import every_row
 
 # A process that says nothing for so long counts as crashed; and one of which others say
 # that it is gone has as long to say that it lives.

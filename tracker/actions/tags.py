@@ -13,8 +13,8 @@ from tracker.actions.gathering import TAGS, gather
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Project, Run
-from tracker.queries.namespaces import TAGS_PATH
-from tracker.queries.run_columns import each_of
+from tracker.queries.run.namespaces import TAGS_PATH
+from tracker.queries.runs.columns import each_of
 from tracker.texts import is_storable
 
 LONGEST_TAG = 1_024

@@ -24,7 +24,7 @@ from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput, NotFound, Pinned
 from tracker.models import Project, Run, WorkKind
-from tracker.queries.trash import TRASH_DAYS, expired_runs
+from tracker.queries.projects.trash import TRASH_DAYS, expired_runs
 
 SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 1, 36_500
 

@@ -14,8 +14,8 @@ from ninja.security import HttpBearer
 from tracker.actions.access import LAST_USE_RESOLUTION, authenticate, digest
 from tracker.actor import Actor, link_actor
 from tracker.errors import NotAllowed, NotAuthenticated, SecondFactorRequired
-from tracker.memory import Memory
 from tracker.second_factor import must_add_factor, must_confirm_factor
+from tracker.server.caches import Memory
 
 # Each time a token is looked up, its use is noted; so it must be, that often.
 REMEMBERED_SECONDS = LAST_USE_RESOLUTION.total_seconds()

@@ -19,7 +19,7 @@ from django.http import HttpResponse
 
 from tracker.api.errors import answered, unspecific
 from tracker.api.v1.ingest import take_batch
-from tracker.statements import database
+from tracker.server.statements import database
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -11,10 +11,10 @@ from typing import Protocol
 import zstandard
 from django.http import HttpRequest, UnreadablePostError
 
-from tracker.arrival import Arrivals
 from tracker.errors import LengthRequired, MalformedBatch, TooLarge, UnsupportedMedia
-from tracker.patience import Places
-from tracker.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
+from tracker.server.arrival import Arrivals
+from tracker.server.body_timeouts import Places
+from tracker.server.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
 
 FILE_READ_BYTES = 256 * 1024
 LENGTH_DIGITS = 18

@@ -35,7 +35,7 @@ from tracker.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from tracker.statuses import STATUS
+from tracker.server.statuses import STATUS
 
 # A part of the description, which is JSON.
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from tracker.errors import (
     TrackerError,
     Unavailable,
 )
-from tracker.statuses import is_database_away, status_of
+from tracker.server.statuses import is_database_away, status_of
 
 logger = logging.getLogger(__name__)
 

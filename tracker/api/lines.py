@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tracker.api.answers import json_response, numbers
 from tracker.api.tables import CSV, download, new_table
-from tracker.queries.series import Axis, Line
+from tracker.queries.series.series import Axis, Line
 from tracker.series.tables import Cells
 from tracker.series.wire import (
     Columns,

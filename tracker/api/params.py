@@ -11,9 +11,9 @@ from ninja import Query
 from pydantic import FiniteFloat, StringConstraints
 
 from tracker.models import Kind, RuleCondition, RuleUnit, State
-from tracker.queries.column_keys import SUMMARY_MARKS
-from tracker.queries.run_order import COLUMNS
 from tracker.queries.run_query.parser import MAX_CHARACTERS
+from tracker.queries.runs.column_keys import SUMMARY_MARKS
+from tracker.queries.runs.order import COLUMNS
 
 LONGEST_TEXT = 1_024
 # No stored text holds a NUL, and PostgreSQL would not even compare with one.

@@ -11,7 +11,7 @@ import numpy as np
 from django.http import HttpResponseBase
 
 from tracker.errors import Unavailable
-from tracker.queries.all_points import Part
+from tracker.queries.series.all_points import Part
 from tracker.series.tables import ArrowTable, CsvTable, Table
 
 logger = logging.getLogger(__name__)

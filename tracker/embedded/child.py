@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 # The pause before each new start doubles from the first to the longest.
 FIRST_PAUSE_SECONDS = 0.2

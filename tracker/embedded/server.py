@@ -11,12 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tracker import processes
 from tracker.embedded.child import PRIVATE, Program, Say
 from tracker.embedded.data_folder import DataFolder
 from tracker.embedded.ports import refuse_used_port
 from tracker.embedded.refusal import Refusal
 from tracker.embedded.supervisor import Supervisor
+from tracker.server import processes
 
 # A busy machine takes its time; a web server that keeps ending is not waited for.
 START_SECONDS = 300.0

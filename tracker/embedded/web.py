@@ -10,7 +10,7 @@ import resource
 from contextlib import suppress
 
 from tracker.embedded.parent import die_with
-from tracker.processes import MAX_CONNECTIONS
+from tracker.server.processes import MAX_CONNECTIONS
 
 # Of databases, logs and the program itself.
 OTHER_FILES = 512

@@ -25,8 +25,8 @@ from tracker.actions.files import blob_folder
 from tracker.errors import NotFound, Unavailable
 from tracker.files.names import Distinct, attachment, safe_path, with_ending
 from tracker.files.pictures import HEAD_BYTES, LARGEST_BYTES, Picture, read_picture
-from tracker.processes import DOWNLOADS_AT_ONCE
-from tracker.queries.files import FileRow
+from tracker.queries.run.files import FileRow
+from tracker.server.processes import DOWNLOADS_AT_ONCE
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from threading import Lock
 
 from tracker.errors import Busy
 from tracker.ingest.crowd import Crowd
-from tracker.processes import THREADS
+from tracker.server.processes import THREADS
 
 # In points of the journal, some 8 bytes each.
 BEHIND_POINTS = 50_000_000

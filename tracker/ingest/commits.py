@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from tracker.statements import database, using
+from tracker.server.statements import database, using
 
 if TYPE_CHECKING:
     from tracker.embedded.sqlite.base import DatabaseWrapper

@@ -11,8 +11,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from tracker.ingest.paths import MAX_BYTES, bytes_of
-from tracker.memory import Memory
 from tracker.series.points import Integers
+from tracker.server.caches import Memory
 
 _series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MAX_BYTES)
 

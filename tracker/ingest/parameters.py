@@ -9,7 +9,7 @@ from uuid import UUID
 from tracker.ingest.batch import TAGS, Batch
 from tracker.ingest.messages import FileValue, SetValue
 from tracker.models import Attribute, Kind
-from tracker.queries.namespaces import MONITORING, names_parameter
+from tracker.queries.run.namespaces import MONITORING, names_parameter
 
 
 class Known(Protocol):

@@ -13,7 +13,7 @@ import msgspec
 from tracker.ingest.arrays import claimed_length
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.refusal import Unacceptable
-from tracker.memory import Memory
+from tracker.server.caches import Memory
 
 # What is remembered in each server process, at most.
 MAX_BYTES = 64 * 1024 * 1024

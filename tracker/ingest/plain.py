@@ -16,8 +16,8 @@ from tracker.ingest.known_series import known_series
 from tracker.ingest.messages import AddPoints
 from tracker.ingest.pipeline import remembered_checksums
 from tracker.ingest.spools import Position, add_next
-from tracker.memory import Memory
 from tracker.series.points import Integers
+from tracker.server.caches import Memory
 
 # What is remembered of a spool takes about so much, and of all in a server process.
 POSITION_BYTES = 1_000

@@ -17,7 +17,7 @@ from tracker.ingest.messages import Rewound
 from tracker.ingest.refusal import Refusal
 from tracker.models import Rewind, Run
 from tracker.series.rewinds import stairs_of
-from tracker.statements import carry_out, carry_out_many, every_row, key, many
+from tracker.server.statements import carry_out, carry_out_many, every_row, key, many
 
 # For a hundred thousand of them, in a transaction that others wait for: the ORM takes
 # seven times as long.

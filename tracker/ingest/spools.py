@@ -16,7 +16,7 @@ from tracker.ingest.commits import committed
 from tracker.ingest.entries import Entry
 from tracker.models import State
 from tracker.models.project import ROLE_IN_PROJECT
-from tracker.statements import (
+from tracker.server.statements import (
     carry_out,
     changed_rows,
     database,

@@ -62,8 +62,8 @@ from tracker.ingest.spools import (
     note_progress,
 )
 from tracker.models import Attribute, Run, Spool, State, WorkKind, Workspace
-from tracker.queries.hardware_means import tells_cores
-from tracker.queries.namespaces import TAGS_PATH
+from tracker.queries.hardware.means import tells_cores
+from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.records.store import add_records
 from tracker.series.points import Integers
 

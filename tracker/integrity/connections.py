@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from tracker.integrity.problem import Problem, Severity
-from tracker.processes import MIN_DATABASE_CONNECTIONS
+from tracker.server.processes import MIN_DATABASE_CONNECTIONS
 
 # Four workers with three connections each; migrations, backups and psql.
 OTHER_CONNECTIONS = 16

@@ -43,7 +43,7 @@ from tracker.models import (
     SeriesTicks,
     Spool,
 )
-from tracker.queries.records import RECORD_KINDS
+from tracker.queries.series.records import RECORD_KINDS
 from tracker.series.codec import decode_ticks
 from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets

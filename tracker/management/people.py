@@ -10,10 +10,10 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
+from tracker.access.people import member_named, user_named
 from tracker.embedded.data_folder import running_url
 from tracker.errors import NotFound, TrackerError
 from tracker.models import Member, Project, User, Workspace
-from tracker.people_access import member_named, user_named
 
 
 def add_workspace(parser: ArgumentParser) -> None:

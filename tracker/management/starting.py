@@ -10,7 +10,7 @@ from django.db import connection
 
 from tracker.embedded.refusal import Refusal
 from tracker.queries.health import has_current_schema, unknown_migrations
-from tracker.statuses import DATABASE_AWAY
+from tracker.server.statuses import DATABASE_AWAY
 
 RETRY_SECONDS = 1.0
 

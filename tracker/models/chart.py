@@ -48,7 +48,7 @@ class ChartArrangement(models.Model):
         Project, models.CASCADE, related_name="+", db_index=False
     )
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    # As web/chart_arrangement.py describes it.
+    # As web/pages/charts/arrangement.py describes it.
     body = models.JSONField(default=dict)
     changed_at = models.DateTimeField()
 

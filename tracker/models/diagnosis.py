@@ -25,10 +25,10 @@ class Diagnosis(models.Model):
     healthy = models.JSONField(default=list)  # names of rules that saw no fault
     unanswered = models.JSONField(default=dict)  # rule name → signals it lacked
     failed = models.JSONField(default=list)  # names of rules that broke
-    # Of the rules and their limits, as tracker.queries.rules_version says; "": an older
+    # Of the rules and their limits, as tracker.queries.diagnoses.rules_version says; "": an older
     # version of the tracker did not say.
     rules_version = models.CharField(max_length=40, default="")
-    # Seconds by tracker.diagnosis.uses.Use, with the number of GPUs and their energy;
+    # Seconds by tracker.diagnosis.breakdown.categories.Use, with the number of GPUs and their energy;
     # None: the stage has no beginning or no end yet.
     ledger = models.JSONField(null=True)
     # In the steady window, whole steps; None: not measured.
@@ -53,7 +53,7 @@ class Finding(models.Model):
     severity = models.CharField(max_length=10)
     confidence = models.FloatField()
     title = models.CharField(max_length=300)
-    # tracker.diagnosis.finding.Finding as JSON.
+    # tracker.diagnosis.engine.finding.Finding as JSON.
     body = models.JSONField()
     opened_at = models.DateTimeField()
     changed_at = models.DateTimeField()

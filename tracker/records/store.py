@@ -23,7 +23,7 @@ from tracker.records.record import Records, pieces
 from tracker.series.store import undamaged
 from tracker.series.writer_rows import find_changes_of, note_writers
 from tracker.series.writers import Logged
-from tracker.statements import carry_out_many, every_row, key, many, moment
+from tracker.server.statements import carry_out_many, every_row, key, many, moment
 
 # So many chunks of a series of one level are joined to one of the next.
 FAN_IN = 16

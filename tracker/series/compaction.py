@@ -47,7 +47,7 @@ from tracker.series.summary import Summary, add_to_summaries, summaries
 from tracker.series.table import Table, disentangled, one_after_the_other, table_of
 from tracker.series.writer_rows import find_changes, note_writers
 from tracker.series.writers import Known, Logged
-from tracker.statements import carry_out_many, key
+from tracker.server.statements import carry_out_many, key
 
 logger = logging.getLogger(__name__)
 

@@ -19,13 +19,13 @@ import numpy as np
 from django.db import connection
 from django.db.models import Model, QuerySet
 
-from tracker.memory import Memory
 from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.series import codec
 from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
 from tracker.series.points import Floats, Integers, Points
-from tracker.statements import every_row, many
+from tracker.server.caches import Memory
+from tracker.server.statements import every_row, many
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from tracker.series.downsample import LARGEST_TOTAL, bucket_starts, summarise_rows
 from tracker.series.rows import stored
 from tracker.series.table import Table
-from tracker.statements import key, moment
+from tracker.server.statements import key, moment
 
 # What is new of one series: its id and the values of NEW, in their order.
 Summary: TypeAlias = tuple[float | int | bool | None, ...]

@@ -30,7 +30,7 @@ from tracker.series.store import (
     undamaged,
 )
 from tracker.series.table import Table, one_after_the_other
-from tracker.statements import every_row
+from tracker.server.statements import every_row
 
 # A compaction that is under way takes entries about once a second, and joins chunks less
 # often than that.

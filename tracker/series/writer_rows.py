@@ -18,7 +18,7 @@ from tracker.series.writers import (
     changed,
     strangers,
 )
-from tracker.statements import every_row, key, many
+from tracker.server.statements import every_row, key, many
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of a thousand series, the ORM would take longer than all else here.

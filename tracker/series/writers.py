@@ -17,7 +17,7 @@ from tracker.series.points import Integers
 # Of more, a reader learns nothing; and the row stays small.
 MAX_WRITERS = 64
 
-# As the database's driver has it: see tracker/statements.py.
+# As the database's driver has it: see tracker/server/statements.py.
 SpoolKey: TypeAlias = UUID | str
 
 

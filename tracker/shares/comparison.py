@@ -12,8 +12,8 @@ from django.urls import reverse
 from tracker.actor import Part
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Run
-from tracker.queries.comparison import RUNS_AT_MOST
-from tracker.queries.run_columns import each_of
+from tracker.queries.compare.comparison import RUNS_AT_MOST
+from tracker.queries.runs.columns import each_of
 from tracker.shares.kind import Chosen, Kind, Shared
 from tracker.short_ids import read_id, shortened
 

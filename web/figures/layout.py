@@ -11,7 +11,7 @@ from typing import Any
 from web.figures.text import literal
 from web.figures.texts import gettext, gettext_noop
 
-# The values of tracker.queries.series.Axis, which figures must not import.
+# The values of tracker.queries.series.series.Axis, which figures must not import.
 STEP, TIME, RELATIVE = "step", "time", "relative"
 X_TITLES = {
     STEP: gettext_noop("step"),

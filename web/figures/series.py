@@ -41,7 +41,7 @@ LEGEND = {
 
 
 class Line(Protocol):
-    """What tracker.queries.series.read_line returns, as far as it is drawn."""
+    """What tracker.queries.series.series.read_line returns, as far as it is drawn."""
 
     @property
     def path(self) -> str: ...

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from tracker.actions.people.audit import Action, note
 from tracker.actions.people.mail import queue_mail
-from tracker.client_address import NO_ADDRESS, client_address
 from tracker.queries.people.accounts import is_service_account, known_login
 from tracker.queries.people.sessions import device_of
+from tracker.server.client_address import NO_ADDRESS, client_address
 from web.sign_in.activity import NOT_SIGNED_IN, note_sign_in
 from web.texts import gettext_lazy
 from web.toasts import tell

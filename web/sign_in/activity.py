@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from tracker.actions.people.audit import Action, note
 from tracker.actions.people.sessions import LAST_SEEN_RESOLUTION, record_session
-from tracker.client_address import client_address
+from tracker.server.client_address import client_address
 
 SEEN_AT = "seen_at"
 # The actor of failed sign-ins in the audit log.

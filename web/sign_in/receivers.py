@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 from tracker.actions.people.audit import Action, note
 from tracker.actions.people.sessions import end_sessions
-from tracker.client_address import client_address
+from tracker.server.client_address import client_address
 
 
 def connect() -> None:

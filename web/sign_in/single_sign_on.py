@@ -34,9 +34,9 @@ from tracker.actions.people.single_sign_on import (
     role_of_groups,
     take_role,
 )
-from tracker.client_address import client_address
 from tracker.errors import InvalidInput
 from tracker.queries.people.accounts import account_with_email
+from tracker.server.client_address import client_address
 from web.sign_in.activity import NOT_SIGNED_IN
 from web.texts import gettext_lazy
 

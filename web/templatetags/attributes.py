@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 
-from tracker.queries.attributes import Value, plain_value
+from tracker.queries.run.attributes import Value, plain_value
 from web.figures import writers as words
 from web.templatetags.format import UNKNOWN
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from django import template
 from django.utils.translation import gettext
 
-from tracker.diagnosis.measurements import MICROSECONDS, Window
-from tracker.queries.diagnoses import HistoryEntry
-from web.failure_text import raised_at
+from tracker.diagnosis.engine.measurements import MICROSECONDS, Window
+from tracker.queries.diagnoses.diagnoses import HistoryEntry
+from web.pages.run.failure_text import raised_at
 
 register = template.Library()
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from django import template
 
-from tracker.diagnosis.finding import Gain
-from tracker.queries.diagnoses import StageDiagnosis
-from tracker.queries.worth import Worth, worth_of
+from tracker.diagnosis.engine.finding import Gain
+from tracker.queries.diagnoses.diagnoses import StageDiagnosis
+from tracker.queries.ladders.savings import Worth, worth_of
 from web.templatetags.format import UNKNOWN, duration, number
 
 register = template.Library()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from web.metric_rule_texts import condition_text
+from web.pages.projects.metric_rule_texts import condition_text
 
 register = template.Library()
 register.simple_tag(condition_text)

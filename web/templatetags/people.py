@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from tracker.actor import Actor
-from tracker.queries.members import Membership, memberships
+from tracker.queries.projects.members import Membership, memberships
 from web.texts import gettext_lazy
 
 register = template.Library()

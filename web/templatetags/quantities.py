@@ -7,7 +7,7 @@ import math
 from django import template
 from django.utils.translation import gettext
 
-from tracker.diagnosis.finding import Evidence, Side
+from tracker.diagnosis.engine.finding import Evidence, Side
 from tracker.diagnosis.signals import SIGNALS
 from tracker.diagnosis.signals.signal import FLAG
 from web.templatetags.format import UNKNOWN, bytes_size, duration, number, percent

@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from tracker.queries.series import Line
+from tracker.queries.series.series import Line
 from web.figures.spark import HEIGHT, WIDTH, spark_path
 from web.templatetags.format import MINUS, UNKNOWN, number, percent
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from web.widget_kind import Kind
+from web.pages.dashboards.widget_kind import Kind
 from web.widgets import chart, ladder, ledger, table, text, value
 
 KINDS: Mapping[str, Kind] = {

@@ -9,18 +9,25 @@ from uuid import UUID
 from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow
-from tracker.queries.chart_lines import read_chart_lines
-from tracker.queries.series import Axis
-from tracker.queries.writers import read_writers
+from tracker.queries.run.attributes import AttributeRow
+from tracker.queries.series.chart_lines import read_chart_lines
+from tracker.queries.series.series import Axis
+from tracker.queries.series.writers import read_writers
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.chart import SERIES as OVER
 from web.figures.comparison import lacking_note, writers_note
 from web.figures.smoothing import MAX_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
+from web.pages.charts.chart_options import ChartOptions
+from web.pages.dashboards.widget_kind import (
+    WITHHELD,
+    Body,
+    Field,
+    FigureView,
+    Kind,
+    Scene,
+)
 from web.texts import gettext_lazy
-from web.views.chart_options import ChartOptions
-from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
 MAX_METRICS = 6
 # A widget has room for the names of no more.

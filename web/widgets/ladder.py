@@ -9,14 +9,14 @@ from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.disclosure import seen_ladder
-from tracker.queries.ladders import LadderView, ladder_of_project, read_ladder
+from tracker.queries.ladders.ladders import LadderView, ladder_of_project, read_ladder
 from web.figures.ladder import step_time_figure
-from web.ladder_bars import bars_of, legend_of, unit_of
-from web.ladder_summary import summary_of
-from web.rung_cards import cards_of
+from web.pages.charts.chart_options import ChartOptions
+from web.pages.dashboards.widget_kind import Body, Field, FigureView, Kind, Scene
+from web.pages.ladders.bars import bars_of, legend_of, unit_of
+from web.pages.ladders.step_cards import cards_of
+from web.pages.ladders.summary import summary_of
 from web.texts import gettext_lazy
-from web.views.chart_options import ChartOptions
-from web.widget_kind import Body, Field, FigureView, Kind, Scene
 
 GONE = gettext_lazy(
     "This ladder was deleted. Choose another one, or remove the widget."

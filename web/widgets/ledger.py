@@ -6,9 +6,9 @@ from django.utils.translation import gettext
 from msgspec import Struct
 
 from tracker.disclosure import seen_ledger
-from tracker.queries.ledgers import runs_ledger
+from tracker.queries.diagnoses.time_breakdowns import runs_ledger
+from web.pages.dashboards.widget_kind import Body, Kind, Scene
 from web.texts import gettext_lazy
-from web.widget_kind import Body, Kind, Scene
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):

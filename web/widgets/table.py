@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow
-from tracker.queries.run import silent_for
-from tracker.queries.run_columns import run_seconds
-from tracker.queries.run_fields import FIELDS, FieldValue
-from web.cells import row_text
-from web.run_fields import LABELS, field_of, field_text, path_of
+from tracker.queries.run.attributes import AttributeRow
+from tracker.queries.run.run import silent_for
+from tracker.queries.runs.columns import run_seconds
+from tracker.queries.runs.fields import FIELDS, FieldValue
+from web.pages.compare.cells import row_text
+from web.pages.dashboards.widget_kind import Body, Field, Kind, Scene, SeenValues
+from web.pages.runs.fields import LABELS, field_of, field_text, path_of
 from web.templatetags.format import duration, exact_moment, number
 from web.texts import gettext_lazy
-from web.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.widgets.value import SERIES, summary_value
 
 MAX_COLUMNS = 12

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 
 from tracker.boards.board import TEXT_LENGTH
 from web.markdown import rendered
-from web.own_pictures import outside_of
+from web.pages.dashboards.widget_kind import Body, Field, Kind, Scene
+from web.pages.reports.own_pictures import outside_of
 from web.texts import gettext_lazy
-from web.widget_kind import Body, Field, Kind, Scene
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,14 +10,21 @@ from typing import Annotated, Any, Literal
 from django.utils.translation import gettext, ngettext
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow
-from tracker.queries.column_keys import NUMBERS_OF_RUN
-from tracker.queries.run_fields import FieldValue
-from web.cells import change_between
-from web.run_fields import LABELS, field_change, field_text, path_of
+from tracker.queries.run.attributes import AttributeRow
+from tracker.queries.runs.column_keys import NUMBERS_OF_RUN
+from tracker.queries.runs.fields import FieldValue
+from web.pages.compare.cells import change_between
+from web.pages.dashboards.widget_kind import (
+    WITHHELD,
+    Body,
+    Field,
+    Kind,
+    Scene,
+    SeenValues,
+)
+from web.pages.runs.fields import LABELS, field_change, field_text, path_of
 from web.templatetags.format import number
 from web.texts import gettext_lazy
-from web.widget_kind import WITHHELD, Body, Field, Kind, Scene, SeenValues
 
 SERIES = "float_series"
 SUMMARIES = (

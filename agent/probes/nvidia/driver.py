@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from seamark.background import importing
+from seamark.lifecycle.background import importing
 from seamark.probes.probe import ProbeUnavailable
 
 Answer = TypeVar("Answer")

@@ -13,7 +13,7 @@ from seamark.probes.nvidia.driver import GpuLost, NotNow, NotOffered, as_text, a
 from seamark.probes.nvidia.fields import FieldValues
 from seamark.probes.nvidia.polled import links_up, memory_info, requested_limit
 from seamark.probes.reading import Fact
-from seamark.values import Value
+from seamark.recording.values import Value
 
 _MILLIWATTS = 1000.0
 _AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs

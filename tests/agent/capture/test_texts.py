@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seamark import hooks
 from seamark.capture import texts
 from seamark.capture.texts import cut, redacted_beginning, redacted_end
+from seamark.lifecycle import process_hooks
 from seamark.redaction import Redactor
 from tests.agent.planted import SECRETS
 
@@ -87,7 +87,7 @@ def test_of_a_huge_text_a_small_part_is_looked_at(monkeypatch):
 
     redacted_beginning("x" * 10_000_000, redact, LONGEST)
     redacted_end("x" * 10_000_000, redact, LONGEST)
-    monkeypatch.setattr(hooks, "without_secrets", redact)
-    hooks.described("x" * 10_000_000)
+    monkeypatch.setattr(process_hooks, "without_secrets", redact)
+    process_hooks.described("x" * 10_000_000)
 
     assert max(looked_at) < 50_000

@@ -10,14 +10,14 @@ from email.utils import formatdate
 
 import pytest
 
-from seamark import ring
 from seamark.commands.doctor import perform as look
-from seamark.mounts import Mount
-from seamark.spool import create_spool
+from seamark.queue import ring
+from seamark.queue.mounts import Mount
+from seamark.queue.spool import create_spool
 from tests.agent.commands.site import ME, TOKEN, as_json
 from tests.agent.conftest import REPOSITORY
-from tests.agent.test_leftovers import say_of
-from tests.agent.test_spool import ORIGIN
+from tests.agent.queue.test_spool import ORIGIN
+from tests.agent.upload.test_orphans import say_of
 
 LOG = "import agent; run = agent.init('r', monitor=False); run['a'].append(1.0)"
 

@@ -15,7 +15,7 @@ import pytest
 from seamark.commands import imported, main
 from seamark.commands.imported import Imported, Importer, settings_of
 from seamark.importers.reading import Reading
-from seamark.spool_reader import find_spools
+from seamark.queue.spool_reader import find_spools
 from tests.agent.commands.site import TOKEN, Site
 from tests.agent.importers.traces import (
     START,

@@ -126,7 +126,7 @@ def test_a_script_on_another_machine_or_of_another_run_measures_everything(
 ):
     there = "os.environ['SEAMARK_MONITORED'].replace(machine_id(), 'another')"
     script = (
-        "import os\nfrom seamark.machine import machine_id\n"
+        "import os\nfrom seamark.lifecycle.machine import machine_id\n"
         f"os.environ['SEAMARK_MONITORED'] = {there}\n"
     )
     for stage, before in (("there", script), ("apart", "")):

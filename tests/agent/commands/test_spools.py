@@ -8,16 +8,17 @@ import json
 import pytest
 
 import agent
-from seamark import locks, messages, own_files
+from seamark import messages
 from seamark.commands import main
-from seamark.ring import create_ring
+from seamark.queue import locks, own_files
+from seamark.queue.ring import create_ring
+from seamark.queue.spool import create_spool
 from seamark.servers import Server, store_server
-from seamark.spool import create_spool
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
-from tests.agent.test_leftovers import say_of
-from tests.agent.test_spool import ORIGIN
+from tests.agent.queue.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
+from tests.agent.upload.test_orphans import say_of
 
 LOG = "import agent; run = agent.init('r\\x1b[2J', monitor=False); run['a'].append(1.0)"
 UPLOAD = "import agent; agent.init('r', monitor=False)['f'].upload(b'content')"

@@ -9,7 +9,6 @@ import pynvml
 import pytest
 
 from seamark.commands.machine_checks import look_at_machine
-from seamark.notices import Notices
 from seamark.probes.logbook import Logbook
 from seamark.probes.nvidia.gpu import Gpu
 from seamark.probes.nvidia.users import Pids
@@ -17,8 +16,9 @@ from seamark.probes.nvml import NvmlProbe
 from seamark.probes.probe import Job, Kept, ProbeUnavailable
 from seamark.probes.reading import Described, pattern_of
 from seamark.probes.turns import Turns
-from seamark.recorder import Recorder
-from seamark.rows import read_row
+from seamark.queue.rows import read_row
+from seamark.recording.attributes import Recorder
+from seamark.user_warnings import Notices
 from tests.agent.probes.nvml_double import (
     BY_LINK,
     FORBIDDEN,

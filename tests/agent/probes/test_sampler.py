@@ -12,15 +12,15 @@ from typing import NamedTuple
 import pytest
 
 import agent
-from seamark import background
-from seamark.notices import Notices
+from seamark.lifecycle import background
 from seamark.probes import PROBES, documentation, sampler, turns
 from seamark.probes.listing import probe_classes
 from seamark.probes.probe import Job, Probe, ProbeUnavailable
 from seamark.probes.reading import Reading, Scope
 from seamark.probes.sampler import Sampler
-from seamark.recorder import Recorder
-from seamark.rows import Row, read_row
+from seamark.queue.rows import Row, read_row
+from seamark.recording.attributes import Recorder
+from seamark.user_warnings import Notices
 from tests.agent.conftest import REPOSITORY, wait_until
 
 

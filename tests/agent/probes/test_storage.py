@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from seamark.probes.storage import StorageProbe
-from tests.agent.test_mounts import MOUNTS
+from tests.agent.queue.test_mounts import MOUNTS
 
 
 def test_folders_say_how_full_their_file_system_is(tmp_path):

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.slow.browser.conftest import address_now, wait_until
-from tests.web.views.test_compare_media import (
+from tests.web.pages.compare.test_media import (
     counted,
     write_histograms,
     write_pictures,

@@ -27,9 +27,9 @@ from tests.builders import (
 from tests.slow.browser.stored_texts import contents_holding, fields_holding
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.every_page import ALIKE, FILE, Things, addresses, pages, share
+from tests.web.pages.run_files.test_source import CAPTURED
 from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
 from tests.web.sample_run import make_sample_run
-from tests.web.views.test_run_source import CAPTURED
 from tracker.actions.access import make_token
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.descriptions import describe
@@ -55,7 +55,7 @@ from tracker.models import (
     User,
     Workspace,
 )
-from web.source_cards import MACHINE
+from web.pages.run_files.source_cards import MACHINE
 
 pytestmark = [
     pytest.mark.browser,

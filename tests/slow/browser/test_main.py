@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.slow.browser.conftest import sign_in
-from tracker.statements import database
+from tracker.server.statements import database
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.test_every_page import headings, sideways
+from tests.web.pages.people.test_second_factors import code_of
 from tests.web.people_pages import PASSWORD, make_team, people_pages
-from tests.web.views.people.test_second_factors import code_of
 from tracker.models import User
 
 pytestmark = [

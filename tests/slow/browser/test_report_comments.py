@@ -14,7 +14,7 @@ from tracker.actions.report_comments import add_answer, add_comment, resolve_thr
 from tracker.actions.reports import create_report, save_version
 from tracker.models import ReportComment
 from web.markdown import parts_of
-from web.report_passages import passages_of
+from web.pages.reports.passages import passages_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
-from tests.web.views.test_run_source import CAPTURED, write_captured
+from tests.web.pages.run_files.test_source import CAPTURED, write_captured
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

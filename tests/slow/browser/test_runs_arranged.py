@@ -26,7 +26,7 @@ from tests.slow.browser.test_runs_grid import head, mark, names
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
 from tracker.models import Attribute, Run, SavedView
-from tracker.queries import run_groups
+from tracker.queries.runs import groups as run_groups
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

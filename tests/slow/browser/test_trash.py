@@ -17,7 +17,7 @@ from tracker.actions.deletions import delete_made
 from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board
 from tracker.models import Dashboard, Run, State
-from tracker.queries.trash import TRASH_DAYS
+from tracker.queries.projects.trash import TRASH_DAYS
 from tracker.tasks import clear_away
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -9,7 +9,7 @@ from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Project, Run
-from tracker.queries.ledgers import project_ledger
+from tracker.queries.diagnoses.time_breakdowns import project_ledger
 
 pytestmark = pytest.mark.django_db
 

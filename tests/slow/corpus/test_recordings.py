@@ -16,11 +16,11 @@ from evaluation.recordings import (
 from evaluation.synthetic.faults import find_case
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
-from tracker.diagnosis.measurements import Steps, clean
-from tracker.diagnosis.regimes import find_regimes
+from tracker.diagnosis.analysis.stage_phases import find_regimes
+from tracker.diagnosis.engine.measurements import Steps, clean
 from tracker.ingest.write import store_batch
 from tracker.models import Finding, Run, Stage, State
-from tracker.queries.signals import read_measurements
+from tracker.queries.diagnoses.signals import read_measurements
 
 LARGEST = 2**20
 LARGEST_TOGETHER = 10 * 2**20

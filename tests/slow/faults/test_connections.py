@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from benchmarks.connections import MINIMUM, PROCESSES_EACH, WEB_SERVERS, measure
-from tracker import processes
+from tracker.server import processes
 
 CONNECTIONS = processes.MIN_DATABASE_CONNECTIONS
 

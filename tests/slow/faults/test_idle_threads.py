@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.faults.installation import eventually
 from benchmarks.load.tracker import Tracker
-from tracker import processes
+from tracker.server import processes
 
 CLIENTS = 16
 IDLE_SECONDS = 5  # the least that granian accepts

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import agent
-from seamark import hooks
+from seamark.lifecycle import process_hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -306,7 +306,7 @@ def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
     (closed,) = tracker.of_kind("close")
     assert closed["state"] == "finished"
     assert tracker.values("loss") == [1.0]
-    assert not hooks.open_runs()
+    assert not process_hooks.open_runs()
 
 
 @pytest.mark.parametrize("given", [None, "r"])

@@ -20,8 +20,8 @@ torch = framework("torch")
 os.environ.setdefault("KERAS_BACKEND", "torch")
 keras = framework("keras")
 
-from seamark import hooks  # noqa: E402
 from seamark.frameworks.keras import SeamarkCallback  # noqa: E402
+from seamark.lifecycle import process_hooks  # noqa: E402
 
 STEP = "monitoring/train/step"
 FACTS = "monitoring/train/facts"
@@ -162,7 +162,7 @@ def test_metrics_of_a_training_in_several_processes_are_logged_by_the_first(
     monkeypatch.setattr(keras.distribution, "distribution", object)
 
     make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
-    for each in hooks.open_runs():
+    for each in process_hooks.open_runs():
         each.finish()
 
     assert tracker.values("train/loss") == []

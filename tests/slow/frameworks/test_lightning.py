@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import agent
-from seamark import hooks
+from seamark.lifecycle import process_hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -476,7 +476,7 @@ def test_a_run_through_all_code_opens_no_run(tracker, tmp_path):
     )
     trainer.fit(Logging())
 
-    assert hooks.open_runs() == []
+    assert process_hooks.open_runs() == []
 
 
 def test_the_tuner_leaves_the_logger_as_it_is(tracker, run, tmp_path):

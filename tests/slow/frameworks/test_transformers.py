@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 import agent
-from seamark import hooks
+from seamark.lifecycle import process_hooks
 from tests.slow.frameworks.requiring import framework
 
 torch = framework("torch")
@@ -351,7 +351,7 @@ def test_each_trial_of_a_search_has_a_run_beside_the_one_that_is_meant(
     )
 
     # Nothing more comes of a trial when the search goes on.
-    assert hooks.open_runs() == [run]
+    assert process_hooks.open_runs() == [run]
     run.finish()
     opened = [message["run"] for message in tracker.of_kind("open")]
     assert sorted(opened) == ["r", "r-trial-0", "r-trial-1"]

@@ -17,13 +17,13 @@ from uuid import UUID
 import numpy as np
 import zstandard
 
-from seamark.frames import Frame, read_frames
-from seamark.histogram import Histogram
-from seamark.layouts import Layout
-from seamark.recovery import Left
-from seamark.ring import DEFINITIONS, OVERHANG_BYTES, ROWS, Ring, ring_bytes_with
-from seamark.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
-from seamark.spool_reader import SpoolReader, find_spools
+from seamark.queue.frames import Frame, read_frames
+from seamark.queue.layouts import Layout
+from seamark.queue.recovery import Left
+from seamark.queue.ring import DEFINITIONS, OVERHANG_BYTES, ROWS, Ring, ring_bytes_with
+from seamark.queue.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
+from seamark.queue.spool_reader import SpoolReader, find_spools
+from seamark.recording.histogram import Histogram
 from tests.slow.fuzz.wrappings import FRAMES, GZIP, NOTHING, SEAL, Wrapping
 from tests.tracker.records.examples import records
 from tracker.api.bodies import SMALLEST_PIECE_BYTES, UNPACK, ZSTD_LARGEST_RATIO

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.builders import frames, open_message
 from tests.slow.fuzz.decoders import DECODERS, MIB
 from tests.slow.fuzz.mutations import changed_bytes
-from tracker.processes import ROOT
+from tracker.server.processes import ROOT
 
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "150"))
 looking = hypothesis.settings(max_examples=EXAMPLES)

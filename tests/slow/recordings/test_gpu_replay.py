@@ -11,7 +11,7 @@ from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Finding, Run, State
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = pytest.mark.django_db
 

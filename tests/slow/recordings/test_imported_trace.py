@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from seamark.commands import main
-from seamark.spool_reader import find_spools
+from seamark.queue.spool_reader import find_spools
 from tests.agent.importers.traces import SEVERAL, steps_of, write_trace
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run

@@ -12,7 +12,7 @@ from tests.slow.recordings.record import RECORDING
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Diagnosis, Finding, Run, State
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 

@@ -14,7 +14,7 @@ from tracker.actions.alerts import channels_to_send, raise_alerts, send_to
 from tracker.actions.channels import add_channel, remove_channel, send_again
 from tracker.actions.diagnoses import diagnose_run
 from tracker.alerts.services import SERVICES
-from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.engine.finding import Severity
 from tracker.errors import InvalidInput
 from tracker.models import Alert, Channel, Delivery, Stage, State
 

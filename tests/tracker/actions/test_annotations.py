@@ -14,7 +14,7 @@ from tests.builders import (
     make_run,
     write_series,
 )
-from tracker.access import own_annotation
+from tracker.access.objects import own_annotation
 from tracker.actions import annotations
 from tracker.actions.annotations import (
     annotate,
@@ -26,9 +26,9 @@ from tracker.actions.annotations import (
 from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.ingest.opening import from_microseconds
 from tracker.models import Annotation
-from tracker.queries.annotations import annotations_of
-from tracker.queries.points_near import point_near
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
+from tracker.queries.run.annotations import annotations_of
+from tracker.queries.series.points_near import point_near
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.builders import browser_of, make_member, make_run
 from tracker import tasks
-from tracker.access import deleted_thing, doomed_thing, readable_ladder
+from tracker.access.objects import deleted_thing, doomed_thing, readable_ladder
 from tracker.actions import deletions
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import (
@@ -26,8 +26,8 @@ from tracker.actions.saved_views import keep_view, make_default
 from tracker.boards.board import TITLE_LENGTH, Board
 from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.models import ReportComment, ReportVersion, Role, Run, Rung, SavedView
-from tracker.queries.deletions import MADE, deleted_page
-from tracker.queries.trash import TRASH_DAYS
+from tracker.queries.projects.deletions import MADE, deleted_page
+from tracker.queries.projects.trash import TRASH_DAYS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -13,7 +13,7 @@ from tracker.actions.descriptions import LONGEST_DESCRIPTION, describe
 from tracker.actions.tags import LONGEST_TAG, MAX_TAGS
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind
-from tracker.queries.run import run_overview
+from tracker.queries.run.run import run_overview
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

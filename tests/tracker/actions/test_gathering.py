@@ -25,10 +25,10 @@ from tracker.actor import Actor
 from tracker.integrity.repair import repair
 from tracker.integrity.run import RunWalk, Seen
 from tracker.models import Finding, Gathered, Run
-from tracker.queries.diagnoses import main_findings
-from tracker.queries.run_filter import RunFilter
-from tracker.queries.run_order import read_order
-from tracker.queries.runs import runs_page
+from tracker.queries.diagnoses.diagnoses import main_findings
+from tracker.queries.runs.filters import RunFilter
+from tracker.queries.runs.order import read_order
+from tracker.queries.runs.table import runs_page
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

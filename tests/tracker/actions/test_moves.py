@@ -10,7 +10,7 @@ from tracker.actions.moves import TABLES, move_run
 from tracker.actions.people.doer import Doer
 from tracker.errors import InvalidInput
 from tracker.models import Ladder, Project, Role, Run, Rung, State
-from tracker.queries.ladders import ladder_rungs
+from tracker.queries.ladders.ladders import ladder_rungs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -44,8 +44,8 @@ from tracker.models import (
     Work,
     WorkKind,
 )
-from tracker.queries.ladders import ladder_summaries, read_ladder
-from tracker.queries.series import read_points
+from tracker.queries.ladders.ladders import ladder_summaries, read_ladder
+from tracker.queries.series.series import read_points
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]

@@ -26,7 +26,7 @@ from tracker.actions.work import claim_work, request_work
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.errors import NotFound, OutOfOrder
 from tracker.models import JournalEntry, Run, SeriesChunk, State, Work, WorkKind
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]

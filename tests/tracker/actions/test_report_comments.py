@@ -26,9 +26,9 @@ from tracker.actions.report_comments import (
 from tracker.actions.reports import create_report, save_version
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import ReportComment
-from tracker.queries.report_comments import comment_counts, threads_of
-from tracker.queries.reports import report_summaries
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
+from tracker.queries.reports.comments import comment_counts, threads_of
+from tracker.queries.reports.reports import report_summaries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

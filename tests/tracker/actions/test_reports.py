@@ -17,7 +17,7 @@ from tracker.actions.reports import (
 )
 from tracker.errors import Changed, InvalidInput, NotFound
 from tracker.models import Report, ReportDraft, ReportVersion
-from tracker.queries.reports import draft_of, report_summaries, report_versions
+from tracker.queries.reports.reports import draft_of, report_summaries, report_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -23,8 +23,8 @@ from tracker.actions.run_comments import (
 from tracker.errors import InvalidInput
 from tracker.models import Notification, Role, RunComment, User
 from tracker.queries.people.follows import followers_of
-from tracker.queries.run_comments import threads_of
-from tracker.queries.trash import UNDO_HOURS
+from tracker.queries.projects.trash import UNDO_HOURS
+from tracker.queries.run.comments import threads_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -14,7 +14,7 @@ from tracker.actions.saved_views import (
 )
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import SavedView
-from tracker.queries.saved_views import saved_views
+from tracker.queries.runs.saved_views import saved_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

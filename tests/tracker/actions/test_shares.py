@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from tests.builders import actor_of, browser_of, make_member, make_project, make_run
-from tracker.access import (
+from tracker.access.objects import (
     comparable_project,
     comparable_runs,
     may_edit,
@@ -43,7 +43,7 @@ from tracker.actions.trash import (
 from tracker.actor import Part
 from tracker.errors import InvalidInput, NotFound, Pinned
 from tracker.models import Project, Role, Run, ShareLink, State
-from tracker.queries.shares import live_count, project_links
+from tracker.queries.reports.shares import live_count, project_links
 from tracker.short_ids import shortened
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

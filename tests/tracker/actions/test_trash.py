@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.builders import Process, actor_of, make_member, make_project, make_run
 from tracker import tasks
-from tracker.access import (
+from tracker.access.objects import (
     doomed_run,
     editable_run,
     owned_project,
@@ -32,7 +32,7 @@ from tracker.actions.trash import (
 from tracker.actor import Scope
 from tracker.errors import InvalidInput, NotAllowed, NotFound, Pinned
 from tracker.models import Role, Run, State, Work, WorkKind
-from tracker.queries.trash import TRASH_DAYS, expired_count, trash_page
+from tracker.queries.projects.trash import TRASH_DAYS, expired_count, trash_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -16,9 +16,9 @@ from types import SimpleNamespace
 import pyarrow.parquet
 import pytest
 
-from seamark import asking
 from seamark.commands import export, main
 from seamark.commands.export import folder_name
+from seamark.reading import client
 from tests.builders import (
     START,
     Process,
@@ -38,8 +38,8 @@ from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.api.v1 import points as endpoint
 from tracker.models import Attribute, Run, State, Token
-from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
+from tracker.server.processes import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -594,7 +594,7 @@ def test_what_is_the_same_with_every_run_is_said_once(
         Token.objects.update(revoked_at=datetime.now(UTC))
 
     def leave():
-        monkeypatch.setattr(asking, "_open", lambda *_: gone())
+        monkeypatch.setattr(client, "_open", lambda *_: gone())
 
     def gone():
         raise ConnectionRefusedError

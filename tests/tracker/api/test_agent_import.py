@@ -16,7 +16,7 @@ from tests.builders import make_member, make_project
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import Run, State
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

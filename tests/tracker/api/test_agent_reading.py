@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agent
-from seamark import asking
+from seamark.reading import client
 from tests.builders import (
     START,
     make_member,
@@ -30,8 +30,8 @@ from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.api import tables
 from tracker.models import State
-from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
+from tracker.server.processes import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,7 +96,7 @@ def test_runs_come_with_what_was_asked_for(project, stored):
 
 
 def test_more_runs_than_a_page_holds_are_all_there(project, monkeypatch):
-    monkeypatch.setattr("seamark.reading._PAGE", 2)
+    monkeypatch.setattr("seamark.reading.runs._PAGE", 2)
     for number in range(5):
         make_run(project, f"run-{number}")
 
@@ -123,7 +123,7 @@ def test_values_have_the_kinds_they_were_logged_with(stored):
 def test_more_attributes_than_a_page_holds_are_all_there(stored, monkeypatch):
     write_values(stored, {"notes/long": "z" * 65_536})
     whole = agent.open_run("baseline").attributes()
-    monkeypatch.setattr("seamark.stored_run._MAX_ATTRIBUTES", 2)
+    monkeypatch.setattr("seamark.reading.run._MAX_ATTRIBUTES", 2)
 
     assert agent.open_run("baseline").attributes() == whole
     assert whole["notes/long"] == "z" * 65_536
@@ -342,7 +342,7 @@ def test_a_run_without_series_has_no_points(project):
 
 
 def test_texts_and_histograms_come_back_as_they_were_logged(stored, monkeypatch):
-    monkeypatch.setattr("seamark.stored_records._PAGE", 2)
+    monkeypatch.setattr("seamark.reading.records._PAGE", 2)
     histogram = agent.Histogram([0.0, 1.0, 1.0, math.nan], bins=2).encoded()
     write(
         stored,
@@ -437,8 +437,8 @@ def test_no_question_is_longer_than_proxies_take(stored, monkeypatch):
         asked.append(address)
         return opened(address, *arguments)
 
-    opened = asking._open
-    monkeypatch.setattr(asking, "_open", noted)
+    opened = client._open
+    monkeypatch.setattr(client, "_open", noted)
 
     points = list(agent.open_run("baseline").points())
 
@@ -601,7 +601,7 @@ class Impatience:
 def test_who_reads_several_tables_at_once_is_told_that_they_wait_for_themselves(
     stored, monkeypatch
 ):
-    monkeypatch.setattr(asking, "time", Impatience())
+    monkeypatch.setattr(client, "time", Impatience())
     monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
     places = BoundedSemaphore(1)
     monkeypatch.setattr(tables, "_exports", places)
@@ -626,7 +626,7 @@ def test_a_table_is_waited_for(stored, monkeypatch):
     full.acquire()
     clock = Impatience()
     clock.sleep = lambda _: full.release()
-    monkeypatch.setattr(asking, "time", clock)
+    monkeypatch.setattr(client, "time", clock)
     monkeypatch.setattr(tables, "WAIT_SECONDS", 0)
     monkeypatch.setattr(tables, "_exports", full)
 

@@ -19,7 +19,7 @@ from tracker.errors import (
     TrackerError,
     UnsupportedMedia,
 )
-from tracker.patience import SMALLEST_PIECE_BYTES
+from tracker.server.body_timeouts import SMALLEST_PIECE_BYTES
 
 MIB = 1024 * 1024
 SENT, UNPACKED = 16 * MIB, 20 * MIB

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from tests.builders import write_series, write_tags, write_values
 from tracker.api.description import LINKS, MEANINGS, PREFIX
 from tracker.api.urls import v1
-from tracker.statuses import STATUS
+from tracker.server.statuses import STATUS
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to/use-the-api.md"
 # Everybody may ask for these.

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tracker.diagnosis.engine import Diagnosis
-from tracker.diagnosis.judgement import Judgement
-from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.rule import Rule
+from tracker.diagnosis.engine.diagnosis import Diagnosis
+from tracker.diagnosis.engine.judgement import Judgement
+from tracker.diagnosis.engine.measurements import Measurements, Steps
+from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Ranks, Samples
 
 START = 1_767_355_200_000_000

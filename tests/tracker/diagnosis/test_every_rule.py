@@ -12,10 +12,10 @@ import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, START, examples
 from tracker.diagnosis import rules
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Evidence, Finding, Side
-from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.rule import Rule
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Evidence, Finding, Side
+from tracker.diagnosis.engine.measurements import Measurements, Steps
+from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.signals import (
     SIGNALS,
     EarlierRun,

@@ -14,8 +14,8 @@ from tests.tracker.diagnosis.stages import (
     steps,
     with_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.measurements import Measurements
 
 MB = 1e6
 PARENT = "data-wait-dominates"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.test_downloads import HOSTILE
+from tests.agent.reading.test_downloads import HOSTILE
 from tracker.files.names import Distinct, attachment, safe_path, with_ending
 
 

@@ -12,7 +12,7 @@ from tracker.ingest.admission import (
     Admission,
 )
 from tracker.ingest.crowd import WINDOW_SECONDS
-from tracker.processes import THREADS
+from tracker.server.processes import THREADS
 
 
 class World:

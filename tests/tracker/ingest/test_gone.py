@@ -38,7 +38,7 @@ from tracker.models import (
     Work,
     WorkKind,
 )
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

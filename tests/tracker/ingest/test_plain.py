@@ -20,9 +20,9 @@ from tests.builders import (
 from tracker.errors import NotAllowed, NotAuthenticated, NotFound, OutOfOrder
 from tracker.ingest import write
 from tracker.ingest.write import store_batch
-from tracker.memory import Memory
 from tracker.models import JournalEntry, Member, Role, Run, Spool, State, Token
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
+from tracker.server.caches import Memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -53,9 +53,9 @@ from tracker.actions.trash import (
 from tracker.errors import NotFound, OutOfOrder, TrackerError
 from tracker.ingest.write import store_batch
 from tracker.models import JournalEntry, Rewind, Run, SeriesChunk, SeriesTicks, Spool
-from tracker.queries.attributes import list_attributes
-from tracker.queries.series import read_line, read_many_points
-from tracker.queries.trash import TRASH_DAYS, expired_runs
+from tracker.queries.projects.trash import TRASH_DAYS, expired_runs
+from tracker.queries.run.attributes import list_attributes
+from tracker.queries.series.series import read_line, read_many_points
 from tracker.series.compaction import compact_run, needs_compaction
 from tracker.series.points import Points, concatenate
 

@@ -39,8 +39,8 @@ from tracker.models import (
     Work,
     WorkKind,
 )
-from tracker.queries.attributes import attribute_values
-from tracker.queries.series import read_points
+from tracker.queries.run.attributes import attribute_values
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 

@@ -12,7 +12,7 @@ from tests.tracker.series.examples import noise
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import JournalEntry, SeriesTicks
-from tracker.queries.series import read_line, read_points
+from tracker.queries.series.series import read_line, read_points
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

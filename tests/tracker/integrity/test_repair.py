@@ -15,7 +15,7 @@ from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.repair import repair
 from tracker.integrity.rows import ROW_NUMBERS
 from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
-from tracker.queries.series import read_line, read_points
+from tracker.queries.series.series import read_line, read_points
 from tracker.series.codec import decode_ticks, encode_ticks
 from tracker.series.compaction import compact_run
 

@@ -27,9 +27,6 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.tracker.queries.run_query.written import computed, queries
 from tracker.models import Attribute, Kind, Run, State
-from tracker.queries import run_filter, run_places
-from tracker.queries.run_filter import Found, InvalidQuery, RunFilter, read_query
-from tracker.queries.run_order import RunOrder
 from tracker.queries.run_query.arithmetic import LARGEST, SMALLEST, operator_count
 from tracker.queries.run_query.tree import (
     SUMMARIES,
@@ -38,7 +35,10 @@ from tracker.queries.run_query.tree import (
     Negation,
     Number,
 )
-from tracker.queries.runs import runs_page
+from tracker.queries.runs import filters, pages
+from tracker.queries.runs.filters import Found, InvalidQuery, RunFilter, read_query
+from tracker.queries.runs.order import RunOrder
+from tracker.queries.runs.table import runs_page
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
@@ -54,12 +54,12 @@ def size(request, monkeypatch):
     come first are looked up, one by one or in a set: all mean the same.
     """
     if request.param != "few":
-        monkeypatch.setattr(run_filter, "FEW", 0)
+        monkeypatch.setattr(filters, "FEW", 0)
     monkeypatch.setattr(
-        run_places, "SORTED_MEANWHILE", NEVER if request.param == "many" else 0
+        pages, "SORTED_MEANWHILE", NEVER if request.param == "many" else 0
     )
     monkeypatch.setattr(
-        run_places, "GATHERED_MEANWHILE", NEVER if request.param == "half" else 0
+        pages, "GATHERED_MEANWHILE", NEVER if request.param == "half" else 0
     )
 
 

@@ -18,7 +18,7 @@ from tracker.ingest.write import store_batch
 from tracker.integrity.run import RunWalk, Seen
 from tracker.models import Attribute, Kind, RecordChunk, Work
 from tracker.models.records import FULL_LEVEL
-from tracker.queries.records import Place, find_text, read_page, record_series
+from tracker.queries.series.records import Place, find_text, read_page, record_series
 from tracker.records import codec, joining
 from tracker.records.joining import join_records
 from tracker.records.store import FAN_IN
@@ -204,7 +204,7 @@ def test_a_range_of_steps_or_times_is_read(process):
 
 
 def test_a_page_of_large_texts_is_small(process, monkeypatch):
-    monkeypatch.setattr("tracker.queries.records.MAX_BYTES", 100)
+    monkeypatch.setattr("tracker.queries.series.records.MAX_BYTES", 100)
     log(process, ["x" * 90, "y" * 20, "z" * 200, "end"])
     series = record_series(process.run, "logs/stdout")
 
@@ -222,7 +222,7 @@ def test_text_is_found_across_chunks(process, monkeypatch):
 
     found = find_text(series, "LINE 1", 0, 100)
     assert (found.positions.tolist(), found.end) == ([1, *range(10, 20)], 20)
-    monkeypatch.setattr("tracker.queries.records.SEARCHED_BYTES", 1)
+    monkeypatch.setattr("tracker.queries.series.records.SEARCHED_BYTES", 1)
     found = find_text(series, "line 1", 0, 100)
     assert (found.positions.tolist(), found.end) == ([1], 10)
     monkeypatch.undo()

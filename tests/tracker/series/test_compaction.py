@@ -19,7 +19,7 @@ from tracker.models import (
     SeriesTicks,
     State,
 )
-from tracker.queries.series import read_line, read_points
+from tracker.queries.series.series import read_line, read_points
 from tracker.series import compaction
 from tracker.series.codec import FULL_POINTS
 from tracker.series.compaction import OPEN_CHUNKS, compact_run, needs_compaction

@@ -12,9 +12,8 @@ from django.db.models import F
 
 from tests.builders import make_project, make_run, write_series
 from tests.tracker.series.examples import noise
-from tracker.memory import Memory
 from tracker.models import Attribute, SeriesChunk, SeriesTicks
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 from tracker.series.compaction import compact_run
 from tracker.series.downsample import Buckets
 from tracker.series.store import (
@@ -25,6 +24,7 @@ from tracker.series.store import (
     read_overviews,
     read_summaries,
 )
+from tracker.server.caches import Memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 

@@ -15,7 +15,7 @@ from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.errors import Unavailable
 from tracker.models import Attribute, JournalEntry
-from tracker.queries.series import read_line, read_points
+from tracker.queries.series.series import read_line, read_points
 from tracker.series import compaction, store, tails
 from tracker.series.compaction import compact_run
 from tracker.series.store import Overtaken

@@ -12,7 +12,7 @@ from tracker.actions.trash import move_to_trash
 from tracker.actor import Part
 from tracker.errors import InvalidInput
 from tracker.models import Run, ShareLink
-from tracker.queries.comparison import RUNS_AT_MOST
+from tracker.queries.compare.comparison import RUNS_AT_MOST
 from tracker.shares.comparison import COMPARISON, OF_VALUES, UNSHARED
 from tracker.shares.kind import Chosen
 from tracker.short_ids import read_id

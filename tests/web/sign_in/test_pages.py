@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.apps import apps
 
-from web.account_urls import urlpatterns
+from web.pages.people.account_urls import urlpatterns
 
 
 def test_every_view_of_allauth_has_a_template_of_ours():

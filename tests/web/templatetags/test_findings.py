@@ -5,9 +5,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.diagnoses import NOW
-from tracker.diagnosis.judgement import Label
-from tracker.diagnosis.measurements import Window
-from tracker.queries.diagnoses import HistoryEntry
+from tracker.diagnosis.engine.judgement import Label
+from tracker.diagnosis.engine.measurements import Window
+from tracker.queries.diagnoses.diagnoses import HistoryEntry
 from web.templatetags.findings import change, of, zoom
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tracker.diagnosis.finding import Evidence, Side
+from tracker.diagnosis.engine.finding import Evidence, Side
 from web.templatetags.quantities import (
     described,
     factor,

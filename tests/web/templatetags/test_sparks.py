@@ -6,7 +6,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from tracker.queries.series import Line
+from tracker.queries.series.series import Line
 from web.templatetags.sparks import signed_share, spark
 
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.people.audit import Action, note
-from tracker.client_address import NO_ADDRESS
 from tracker.errors import NotFound
 from tracker.models import User
+from tracker.server.client_address import NO_ADDRESS
 
 # How exact "last seen" is; each update is a write.
 LAST_SEEN_RESOLUTION = timedelta(minutes=10)

@@ -11,13 +11,13 @@ import orjson
 from django.http import HttpResponse, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_run
+from tracker.access.objects import readable_run
 from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, Prefix
 from tracker.files.downloads import Download
 from tracker.files.names import attachment
-from tracker.queries.attributes import AttributeRow, attribute_page
+from tracker.queries.run.attributes import AttributeRow, attribute_page
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from tracker.access import readable_run
+from tracker.access.objects import readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.v1.ledgers import (
@@ -19,17 +19,17 @@ from tracker.api.v1.ledgers import (
     plain_ledger,
     priced_ledger,
 )
-from tracker.diagnosis.finding import Evidence, Gain
-from tracker.queries.diagnoses import (
+from tracker.diagnosis.engine.finding import Evidence, Gain
+from tracker.queries.diagnoses.diagnoses import (
     FindingView,
     RuleLabel,
     StageDiagnosis,
     UnansweredRule,
     diagnoses_of,
 )
-from tracker.queries.ledgers import run_ledger
-from tracker.queries.rules_version import rules_version
-from tracker.queries.worth import Worth, worth_of
+from tracker.queries.diagnoses.rules_version import rules_version
+from tracker.queries.diagnoses.time_breakdowns import run_ledger
+from tracker.queries.ladders.savings import Worth, worth_of
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

@@ -10,12 +10,12 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_run
+from tracker.access.objects import readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_CURSOR, LONGEST_TEXT, NO_NUL, Prefix
 from tracker.files import downloads
-from tracker.queries.files import FileRow, every_file, list_files, read_file
+from tracker.queries.run.files import FileRow, every_file, list_files, read_file
 
 router = Router(tags=["files"], auth=ReaderAuth())
 

@@ -17,7 +17,7 @@ from tracker.queries.health import (
     unknown_migrations,
     work_lag_seconds,
 )
-from tracker.statuses import DATABASE_AWAY
+from tracker.server.statuses import DATABASE_AWAY
 
 # Due work is taken within seconds, unless there is no worker.
 WORKER_LAG_SECONDS = 60.0

@@ -8,22 +8,22 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router
 
-from tracker.access import editable_project, readable_ladder, readable_project
+from tracker.access.objects import editable_project, readable_ladder, readable_project
 from tracker.actions.ladders import WantedRung, put_ladder
 from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.ladder_schemas import LadderIn, LadderOut, LaddersOut
-from tracker.diagnosis.breakdown import StepBreakdown
-from tracker.diagnosis.quality import Level
-from tracker.queries.finding_changes import FindingChanges, RungFinding
-from tracker.queries.ladders import (
+from tracker.diagnosis.analysis.quality import Level
+from tracker.diagnosis.breakdown.step import StepBreakdown
+from tracker.queries.ladders.finding_changes import FindingChanges, RungFinding
+from tracker.queries.ladders.ladders import (
     LadderSummary,
     LadderView,
     ladder_summaries,
     read_ladder,
 )
-from tracker.queries.rungs import RungView, ValueChange
-from tracker.queries.verdicts import Change
+from tracker.queries.ladders.steps import RungView, ValueChange
+from tracker.queries.ladders.verdicts import Change
 
 router = Router(tags=["ladders"], auth=ReaderAuth())
 

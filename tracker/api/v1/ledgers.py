@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_project
+from tracker.access.objects import readable_project
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
-from tracker.diagnosis.uses import Ledger
-from tracker.queries.ledgers import LedgerView, project_ledger
+from tracker.diagnosis.breakdown.categories import Ledger
+from tracker.queries.diagnoses.time_breakdowns import LedgerView, project_ledger
 
 GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 MAX_DAYS = 36_500

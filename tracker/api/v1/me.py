@@ -7,7 +7,7 @@ from ninja import Router, Schema
 
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, CallerAuth
-from tracker.queries.members import memberships
+from tracker.queries.projects.members import memberships
 from tracker.version import VERSION
 
 router = Router(tags=["account"])

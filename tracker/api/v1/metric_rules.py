@@ -10,7 +10,12 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access import editable_rule, may_comment, may_edit, readable_project
+from tracker.access.objects import (
+    editable_rule,
+    may_comment,
+    may_edit,
+    readable_project,
+)
 from tracker.actions.metric_rules import (
     RuleRequest,
     change_rule,
@@ -25,7 +30,7 @@ from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Condition, Unit
 from tracker.api.v1.people.members import Json, doer_of
 from tracker.errors import InvalidInput, NotAllowed
-from tracker.queries.metric_rules import RuleRow, rules_of
+from tracker.queries.projects.metric_rules import RuleRow, rules_of
 
 router = Router(tags=["metric rules"], auth=ReaderAuth())
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_runs
+from tracker.access.objects import readable_runs
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import LONGEST_TEXT, Buckets, High, Low, Name
@@ -22,11 +22,11 @@ from tracker.api.tables import (
     written_points,
 )
 from tracker.errors import InvalidInput
-from tracker.freshness import fresh_answer, is_held, marked, not_modified
-from tracker.queries.all_points import read_all_points
-from tracker.queries.series import Axis, every_series, read_lines
-from tracker.queries.versions import version_of
+from tracker.queries.series.all_points import read_all_points
+from tracker.queries.series.series import Axis, every_series, read_lines
+from tracker.queries.series.versions import version_of
 from tracker.series.wire import most_held
+from tracker.server.etags import fresh_answer, is_held, marked, not_modified
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

@@ -9,7 +9,9 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access import managed_project, owned_project, readable_project
+from tracker.access.objects import managed_project, owned_project, readable_project
+from tracker.access.people import member_to_add
+from tracker.access.workspaces import project_making_workspace
 from tracker.actions.prices import set_price
 from tracker.actions.projects import (
     ProjectRequest,
@@ -28,9 +30,7 @@ from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import Json, doer_of
 from tracker.errors import InvalidInput
-from tracker.people_access import member_to_add
-from tracker.queries.projects import ProjectSummary, project_summaries
-from tracker.workspace_access import project_making_workspace
+from tracker.queries.projects.projects import ProjectSummary, project_summaries
 
 router = Router(tags=["projects"], auth=ReaderAuth())
 

@@ -9,13 +9,12 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_records, readable_run
+from tracker.access.objects import readable_records, readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low
 from tracker.api.tables import Export
-from tracker.freshness import fresh_answer
-from tracker.queries.records import (
+from tracker.queries.series.records import (
     Page,
     Place,
     RecordAxis,
@@ -23,10 +22,11 @@ from tracker.queries.records import (
     find_text,
     read_page,
 )
-from tracker.queries.versions import version_of
+from tracker.queries.series.versions import version_of
 from tracker.records.histogram import NotAHistogram, read_histogram
 from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.search import plain
+from tracker.server.etags import fresh_answer
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access import (
+from tracker.access.objects import (
     commentable_run,
     deletable_run_comment,
     own_run_comment,
@@ -30,7 +30,7 @@ from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import Json
 from tracker.errors import InvalidInput, NotFound
-from tracker.queries.run_comments import Comment, finding_of_rule, threads_of
+from tracker.queries.run.comments import Comment, finding_of_rule, threads_of
 
 router = Router(tags=["comments"], auth=ReaderAuth())
 

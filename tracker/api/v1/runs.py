@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from tracker.access import readable_project, readable_run
+from tracker.access.objects import readable_project, readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import (
@@ -30,11 +30,11 @@ from tracker.api.v1.attributes import (
     attribute_answer,
 )
 from tracker.queries.backlog import waiting_points
-from tracker.queries.paths import paths_beginning
-from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
-from tracker.queries.run_filter import RunFilter, read_query
-from tracker.queries.run_order import RunOrder
-from tracker.queries.runs import RunRow, runs_page
+from tracker.queries.run.paths import paths_beginning
+from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
+from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs.order import RunOrder
+from tracker.queries.runs.table import RunRow, runs_page
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

@@ -8,15 +8,15 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_run
+from tracker.access.objects import readable_run
 from tracker.api.answers import json_response, numbers
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import table_of_lines
 from tracker.api.params import Buckets, High, Low, Paths
 from tracker.api.tables import CSV
-from tracker.freshness import fresh_answer
-from tracker.queries.series import Axis, Line, read_lines
-from tracker.queries.versions import version_of
+from tracker.queries.series.series import Axis, Line, read_lines
+from tracker.queries.series.versions import version_of
+from tracker.server.etags import fresh_answer
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 

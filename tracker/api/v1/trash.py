@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from tracker.access import (
+from tracker.access.objects import (
     doomed_run,
     editable_run,
     readable_project,
@@ -26,7 +26,7 @@ from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Limit, Offset
 from tracker.api.v1.people.members import doer_of
 from tracker.api.v1.runs import router as runs_router
-from tracker.queries.trash import TrashedRun, trash_page
+from tracker.queries.projects.trash import TrashedRun, trash_page
 
 router = Router(tags=["trash"], auth=ReaderAuth())
 

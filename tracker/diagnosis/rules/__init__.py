@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tracker.diagnosis.rule import Rule
+from tracker.diagnosis.engine.rule import Rule
 
 RULES = tuple(
     sorted(

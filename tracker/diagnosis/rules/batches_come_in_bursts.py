@@ -23,7 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above, typical
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     MEASURED,
@@ -34,13 +36,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import prefetch_line
-from tracker.diagnosis.loading import WAITING_CORES
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.input.code_lines import prefetch_line
+from tracker.diagnosis.input.loading import WAITING_CORES
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above, typical
-from tracker.diagnosis.wording import count, duration, percent
 
 SPIKES_SHARE = 0.20
 SPIKES_RELEASE_SHARE = 0.14

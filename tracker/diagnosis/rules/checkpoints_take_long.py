@@ -22,8 +22,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.episodes import find_episodes
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.episodes import find_episodes
+from tracker.diagnosis.analysis.saves import Loop, find_saves
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     INFERRED,
@@ -37,14 +40,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import phase_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.rule import Span
-from tracker.diagnosis.saves import Loop, find_saves
+from tracker.diagnosis.engine.frameworks import phase_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import count, duration, percent, size
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 

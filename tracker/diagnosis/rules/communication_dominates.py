@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average_or_none, margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind, of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     INFERRED,
@@ -41,12 +42,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, busiest_of, facts_of, median_of
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.phases import PhaseKind, of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.hardware.gpu_peers import Gpus, busiest_of, facts_of, median_of
 from tracker.diagnosis.signals import Array, Ranks, Samples
-from tracker.diagnosis.statistics import average_or_none, margin_above
-from tracker.diagnosis.wording import duration, percent
 
 NOTABLE_SHARE = 0.10
 RELEASE_SHARE = 0.07

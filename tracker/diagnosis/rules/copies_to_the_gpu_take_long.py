@@ -25,7 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     MEASURED,
@@ -39,13 +41,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import copy_line
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, percent, size
+from tracker.diagnosis.input.code_lines import copy_line
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.signals.signal import FLAG
-from tracker.diagnosis.statistics import average, margin_above
-from tracker.diagnosis.wording import duration, percent, size
 
 # Share of the step.
 COPY_SHARE = 0.05

@@ -25,8 +25,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tracker.diagnosis.contention import CROWDED, is_crowded
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    average_or_none,
+    highest_average,
+    margin_above,
+    typical,
+)
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -38,18 +44,12 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import one_thread_line
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
+from tracker.diagnosis.input.code_lines import one_thread_line
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    average,
-    average_or_none,
-    highest_average,
-    margin_above,
-    typical,
-)
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import count, duration, percent
 
 # Share of scheduler periods.
 THROTTLED_SHARE = 0.10

@@ -18,8 +18,8 @@ Catalogue: H6, NUMA and affinity.
 
 from __future__ import annotations
 
-from tracker.diagnosis.cpu_sets import parse_cpus
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import percentile
+from tracker.diagnosis.engine.finding import (
     ALONE,
     MEASURED,
     Abstention,
@@ -30,10 +30,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count
+from tracker.diagnosis.hardware.cpu_sets import parse_cpus
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import percentile
-from tracker.diagnosis.wording import count
 
 SPAN = Span.STAGE
 

@@ -27,8 +27,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    margin_above,
+    margin_below,
+    percentile,
+    typical,
+)
+from tracker.diagnosis.engine.finding import (
     ALONE,
     COARSE,
     CONTRADICTED,
@@ -40,25 +46,19 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import expected_gain
-from tracker.diagnosis.input_lines import prefetch_line
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.signals.signal import LOADER
-from tracker.diagnosis.statistics import (
-    average,
-    margin_above,
-    margin_below,
-    percentile,
-    typical,
-)
-from tracker.diagnosis.trials import Trials
-from tracker.diagnosis.waiting import (
+from tracker.diagnosis.engine.speedup import expected_gain
+from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.input.code_lines import prefetch_line
+from tracker.diagnosis.input.trials import Trials
+from tracker.diagnosis.input.waiting import (
     NOTABLE_SHARE,
     RELEASE_SHARE,
     Waiting,
     measure_waiting,
 )
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import LOADER
 
 CRITICAL_SHARE = 0.20
 

@@ -23,8 +23,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.epochs import epoch_starts
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.epochs import epoch_starts
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind, spans_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -37,14 +39,12 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import lasting_workers_line
-from tracker.diagnosis.phases import PhaseKind, spans_of_kind
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.input.code_lines import lasting_workers_line
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import FLAG
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import count, duration, percent
 
 SPAN = Span.STAGE
 

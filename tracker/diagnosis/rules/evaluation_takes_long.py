@@ -23,13 +23,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.episodes import (
+from tracker.diagnosis.analysis.episodes import (
     MICROSECONDS,
     Episodes,
     find_episodes,
     is_during,
 )
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.outliers import are_logged, find_outliers, largest_of
+from tracker.diagnosis.analysis.statistics import margin_above, margin_below
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -41,14 +44,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import no_gradients_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.outliers import are_logged, find_outliers, largest_of
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import no_gradients_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import count, duration, percent
 from tracker.diagnosis.signals import Array, Samples, Tracked
-from tracker.diagnosis.statistics import margin_above, margin_below
-from tracker.diagnosis.wording import count, duration, percent
 
 SPAN = Span.STAGE
 

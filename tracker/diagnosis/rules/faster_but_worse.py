@@ -25,7 +25,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.quality import (
+    BEYOND_NOISE,
+    FEWEST_VALUES,
+    NOTABLE_SHARE,
+    Level,
+    QualityChange,
+    common_loss,
+    compare_quality,
+    curve_of,
+)
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     MEASURED,
@@ -37,20 +48,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.quality import (
-    BEYOND_NOISE,
-    FEWEST_VALUES,
-    NOTABLE_SHARE,
-    Level,
-    QualityChange,
-    common_loss,
-    compare_quality,
-    curve_of,
-)
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.signals import Array, EarlierRun, Times, Tracked
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import percent
 
 SPAN = Span.STAGE
 

@@ -23,7 +23,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.requests import TOO_FEW_REQUESTS, measure_requests
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     MEASURED,
@@ -35,11 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.requests import TOO_FEW_REQUESTS, measure_requests
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration
 
 SPAN = Span.STAGE
 

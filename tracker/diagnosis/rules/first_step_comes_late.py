@@ -24,7 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     Answer,
     Evidence,
     Finding,
@@ -32,13 +34,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import phase_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import phase_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, percent
 
 SPAN = Span.STAGE
 

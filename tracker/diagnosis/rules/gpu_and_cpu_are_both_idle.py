@@ -21,7 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below, typical, typical_or_none
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     Abstention,
     Answer,
@@ -31,14 +33,12 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import compile_line
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import takes_part
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.frameworks import compile_line
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import cores, percent
+from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.input.waiting import NOTABLE_SHARE, Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below, typical, typical_or_none
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
-from tracker.diagnosis.wording import cores, percent
 
 IDLE_GPU_PERCENT = 50.0
 IDLE_GPU_RELEASE_PERCENT = 55.0

@@ -18,9 +18,8 @@ Catalogue: H4, clocks stuck.
 
 from __future__ import annotations
 
-from tracker.diagnosis.busy import NEVER_BUSY
-from tracker.diagnosis.clocks import clock_gain, clock_while_busy, measure_limit
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -33,8 +32,13 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.hardware.busy import NEVER_BUSY
+from tracker.diagnosis.hardware.clocks import (
+    clock_gain,
+    clock_while_busy,
+    measure_limit,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_below
 
 LOW_CLOCK_SHARE = 0.80
 LOW_CLOCK_RELEASE_SHARE = 0.85

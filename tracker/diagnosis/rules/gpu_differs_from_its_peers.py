@@ -24,9 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.busy import BUSY_GPU_PERCENT, while_busy
-from tracker.diagnosis.clocks import clock_gain
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -38,8 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.hardware.busy import BUSY_GPU_PERCENT, while_busy
+from tracker.diagnosis.hardware.clocks import clock_gain
 from tracker.diagnosis.signals import Fact, Samples
-from tracker.diagnosis.statistics import margin_above, typical
 
 FEWEST_PEERS = 3
 SAME_LOAD_PERCENT = 15.0

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     INFERRED,
     MEASURED,
@@ -29,7 +29,7 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
 
 SPAN = Span.STAGE
 

@@ -18,14 +18,8 @@ Catalogue: H3, hardware slowdown and power brake.
 
 from __future__ import annotations
 
-from tracker.diagnosis.busy import NEVER_BUSY
-from tracker.diagnosis.clocks import (
-    Limited,
-    clock_gain,
-    clock_while_busy,
-    measure_limit,
-)
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -36,10 +30,16 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import small_percent
+from tracker.diagnosis.hardware.busy import NEVER_BUSY
+from tracker.diagnosis.hardware.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_busy,
+    measure_limit,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import small_percent
 
 SPAN = Span.STAGE
 

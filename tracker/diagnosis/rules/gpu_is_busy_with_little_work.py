@@ -22,7 +22,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    margin_below,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
@@ -35,17 +42,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import batch_size_line, compile_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.gpu_work import power_ratios, share_below
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.frameworks import batch_size_line, compile_line
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.hardware.gpu_work import power_ratios, share_below
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    margin_below,
-    margin_towards,
-    typical,
-    typical_or_none,
-)
 
 BUSY_PERCENT = 85.0
 BUSY_RELEASE_PERCENT = 80.0

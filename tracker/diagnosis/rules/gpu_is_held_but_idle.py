@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_towards
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -36,10 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, percent, size
 from tracker.diagnosis.signals import Array, Samples, Times
-from tracker.diagnosis.statistics import margin_towards
-from tracker.diagnosis.wording import duration, percent, size
 
 SPAN = Span.STAGE
 

@@ -20,14 +20,8 @@ Catalogue: H1, thermal throttling.
 
 from __future__ import annotations
 
-from tracker.diagnosis.busy import NEVER_BUSY
-from tracker.diagnosis.clocks import (
-    Limited,
-    clock_gain,
-    clock_while_limited,
-    measure_limit,
-)
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest, margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -38,9 +32,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.engine.wording import small_percent
+from tracker.diagnosis.hardware.busy import NEVER_BUSY
+from tracker.diagnosis.hardware.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_limited,
+    measure_limit,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import highest, margin_above
-from tracker.diagnosis.wording import small_percent
 
 COUNTED_SHARE = 0.01
 COUNTED_RELEASE_SHARE = 0.005

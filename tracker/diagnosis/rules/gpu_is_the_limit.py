@@ -20,8 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracker.diagnosis.achieved import Achieved, measure_achieved
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    margin_towards,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -32,12 +37,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gpu_work import power_ratios
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.achieved import Achieved, measure_achieved
+from tracker.diagnosis.hardware.gpu_work import power_ratios
+from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_towards, typical, typical_or_none
-from tracker.diagnosis.waiting import measure_waiting
-from tracker.diagnosis.wording import percent
 
 LONGEST_WAIT_SHARE = 0.05
 LONGEST_COMMUNICATION_SHARE = 0.10

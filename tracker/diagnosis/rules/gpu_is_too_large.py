@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest, margin_below, percentile
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     SAMPLED,
     Abstention,
@@ -31,10 +32,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, ordinal, percent
 from tracker.diagnosis.signals import Fact, Samples
-from tracker.diagnosis.statistics import highest, margin_below, percentile
-from tracker.diagnosis.wording import duration, ordinal, percent
 
 SPAN = Span.STAGE
 

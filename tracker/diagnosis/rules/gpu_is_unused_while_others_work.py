@@ -17,7 +17,8 @@ Catalogue: G1, GPU unused.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_towards, typical
+from tracker.diagnosis.engine.finding import (
     ALONE,
     ONE_GPU,
     Abstention,
@@ -29,7 +30,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import (
+from tracker.diagnosis.engine.frameworks import data_parallel_line
+from tracker.diagnosis.engine.speedup import usual_gain
+from tracker.diagnosis.engine.wording import ordinal
+from tracker.diagnosis.hardware.gpu_peers import (
     PERCENTILE,
     UNUSED_PERCENT,
     Gpus,
@@ -37,10 +41,6 @@ from tracker.diagnosis.fleet import (
     names,
     readings_of,
 )
-from tracker.diagnosis.frameworks import data_parallel_line
-from tracker.diagnosis.gain import usual_gain
-from tracker.diagnosis.statistics import margin_towards, typical
-from tracker.diagnosis.wording import ordinal
 
 UNUSED_RELEASE_PERCENT = 2.0
 # Minimum utilization of the busiest GPU for the run to count as working.

@@ -21,7 +21,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -34,21 +40,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import (
+from tracker.diagnosis.engine.frameworks import (
     compile_line,
     fused_optimizer_line,
     mixed_precision_line,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import power_ratios
-from tracker.diagnosis.peaks import precision_of
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.hardware.gpu_work import power_ratios
+from tracker.diagnosis.hardware.peaks import precision_of
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    average,
-    margin_towards,
-    typical,
-    typical_or_none,
-)
 
 BUSY_MEMORY_PERCENT = 60.0
 BUSY_MEMORY_RELEASE_PERCENT = 55.0

@@ -18,7 +18,13 @@ Catalogue: M3, fragmentation.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    highest,
+    margin_above,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -31,15 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count, size
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import (
-    highest,
-    margin_above,
-    typical,
-    typical_or_none,
-)
-from tracker.diagnosis.wording import count, size
 
 SPAN = Span.STAGE
 

@@ -21,7 +21,9 @@ Catalogue: M1, out-of-memory head-room.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.growth import Growth, steady_growth
+from tracker.diagnosis.analysis.statistics import margin_towards
+from tracker.diagnosis.engine.finding import (
     ALONE,
     Abstention,
     Answer,
@@ -31,13 +33,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import RESERVING
-from tracker.diagnosis.gpu_memory import Need, measure_need, ways_to_save
-from tracker.diagnosis.growth import Growth, steady_growth
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import RESERVING
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, size
+from tracker.diagnosis.hardware.gpu_memory import Need, measure_need, ways_to_save
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_towards
-from tracker.diagnosis.wording import duration, size
 
 SPAN = Span.STAGE
 

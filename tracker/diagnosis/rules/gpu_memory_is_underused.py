@@ -27,13 +27,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tracker.diagnosis.batches import (
-    BatchTimes,
-    batch_gain,
-    batch_times,
-    largest_power_of_two,
+from tracker.diagnosis.analysis.statistics import (
+    highest,
+    margin_below,
+    typical,
+    typical_or_none,
 )
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     SAMPLED,
     Abstention,
@@ -45,13 +45,18 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import RESERVING, batch_size_line
-from tracker.diagnosis.gpu_work import takes_part
+from tracker.diagnosis.engine.frameworks import RESERVING, batch_size_line
+from tracker.diagnosis.engine.wording import percent, size
+from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.input.batches import (
+    BatchTimes,
+    batch_gain,
+    batch_times,
+    largest_power_of_two,
+)
+from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.trials import BATCH
-from tracker.diagnosis.statistics import highest, margin_below, typical, typical_or_none
-from tracker.diagnosis.waiting import measure_waiting
-from tracker.diagnosis.wording import percent, size
 
 LOW_MEMORY_SHARE = 0.60
 LOW_MEMORY_RELEASE_SHARE = 0.65

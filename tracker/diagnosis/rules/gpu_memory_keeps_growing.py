@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.growth import Growth, steady_growth
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     ALONE,
     CONTRADICTED,
     Abstention,
@@ -31,13 +33,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import RESERVING
-from tracker.diagnosis.gpu_memory import ways_to_let_go
-from tracker.diagnosis.growth import Growth, steady_growth
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import RESERVING
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, size
+from tracker.diagnosis.hardware.gpu_memory import ways_to_let_go
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, size
 
 SPAN = Span.STAGE
 

@@ -19,14 +19,8 @@ Catalogue: H2, power cap.
 
 from __future__ import annotations
 
-from tracker.diagnosis.busy import NEVER_BUSY
-from tracker.diagnosis.clocks import (
-    Limited,
-    clock_gain,
-    clock_while_limited,
-    measure_limit,
-)
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above, typical
+from tracker.diagnosis.engine.finding import (
     ALONE,
     Abstention,
     Answer,
@@ -37,9 +31,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.busy import NEVER_BUSY
+from tracker.diagnosis.hardware.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_limited,
+    measure_limit,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above, typical
-from tracker.diagnosis.wording import percent
 
 LIMITED_SHARE = 0.10
 LIMITED_RELEASE_SHARE = 0.07

@@ -19,8 +19,8 @@ Catalogue: C13, low MFU.
 
 from __future__ import annotations
 
-from tracker.diagnosis.achieved import Achieved, measure_achieved
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below
+from tracker.diagnosis.engine.finding import (
     COARSE,
     MEASURED,
     Abstention,
@@ -31,11 +31,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gpu_work import takes_part
-from tracker.diagnosis.peaks import peak_of
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.achieved import Achieved, measure_achieved
+from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.hardware.peaks import peak_of
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below
-from tracker.diagnosis.wording import percent
 
 LOW_SHARE = 0.30
 LOW_RELEASE_SHARE = 0.33

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     Abstention,
     Answer,
@@ -33,11 +34,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count
+from tracker.diagnosis.hardware.xid import Origin, meaning_of, origin_of
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import highest
-from tracker.diagnosis.wording import count
-from tracker.diagnosis.xid import Origin, meaning_of, origin_of
 
 SPAN = Span.STAGE
 

@@ -16,7 +16,8 @@ Catalogue: P1, GPU reserved during a CPU stage.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below, percentile, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     Abstention,
     Answer,
@@ -26,10 +27,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import cores, duration, ordinal
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_below, percentile, typical
-from tracker.diagnosis.wording import cores, duration, ordinal
 
 SPAN = Span.STAGE
 

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_below, percentile
+from tracker.diagnosis.engine.finding import (
     Abstention,
     Answer,
     Evidence,
@@ -33,11 +34,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import phase_line
-from tracker.diagnosis.gpu_work import takes_part
+from tracker.diagnosis.engine.frameworks import phase_line
+from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
-from tracker.diagnosis.statistics import average, margin_below, percentile
 
 IDLE_PERCENT = 30.0
 LOW_PERCENT = 70.0

@@ -23,7 +23,8 @@ from typing import Self
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_towards
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     MEASURED,
     Abstention,
@@ -34,11 +35,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import compile_line, fused_optimizer_line
-from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.engine.frameworks import compile_line, fused_optimizer_line
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.signals import Array
-from tracker.diagnosis.statistics import margin_towards
-from tracker.diagnosis.wording import duration, percent
 
 KERNELS = 100
 IDLE_SHARE = 0.30

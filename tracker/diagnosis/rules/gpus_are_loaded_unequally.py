@@ -23,7 +23,8 @@ Catalogue: G2, imbalance between GPUs.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest, margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     ONE_GPU,
@@ -35,7 +36,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import (
+from tracker.diagnosis.engine.frameworks import RESERVING
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.gpu_peers import (
     UNUSED_PERCENT,
     Gpus,
     distance,
@@ -43,9 +46,6 @@ from tracker.diagnosis.fleet import (
     high_end,
     readings_of,
 )
-from tracker.diagnosis.frameworks import RESERVING
-from tracker.diagnosis.statistics import highest, margin_above
-from tracker.diagnosis.wording import percent
 
 NOTABLE_DISTANCE_PERCENT = 20.0
 DISTANCE_RELEASE_PERCENT = 15.0

@@ -19,7 +19,7 @@ Catalogue: G5, DataParallel or slow backend.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     ALONE,
     MEASURED,
     ONE_GPU,
@@ -31,9 +31,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, high_end, readings_of
-from tracker.diagnosis.frameworks import data_parallel_line
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import data_parallel_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.hardware.gpu_peers import Gpus, high_end, readings_of
 
 SPAN = Span.STAGE
 

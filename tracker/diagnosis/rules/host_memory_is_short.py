@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, highest, margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Answer,
@@ -32,9 +33,8 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.engine.wording import count, percent, size
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import average, highest, margin_above
-from tracker.diagnosis.wording import count, percent, size
 
 PRESSURE_SHARE = 0.10
 PRESSURE_RELEASE_SHARE = 0.07

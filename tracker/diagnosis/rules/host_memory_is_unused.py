@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.epoch_reads import bytes_of_epochs
-from tracker.diagnosis.epochs import find_epochs
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.epochs import find_epochs
+from tracker.diagnosis.analysis.statistics import highest, margin_above
+from tracker.diagnosis.engine.finding import (
     ALONE,
     SAMPLED,
     Answer,
@@ -31,15 +31,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import loader_workers_line
-from tracker.diagnosis.input_lines import in_memory_line
-from tracker.diagnosis.loading import Loading, measure_loading
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import loader_workers_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count, percent, size
+from tracker.diagnosis.input.code_lines import in_memory_line
+from tracker.diagnosis.input.epoch_reads import bytes_of_epochs
+from tracker.diagnosis.input.loading import Loading, measure_loading
+from tracker.diagnosis.input.storage import WaitLimits, measure_storage_wait
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import highest, margin_above
-from tracker.diagnosis.storage import WaitLimits, measure_storage_wait
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import count, percent, size
 
 SPAN = Span.STAGE
 

@@ -22,7 +22,9 @@ Catalogue: M5, host memory leak.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.growth import Growth, is_linear, since, steady_growth
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -35,11 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.growth import Growth, is_linear, since, steady_growth
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, size, small_percent
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, size, small_percent
 
 SPAN = Span.STAGE
 

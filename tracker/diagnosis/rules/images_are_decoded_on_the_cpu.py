@@ -22,7 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest, margin_above, typical
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -34,14 +36,12 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import gpu_decoder_line
-from tracker.diagnosis.loading import Loading, measure_loading
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.input.code_lines import gpu_decoder_line
+from tracker.diagnosis.input.loading import Loading, measure_loading
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import highest, margin_above, typical
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import duration, percent
 
 # Share of the CPU time for loading.
 DECODING_SHARE = 0.40

@@ -19,7 +19,13 @@ Catalogue: M9, larger batch wanted and memory full.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    margin_below,
+    percentile,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -31,17 +37,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import RESERVING, memory_line
-from tracker.diagnosis.gpu_memory import OFF, Need, measure_need
+from tracker.diagnosis.engine.frameworks import RESERVING, memory_line
+from tracker.diagnosis.engine.wording import percent, size
+from tracker.diagnosis.hardware.gpu_memory import OFF, Need, measure_need
+from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    margin_below,
-    percentile,
-    typical,
-    typical_or_none,
-)
-from tracker.diagnosis.waiting import measure_waiting
-from tracker.diagnosis.wording import percent, size
 
 FULL_SHARE = 0.85
 FULL_RELEASE_SHARE = 0.80

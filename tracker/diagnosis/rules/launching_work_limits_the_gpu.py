@@ -25,7 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    margin_below,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
@@ -37,22 +44,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import (
+from tracker.diagnosis.engine.frameworks import (
     batch_size_line,
     compile_line,
     fused_optimizer_line,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import takes_part
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.input.waiting import NOTABLE_SHARE, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    margin_below,
-    margin_towards,
-    typical,
-    typical_or_none,
-)
-from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
 
 BUSY_THREAD_CORES = 0.80
 BUSY_THREAD_RELEASE_CORES = 0.70

@@ -22,7 +22,13 @@ from __future__ import annotations
 
 import math
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    average_or_none,
+    margin_above,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.engine.finding import (
     ALONE,
     SAMPLED,
     Answer,
@@ -31,24 +37,22 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.frameworks import loader_workers_line
-from tracker.diagnosis.gain import Floor
-from tracker.diagnosis.loading import (
+from tracker.diagnosis.engine.frameworks import loader_workers_line
+from tracker.diagnosis.engine.speedup import Floor
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.input.loading import (
     SPARE,
     WAITING_CORES,
     workers_in_memory,
     workers_in_shared_memory,
 )
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import (
-    average_or_none,
-    margin_above,
-    typical,
-    typical_or_none,
+from tracker.diagnosis.input.storage import blocked_share
+from tracker.diagnosis.input.waiting import (
+    NOTABLE_SHARE,
+    Waiting,
+    measure_notable_waiting,
 )
-from tracker.diagnosis.storage import blocked_share
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import count, duration, percent
+from tracker.diagnosis.signals import Array, Samples
 
 # Share of one core.
 RELEASE_CORES = 0.30

@@ -24,7 +24,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    highest,
+    typical,
+    typical_or_none,
+)
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -36,17 +42,16 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.input_lines import in_memory_line, shards_line
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, highest, typical, typical_or_none
-from tracker.diagnosis.storage import (
+from tracker.diagnosis.engine.wording import duration, percent, size
+from tracker.diagnosis.input.code_lines import in_memory_line, shards_line
+from tracker.diagnosis.input.storage import (
     WAITING_SIGNALS,
     StorageWait,
     WaitLimits,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import duration, percent, size
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
+from tracker.diagnosis.signals import Array, Samples
 
 # Share of the loading processes, and of time.
 BLOCKED_SHARE = 0.30

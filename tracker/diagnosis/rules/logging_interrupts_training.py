@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     Abstention,
     Answer,
     Evidence,
@@ -28,12 +30,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, margin_above
-from tracker.diagnosis.waiting import measure_waiting
-from tracker.diagnosis.wording import duration, percent
 
 NOTABLE_SHARE = 0.03
 RELEASE_SHARE = 0.02

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     COARSE,
     MEASURED,
     Abstention,
@@ -35,11 +37,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.signals import Array, Tracked
-from tracker.diagnosis.statistics import margin_below
-from tracker.diagnosis.wording import duration, percent
 
 SPAN = Span.STAGE
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Answer,
@@ -32,9 +32,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count
 from tracker.diagnosis.signals import Array, Tracked
-from tracker.diagnosis.wording import count
 
 SPAN = Span.STAGE
 

@@ -22,7 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.requests import (
+    NO_PARTS,
+    TOO_FEW_REQUESTS,
+    measure_requests,
+)
+from tracker.diagnosis.analysis.statistics import margin_above, margin_towards
+from tracker.diagnosis.breakdown.phases import PhaseKind
+from tracker.diagnosis.engine.finding import (
     ALONE,
     SAMPLED,
     Abstention,
@@ -33,13 +40,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, facts_of, median_of
-from tracker.diagnosis.frameworks import RESERVING
-from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS, measure_requests
+from tracker.diagnosis.engine.frameworks import RESERVING
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.gpu_peers import Gpus, facts_of, median_of
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above, margin_towards
-from tracker.diagnosis.wording import percent
 
 FULL_MEMORY_SHARE = 0.95
 FULL_RELEASE_SHARE = 0.93

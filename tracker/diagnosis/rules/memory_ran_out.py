@@ -26,7 +26,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.growth import Growth, steady_growth
+from tracker.diagnosis.analysis.statistics import highest, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     INFERRED,
@@ -38,13 +40,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gpu_memory import ways_to_let_go, ways_to_save
-from tracker.diagnosis.growth import Growth, steady_growth
-from tracker.diagnosis.post_mortem import Contents
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count, duration, size
+from tracker.diagnosis.hardware.gpu_memory import ways_to_let_go, ways_to_save
+from tracker.diagnosis.hardware.post_mortem import Contents
 from tracker.diagnosis.signals import Fact, Samples, Times
-from tracker.diagnosis.statistics import highest, typical
-from tracker.diagnosis.wording import count, duration, size
 
 SPAN = Span.STAGE
 

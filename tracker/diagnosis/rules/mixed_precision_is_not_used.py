@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below, typical, typical_or_none
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -35,11 +36,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import mixed_precision_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.peaks import AMPERE, capability_of, peak_of, precision_of
+from tracker.diagnosis.engine.frameworks import mixed_precision_line
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.hardware.peaks import (
+    AMPERE,
+    capability_of,
+    peak_of,
+    precision_of,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_below, typical, typical_or_none
 
 MIN_CAPABILITY = 7.0
 BUSY_GPU_PERCENT = 50.0

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     Answer,
     Evidence,
@@ -28,7 +28,7 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
 
 SPAN = Span.STAGE
 

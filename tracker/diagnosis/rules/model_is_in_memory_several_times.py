@@ -19,7 +19,8 @@ Catalogue: M8, duplicate model copies.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import typical
+from tracker.diagnosis.engine.finding import (
     ALONE,
     INFERRED,
     Abstention,
@@ -30,10 +31,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import size
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import typical
-from tracker.diagnosis.wording import size
 
 SPAN = Span.STAGE
 

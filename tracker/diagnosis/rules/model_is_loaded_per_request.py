@@ -24,7 +24,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.requests import (
+    TOO_FEW_REQUESTS,
+    Requests,
+    measure_requests,
+)
+from tracker.diagnosis.analysis.sawtooth import find_sawtooth
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.breakdown.phases import PhaseKind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     INFERRED,
@@ -38,15 +46,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, readings_of
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import TOO_FEW_REQUESTS, Requests, measure_requests
-from tracker.diagnosis.rule import Span
-from tracker.diagnosis.sawtooth import find_sawtooth
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent, size
+from tracker.diagnosis.hardware.gpu_peers import Gpus, readings_of
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 

@@ -27,7 +27,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_towards, typical
+from tracker.diagnosis.breakdown.outside import outside_seconds
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase, seconds_of_kind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -39,14 +42,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.loader_threads import find_threads
-from tracker.diagnosis.outside import outside_seconds
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase, seconds_of_kind
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import cores, duration, percent
+from tracker.diagnosis.input.loader_threads import find_threads
+from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import margin_towards, typical
-from tracker.diagnosis.waiting import Waiting, measure_waiting
-from tracker.diagnosis.wording import cores, duration, percent
 
 # Share of one core used by the training process.
 BUSY_CORES = 0.90

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average_or_none, margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     SAMPLED,
     Abstention,
@@ -33,11 +34,14 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.gain import Floor
+from tracker.diagnosis.engine.speedup import Floor
+from tracker.diagnosis.engine.wording import cores, count, duration, percent, size
+from tracker.diagnosis.input.waiting import (
+    NOTABLE_SHARE,
+    Waiting,
+    measure_notable_waiting,
+)
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average_or_none, margin_above
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Ratio to the mean of the other workers.
 MIN_RATIO = 2.0

@@ -30,7 +30,10 @@ Catalogue: G3, straggler with its cause.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.analysis.stragglers import PHASE, WAIT, Straggler, find_straggler
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -41,13 +44,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, median_of
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.gpu_peers import Gpus, median_of
 from tracker.diagnosis.signals import Ranks
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.stragglers import PHASE, WAIT, Straggler, find_straggler
-from tracker.diagnosis.wording import duration, percent
 
 NOTABLE_SHARE = 0.10
 RELEASE_SHARE = 0.07

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tracker.diagnosis.contention import is_crowded
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_above, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -38,9 +38,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.engine.wording import cores, percent, size
+from tracker.diagnosis.hardware.contention import is_crowded
 from tracker.diagnosis.signals import Fact, Samples
-from tracker.diagnosis.statistics import average, margin_above, typical
-from tracker.diagnosis.wording import cores, percent, size
 
 OTHERS_GPU_PERCENT = 10.0
 OTHERS_GPU_RELEASE_PERCENT = 7.0

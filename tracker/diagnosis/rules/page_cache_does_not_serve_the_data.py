@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.epoch_reads import EpochReads, measure_epoch_reads
-from tracker.diagnosis.epochs import EPOCHS, find_epochs
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.epochs import EPOCHS, find_epochs
+from tracker.diagnosis.analysis.statistics import average, margin_above, margin_below
+from tracker.diagnosis.engine.finding import (
     Abstention,
     Answer,
     Evidence,
@@ -36,13 +36,13 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import in_memory_line, shards_line
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent, size
+from tracker.diagnosis.input.code_lines import in_memory_line, shards_line
+from tracker.diagnosis.input.epoch_reads import EpochReads, measure_epoch_reads
+from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, margin_above, margin_below
-from tracker.diagnosis.waiting import Waiting, measure_waiting
-from tracker.diagnosis.wording import count, duration, percent, size
 
 SPAN = Span.STAGE
 

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.busy import NEVER_BUSY, while_busy
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -34,7 +33,8 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.hardware.busy import NEVER_BUSY, while_busy
 from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tracker.diagnosis.contention import CROWDED, is_crowded
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_towards, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -35,12 +35,12 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.engine.wording import cores, duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
+from tracker.diagnosis.input.loading import Loading, measure_loading
+from tracker.diagnosis.input.storage import blocked_share
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_towards, typical
-from tracker.diagnosis.storage import blocked_share
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import cores, duration, percent
 
 # Share of all cores of the job.
 FULL_CPU_SHARE = 0.80

@@ -24,8 +24,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.epochs import find_epochs
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.epochs import find_epochs
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.breakdown.phases import (
+    PhaseKind,
+    kind_of_phase,
+    seconds_of_kind,
+    spans_of_kind,
+)
+from tracker.diagnosis.engine.finding import (
     MEASURED,
     Abstention,
     Answer,
@@ -35,18 +42,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.phases import (
-    PhaseKind,
-    kind_of_phase,
-    seconds_of_kind,
-    spans_of_kind,
-)
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.waiting import measure_waiting
-from tracker.diagnosis.wording import count, duration, percent
 
 SPAN = Span.STAGE
 

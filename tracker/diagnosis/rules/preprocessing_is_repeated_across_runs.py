@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import re
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     ALONE,
     SAMPLED,
     Abstention,
@@ -31,9 +32,8 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, percent
 
 SPAN = Span.STAGE
 

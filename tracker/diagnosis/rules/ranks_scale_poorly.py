@@ -23,7 +23,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_below
+from tracker.diagnosis.engine.finding import (
     ALONE,
     COARSE,
     Abstention,
@@ -35,11 +36,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import usual_gain
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import usual_gain
+from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.signals import Array, EarlierRun
-from tracker.diagnosis.statistics import margin_below
-from tracker.diagnosis.wording import duration, percent
 
 SPAN = Span.STAGE
 

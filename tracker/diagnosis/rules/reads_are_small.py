@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, highest, margin_below
+from tracker.diagnosis.engine.finding import (
     ALONE,
     COARSE,
     Abstention,
@@ -33,18 +34,17 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.input_lines import shards_line
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, highest, margin_below
-from tracker.diagnosis.storage import (
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import percent, size
+from tracker.diagnosis.input.code_lines import shards_line
+from tracker.diagnosis.input.storage import (
     WAITING_SIGNALS,
     StorageWait,
     WaitLimits,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import percent, size
+from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
+from tracker.diagnosis.signals import Array, Samples
 
 LARGEST_REQUEST_BYTES = 65_536.0
 LARGEST_SHARE_OF_BEST_RATE = 0.50

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_above, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     COARSE,
@@ -34,19 +35,22 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.input_lines import local_copy_line, shards_line
-from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.signals.signal import FLAG
-from tracker.diagnosis.statistics import average, margin_above, typical
-from tracker.diagnosis.storage import (
+from tracker.diagnosis.engine.wording import percent, size
+from tracker.diagnosis.input.code_lines import local_copy_line, shards_line
+from tracker.diagnosis.input.storage import (
     WAITING_SIGNALS,
     StorageWait,
     WaitLimits,
     correlation,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import percent, size
+from tracker.diagnosis.input.waiting import (
+    NOTABLE_SHARE,
+    Waiting,
+    measure_notable_waiting,
+)
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import FLAG
 
 # Share of the loading processes, and of time.
 BLOCKED_SHARE = 0.20

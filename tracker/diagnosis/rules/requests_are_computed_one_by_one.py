@@ -23,7 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.requests import (
+    NO_PARTS,
+    TOO_FEW_REQUESTS,
+    measure_requests,
+)
+from tracker.diagnosis.analysis.statistics import margin_above, margin_below
+from tracker.diagnosis.breakdown.phases import PhaseKind
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     SAMPLED,
     Abstention,
@@ -34,12 +41,9 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, busiest_of, median_of
-from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS, measure_requests
+from tracker.diagnosis.engine.wording import count, percent
+from tracker.diagnosis.hardware.gpu_peers import Gpus, busiest_of, median_of
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_above, margin_below
-from tracker.diagnosis.wording import count, percent
 
 LARGEST_BATCH = 1.5
 QUEUE_SHARE = 0.10

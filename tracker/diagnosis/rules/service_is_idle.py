@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_below
+from tracker.diagnosis.breakdown.phases import PhaseKind, of_kind
+from tracker.diagnosis.engine.finding import (
     ALONE,
     Abstention,
     Answer,
@@ -28,12 +30,15 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus, busiest_of, median_of, readings_of
-from tracker.diagnosis.phases import PhaseKind, of_kind
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import count, duration, size
+from tracker.diagnosis.hardware.gpu_peers import (
+    Gpus,
+    busiest_of,
+    median_of,
+    readings_of,
+)
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import average, margin_below
-from tracker.diagnosis.wording import count, duration, size
 
 SPAN = Span.STAGE
 

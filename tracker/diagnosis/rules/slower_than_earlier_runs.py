@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.core_wait import without_core_waits
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -34,10 +33,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.hardware.core_wait import without_core_waits
 from tracker.diagnosis.signals import Array, EarlierRun, Samples
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import count, duration, percent
 
 NOTABLE_CHANGE = 0.08
 RELEASE_CHANGE = 0.05

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     MEASURED,
     SAMPLED,
     Abstention,
@@ -33,9 +33,8 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Fact, Samples
-from tracker.diagnosis.software import (
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.hardware.software import (
     AS_OF,
     Mismatch,
     compare_card,
@@ -43,6 +42,7 @@ from tracker.diagnosis.software import (
     oldest_driver,
     version_of,
 )
+from tracker.diagnosis.signals import Fact, Samples
 
 SPAN = Span.STAGE
 

@@ -24,7 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, average_or_none, margin_above
+from tracker.diagnosis.breakdown.outside import outside_seconds
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -35,14 +38,11 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import phase_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.outside import outside_seconds
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.frameworks import phase_line
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import duration, percent, size
+from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, average_or_none, margin_above
-from tracker.diagnosis.waiting import Waiting, measure_waiting
-from tracker.diagnosis.wording import duration, percent, size
 
 NOTABLE_SHARE = 0.30
 RELEASE_SHARE = 0.25

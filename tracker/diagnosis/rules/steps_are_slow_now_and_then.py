@@ -25,9 +25,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.core_wait import most_waited, without_waiting_steps
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.outliers import (
+    Outliers,
+    are_logged,
+    find_outliers,
+    is_kind_of_step,
+    is_rhythm,
+    largest_of,
+    period_of,
+)
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.analysis.steady import warm_up_steps
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -38,23 +48,13 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.frameworks import phase_line
-from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.outliers import (
-    Outliers,
-    are_logged,
-    find_outliers,
-    is_kind_of_step,
-    is_rhythm,
-    largest_of,
-    period_of,
-)
-from tracker.diagnosis.phases import PhaseKind, kind_of_phase
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.frameworks import phase_line
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import gain_of_share
+from tracker.diagnosis.engine.wording import count, duration, ordinal, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.hardware.core_wait import most_waited, without_waiting_steps
 from tracker.diagnosis.signals import Array, Samples, Tracked
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.steady import warm_up_steps
-from tracker.diagnosis.wording import count, duration, ordinal, percent
 
 SPAN = Span.STAGE
 

@@ -26,9 +26,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.core_wait import without_core_waits
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import highest_average, margin_above, typical
+from tracker.diagnosis.analysis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
+from tracker.diagnosis.analysis.trend import TOO_FEW_STEPS, Trend, trend_of
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     Abstention,
@@ -39,13 +40,12 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration, ordinal, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.hardware.core_wait import without_core_waits
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import highest_average, margin_above, typical
-from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
-from tracker.diagnosis.trend import TOO_FEW_STEPS, Trend, trend_of
-from tracker.diagnosis.wording import duration, ordinal, percent
 
 SPAN = Span.STAGE
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import average, margin_above, percentile
+from tracker.diagnosis.engine.finding import (
     ALONE,
     Answer,
     Evidence,
@@ -31,11 +32,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.fleet import Gpus
-from tracker.diagnosis.gain import usual_gain
+from tracker.diagnosis.engine.speedup import usual_gain
+from tracker.diagnosis.engine.wording import duration, ordinal, small_percent
+from tracker.diagnosis.hardware.gpu_peers import Gpus
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, margin_above, percentile
-from tracker.diagnosis.wording import duration, ordinal, small_percent
 
 MAX_CORES = 0.01
 MAX_CORES_A_GPU = 0.005

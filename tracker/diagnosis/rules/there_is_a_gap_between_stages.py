@@ -17,7 +17,8 @@ Catalogue: P2, gap between stages.
 
 from __future__ import annotations
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.engine.finding import (
     ALONE,
     MEASURED,
     Evidence,
@@ -26,9 +27,8 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.rule import Span
-from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import duration, percent
 
 SPAN = Span.STAGE
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from tracker.diagnosis.contention import CROWDED, is_crowded
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above, typical
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
@@ -40,19 +40,23 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.frameworks import loader_workers_line
-from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.loading import (
+from tracker.diagnosis.engine.frameworks import loader_workers_line
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import cores, count, duration, percent, size
+from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
+from tracker.diagnosis.input.loading import (
     SPARE,
     Loading,
     measure_loading,
     workers_in_memory,
     workers_in_shared_memory,
 )
+from tracker.diagnosis.input.waiting import (
+    NOTABLE_SHARE,
+    Waiting,
+    measure_notable_waiting,
+)
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above, typical
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
-from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Above this share of its cores in use, a job has no idle cores.
 MAX_CPU_SHARE = 0.70

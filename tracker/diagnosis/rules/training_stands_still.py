@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.statistics import margin_above, typical_or_none
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
@@ -36,11 +37,10 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gpu_work import power_ratios
-from tracker.diagnosis.rule import Span
+from tracker.diagnosis.engine.rule import Span
+from tracker.diagnosis.engine.wording import cores, duration
+from tracker.diagnosis.hardware.gpu_work import power_ratios
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import margin_above, typical_or_none
-from tracker.diagnosis.wording import cores, duration
 
 SPAN = Span.STAGE
 

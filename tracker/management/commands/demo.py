@@ -27,9 +27,9 @@ from tracker.embedded.data_folder import running_url
 from tracker.embedded.refusal import Refusal
 from tracker.embedded.server import EmbeddedServer
 from tracker.models import Ladder, Work
-from tracker.processes import ROOT
-from tracker.queries.diagnoses import main_findings
-from tracker.queries.ladders import LadderView, ladder_rungs, read_ladder
+from tracker.queries.diagnoses.diagnoses import main_findings
+from tracker.queries.ladders.ladders import LadderView, ladder_rungs, read_ladder
+from tracker.server.processes import ROOT
 
 TOKEN_LIFETIME = timedelta(days=1)
 # How long the last runs' diagnosis may take once the scripts have ended.

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from tracker.diagnosis.documentation import index_of, page_of
+from tracker.diagnosis.engine.documentation import index_of, page_of
 from tracker.diagnosis.rules import RULES
 
 FOLDER = Path(__file__).parents[3] / "docs" / "diagnoses"

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from tracker import processes
 from tracker.management.starting import wait_for_database
+from tracker.server import processes
 
 
 class Command(BaseCommand):

@@ -12,11 +12,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
-from tracker import processes
 from tracker.embedded.ports import refuse_used_port
 from tracker.integrity.connections import read_capacity, remedy, shortage
 from tracker.management.starting import refuse_newer_database
-from tracker.statuses import DATABASE_AWAY
+from tracker.server import processes
+from tracker.server.statuses import DATABASE_AWAY
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from tests.builders import (
 )
 from tracker.api.v1 import attributes as endpoint
 from tracker.models import Attribute
-from tracker.queries import attributes as queries
-from tracker.queries.attributes import AttributePage, measured
+from tracker.queries.run import attributes as queries
+from tracker.queries.run.attributes import AttributePage, measured
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -189,13 +189,13 @@ def test_a_page_that_lost_its_rows_leaves_the_file_whole(get, run, monkeypatch):
 
 
 def test_of_long_texts_no_more_are_measured_than_a_page_may_hold(run, monkeypatch):
-    monkeypatch.setattr("tracker.queries.attributes.MAX_CHARACTERS", 1_000)
-    monkeypatch.setattr("tracker.queries.attributes.MEASURED_FIRST", 2)
+    monkeypatch.setattr("tracker.queries.run.attributes.MAX_CHARACTERS", 1_000)
+    monkeypatch.setattr("tracker.queries.run.attributes.MEASURED_FIRST", 2)
     write_values(run, {f"params/{number:02}": "x" * 600 for number in range(40)})
     rows = Attribute.objects.filter(run_id=run.id).order_by("path")
 
     assert len(measured(rows, most=100)) == 2
-    monkeypatch.setattr("tracker.queries.attributes.MAX_CHARACTERS", 10_000)
+    monkeypatch.setattr("tracker.queries.run.attributes.MAX_CHARACTERS", 10_000)
     assert 16 <= len(measured(rows, most=100)) <= 20
     assert len(measured(rows, most=7)) == 7
 

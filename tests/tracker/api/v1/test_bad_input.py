@@ -33,7 +33,7 @@ from tracker.ingest.limits import LIMITS, Limits
 from tracker.ingest.messages import LATEST_TIME
 from tracker.models import Run
 from tracker.models.attribute import SHORT_CHARACTERS
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

@@ -22,7 +22,7 @@ from tracker.actor import Scope
 from tracker.api.v1 import ingest
 from tracker.ingest.limits import LIMITS
 from tracker.models import JournalEntry, Project, Run, Spool, Token, User
-from tracker.queries.series import read_points
+from tracker.queries.series.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

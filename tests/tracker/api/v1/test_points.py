@@ -463,7 +463,7 @@ def rows_of(response, kind):
 
 @pytest.mark.parametrize("kind", ["csv", "arrow"])
 def test_all_points_come_in_order_wherever_they_lie(get, run, other, kind, monkeypatch):
-    monkeypatch.setattr("tracker.queries.all_points.CHUNKS_AT_ONCE", 2)
+    monkeypatch.setattr("tracker.queries.series.all_points.CHUNKS_AT_ONCE", 2)
     values = noise(60_000)
     steps = np.arange(60_000) / 2
     late = np.arange(0, 60_000, 7)
@@ -516,7 +516,7 @@ def test_all_points_of_a_range(get, run):
 def test_an_export_that_breaks_off_cannot_be_taken_for_the_whole(
     get, run, kind, caplog, monkeypatch
 ):
-    monkeypatch.setattr("tracker.queries.all_points.CHUNKS_AT_ONCE", 1)
+    monkeypatch.setattr("tracker.queries.series.all_points.CHUNKS_AT_ONCE", 1)
     write(run, "loss", noise(40_000))
     compact_run(run.id)
     response = get(run, of="points", format=kind)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import AGREEING, Finding, Severity
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import AGREEING, Finding, Severity
 from tracker.diagnosis.rules.batches_come_in_bursts import check
 
 

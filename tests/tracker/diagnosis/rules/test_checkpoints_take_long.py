@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
-from tracker.diagnosis.finding import INFERRED, Abstention, Finding
+from tracker.diagnosis.engine.finding import INFERRED, Abstention, Finding
 from tracker.diagnosis.rules.checkpoints_take_long import check
 
 

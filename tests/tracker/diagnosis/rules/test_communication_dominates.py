@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import ranks_of, readings, stage
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     INFERRED,
     ONE_GPU,
     Abstention,
     Finding,
     Severity,
 )
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.rules.communication_dominates import UNKNOWN, check
 
 TWO = {"world_size": 2.0}

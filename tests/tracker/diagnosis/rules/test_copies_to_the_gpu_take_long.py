@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.copies_to_the_gpu_take_long import check
 
 SLOW = stage(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, rules_of, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.cores_are_oversubscribed import check
 
 THROTTLED = stage(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.cpus_are_far_from_the_gpu import check
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage, steps
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
@@ -12,7 +12,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Severity,
 )
-from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.data_wait_dominates import check
 
 ALARMS = [

@@ -10,9 +10,9 @@ from tests.tracker.diagnosis.stages import (
     with_facts,
     without_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.judgement import Label, label_of
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.judgement import Label, label_of
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import Samples
 

@@ -11,7 +11,7 @@ from tests.tracker.diagnosis.stages import (
     stage,
     steps,
 )
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.evaluation_takes_long import check
 from tracker.diagnosis.signals import Samples, Tracked
 

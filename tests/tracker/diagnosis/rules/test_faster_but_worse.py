@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import stage, steps
-from tracker.diagnosis.finding import Abstention, Finding
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules.faster_but_worse import check
 from tracker.diagnosis.signals import EarlierRun, Tracked
 

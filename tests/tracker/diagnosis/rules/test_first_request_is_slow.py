@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import service, stage
-from tracker.diagnosis.finding import (
-    AGREEING,
-    ALONE,
-    Abstention,
-    Finding,
-)
-from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.requests import TOO_FEW_REQUESTS
+from tracker.diagnosis.analysis.requests import TOO_FEW_REQUESTS
+from tracker.diagnosis.engine.finding import AGREEING, ALONE, Abstention, Finding
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.first_request_is_slow import check
 from tracker.diagnosis.signals import Samples
 

@@ -13,7 +13,7 @@ from tests.tracker.diagnosis.stages import (
     stage,
     steps,
 )
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules.first_step_comes_late import check
 from tracker.diagnosis.signals import Samples
 

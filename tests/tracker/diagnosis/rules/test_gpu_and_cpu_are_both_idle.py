@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage, steps
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules.gpu_and_cpu_are_both_idle import check
 
 

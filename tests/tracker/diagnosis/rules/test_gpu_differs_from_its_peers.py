@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings
-from tracker.diagnosis.finding import Abstention, Finding
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules.gpu_differs_from_its_peers import check
 
 

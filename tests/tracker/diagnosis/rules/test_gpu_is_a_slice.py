@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage
-from tracker.diagnosis.finding import MEASURED
+from tracker.diagnosis.engine.finding import MEASURED
 from tracker.diagnosis.rules.gpu_is_a_slice import check
 
 

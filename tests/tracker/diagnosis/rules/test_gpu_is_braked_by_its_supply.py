@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_is_braked_by_its_supply import check
 
 

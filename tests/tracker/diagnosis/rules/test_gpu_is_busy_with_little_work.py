@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import AGREEING, CONTRADICTED, Abstention, Finding
+from tracker.diagnosis.engine.finding import AGREEING, CONTRADICTED, Abstention, Finding
 from tracker.diagnosis.rules.gpu_is_busy_with_little_work import check
 
 

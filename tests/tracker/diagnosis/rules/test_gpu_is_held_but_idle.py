@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, samples, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_is_held_but_idle import check
 
 LONG = steps(total=10.0, count=120)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_is_slowed_by_heat import check
 
 CLOCKS = {"gpu_sm_clock_mhz": 1200.0, "gpu_sm_clock_max_mhz": 1980.0}

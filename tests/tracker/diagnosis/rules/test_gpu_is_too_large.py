@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_is_too_large import check
 
 EARLIER = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage
-from tracker.diagnosis.finding import ONE_GPU, Abstention, Finding
+from tracker.diagnosis.engine.finding import ONE_GPU, Abstention, Finding
 from tracker.diagnosis.rules.gpu_is_unused_while_others_work import check
 
 

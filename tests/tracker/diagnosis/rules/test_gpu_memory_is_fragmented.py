@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, stage
-from tracker.diagnosis.finding import AGREEING, Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import AGREEING, Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_memory_is_fragmented import check
 
 

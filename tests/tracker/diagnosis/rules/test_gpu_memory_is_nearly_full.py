@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, samples, stage
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_memory_is_nearly_full import check
 
 ALARMS = [stage(gpus=1, gpu_memory=78 * GIB)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, samples, stage, steps
-from tracker.diagnosis.finding import CONTRADICTED, Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import CONTRADICTED, Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_memory_keeps_growing import check
 
 CAPACITY = 80.0 * GIB

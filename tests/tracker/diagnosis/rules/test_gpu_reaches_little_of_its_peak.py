@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_reaches_little_of_its_peak import check
 
 A100 = "NVIDIA A100-SXM4-80GB"

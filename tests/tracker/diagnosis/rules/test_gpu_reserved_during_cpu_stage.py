@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_reserved_during_cpu_stage import check
 
 WORKS = {"job_cpu_cores": 3.0}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, finding_of, samples, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_utilization_is_low import check
 
 ON_AND_OFF = np.tile([95.0, 95.0, 95.0, 0.0], 30)

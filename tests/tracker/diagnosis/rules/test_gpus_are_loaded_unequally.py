@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, samples, stage
-from tracker.diagnosis.finding import ONE_GPU, Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import ONE_GPU, Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpus_are_loaded_unequally import check
 
 

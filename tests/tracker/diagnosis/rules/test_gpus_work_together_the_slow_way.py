@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import ONE_GPU, Abstention, Finding
+from tracker.diagnosis.engine.finding import ONE_GPU, Abstention, Finding
 from tracker.diagnosis.rules.gpus_work_together_the_slow_way import check
 
 ALARMS = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, stage
-from tracker.diagnosis.finding import AGREEING, Finding, Severity
+from tracker.diagnosis.engine.finding import AGREEING, Finding, Severity
 from tracker.diagnosis.rules.host_memory_is_short import check
 
 JOB = {"job_memory_bytes": 30.0 * GIB}

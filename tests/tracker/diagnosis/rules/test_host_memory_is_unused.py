@@ -12,9 +12,9 @@ from tests.tracker.diagnosis.stages import (
     steps_in_epochs,
     with_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Finding, Severity
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Finding, Severity
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules.host_memory_is_unused import check
 
 MB = 1e6

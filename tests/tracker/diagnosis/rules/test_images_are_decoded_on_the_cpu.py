@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.images_are_decoded_on_the_cpu import check
 
 

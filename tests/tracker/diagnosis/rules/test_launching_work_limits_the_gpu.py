@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import finding_of, readings, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import CONTRADICTED, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import CONTRADICTED, Finding
 from tracker.diagnosis.rules.launching_work_limits_the_gpu import check
 
 

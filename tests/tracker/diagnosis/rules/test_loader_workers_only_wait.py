@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import rules_of, stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules.loader_workers_only_wait import check
 
 

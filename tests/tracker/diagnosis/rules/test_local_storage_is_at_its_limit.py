@@ -10,8 +10,8 @@ from tests.tracker.diagnosis.stages import (
     steps,
     with_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.local_storage_is_at_its_limit import check
 
 MB = 1e6

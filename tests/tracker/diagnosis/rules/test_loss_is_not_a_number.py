@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, START, stage
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules.loss_is_not_a_number import check
 from tracker.diagnosis.signals import Tracked
 

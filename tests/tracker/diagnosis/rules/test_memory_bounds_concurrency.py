@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, service, stage
-from tracker.diagnosis.finding import Abstention, Finding
-from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.requests import NO_PARTS
+from tracker.diagnosis.analysis.requests import NO_PARTS
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.memory_bounds_concurrency import check
 
 

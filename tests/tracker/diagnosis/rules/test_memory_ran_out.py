@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, samples, stage
-from tracker.diagnosis.finding import Finding, Severity
+from tracker.diagnosis.engine.finding import Finding, Severity
 from tracker.diagnosis.rules.memory_ran_out import check
 
 FULL = {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
-from tracker.diagnosis.finding import AGREEING, CONTRADICTED, Abstention, Finding
+from tracker.diagnosis.engine.finding import AGREEING, CONTRADICTED, Abstention, Finding
 from tracker.diagnosis.rules.mixed_precision_is_not_used import check
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage, steps
-from tracker.diagnosis.finding import Finding
-from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.engine.finding import Finding
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.model_could_not_be_loaded import check
 
 

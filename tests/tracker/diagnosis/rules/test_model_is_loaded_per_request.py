@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, samples, service, stage
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import (
+from tracker.diagnosis.analysis.requests import TOO_FEW_REQUESTS
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import (
     INFERRED,
     NO_REQUESTS,
     Abstention,
     Finding,
     Severity,
 )
-from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.requests import TOO_FEW_REQUESTS
-from tracker.diagnosis.rule import Rule
+from tracker.diagnosis.engine.measurements import Steps
+from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.rules import model_is_loaded_per_request
 from tracker.diagnosis.rules.model_is_loaded_per_request import check
 

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import ranks_of, readings, stage
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import (
-    ONE_PROCESS,
-    Abstention,
-    Finding,
-    Severity,
-)
-from tracker.diagnosis.rule import Rule
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import ONE_PROCESS, Abstention, Finding, Severity
+from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.rules import one_rank_is_slow
 from tracker.diagnosis.rules.one_rank_is_slow import check
 

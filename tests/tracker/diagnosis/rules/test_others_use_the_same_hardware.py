@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, readings, stage
-from tracker.diagnosis.finding import Finding
+from tracker.diagnosis.engine.finding import Finding
 from tracker.diagnosis.rules.others_use_the_same_hardware import check
 
 

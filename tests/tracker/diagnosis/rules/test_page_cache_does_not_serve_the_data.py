@@ -10,8 +10,8 @@ from tests.tracker.diagnosis.stages import (
     with_facts,
     without_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules import RULES
 
 NAME = "page-cache-does-not-serve-the-data"

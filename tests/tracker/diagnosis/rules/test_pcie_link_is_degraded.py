@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, readings, samples, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.pcie_link_is_degraded import check
 from tracker.diagnosis.signals import Samples
 

@@ -8,7 +8,7 @@ from tests.tracker.diagnosis.stages import (
     loading_in_workers,
     readings,
 )
-from tracker.diagnosis.finding import AGREEING, Abstention, Finding
+from tracker.diagnosis.engine.finding import AGREEING, Abstention, Finding
 from tracker.diagnosis.rules.preprocessing_is_cpu_bound import check
 
 ALARMS = [loading_by_itself(), loading_in_workers(8, cores=8.0)]

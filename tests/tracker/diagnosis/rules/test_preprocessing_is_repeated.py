@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, stage, steps_in_epochs, with_facts
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.measurements import Measurements
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import Samples
 

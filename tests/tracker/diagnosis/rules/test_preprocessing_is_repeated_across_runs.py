@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.preprocessing_is_repeated_across_runs import check
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import stage, steps
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.ranks_scale_poorly import check
 from tracker.diagnosis.signals import EarlierRun
 

@@ -10,8 +10,8 @@ from tests.tracker.diagnosis.stages import (
     with_facts,
     without_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.reads_are_small import check
 
 MB = 1e6

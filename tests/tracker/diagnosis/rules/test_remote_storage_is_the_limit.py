@@ -11,8 +11,8 @@ from tests.tracker.diagnosis.stages import (
     with_facts,
     without_facts,
 )
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import COARSE, Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import COARSE, Abstention, Finding
 from tracker.diagnosis.rules.remote_storage_is_the_limit import check
 
 MB = 1e6

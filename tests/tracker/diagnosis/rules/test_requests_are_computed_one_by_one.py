@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, service, stage
-from tracker.diagnosis.finding import Abstention, Finding
-from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS
+from tracker.diagnosis.analysis.requests import NO_PARTS, TOO_FEW_REQUESTS
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.requests_are_computed_one_by_one import check
 
 

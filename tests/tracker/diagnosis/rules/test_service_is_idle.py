@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, SECOND, samples, service, stage
-from tracker.diagnosis.finding import Abstention, Finding
-from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.engine.measurements import Steps
 from tracker.diagnosis.rules.service_is_idle import check
 
 

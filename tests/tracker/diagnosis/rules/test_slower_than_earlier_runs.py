@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import NO_EARLIER_RUN, Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import NO_EARLIER_RUN, Abstention, Finding
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.rules.slower_than_earlier_runs import check
 from tracker.diagnosis.signals import EarlierRun
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage, steps
-from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.step_time_is_in_no_phase import check
 
 MODEL = {"forward": 0.02, "backward": 0.03}

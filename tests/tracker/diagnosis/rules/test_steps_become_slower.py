@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import SECOND, samples, stage, steps
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.rules.steps_become_slower import check
 
 COUNT = 1000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage
-from tracker.diagnosis.finding import Finding, Severity
+from tracker.diagnosis.engine.finding import Finding, Severity
 from tracker.diagnosis.rules.the_agent_costs_too_much import check
 
 ALARMS = [stage(sampled={"agent_cpu_share": 0.03, "agent_tick_late_seconds": 0.2})]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage
-from tracker.diagnosis.finding import Finding, Severity
+from tracker.diagnosis.engine.finding import Finding, Severity
 from tracker.diagnosis.rules.there_is_a_gap_between_stages import check
 
 

@@ -9,8 +9,8 @@ from tests.tracker.diagnosis.stages import (
     loading_in_workers,
     readings,
 )
-from tracker.diagnosis.contention import CROWDED
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.rules.too_few_loader_workers import check
 
 ALARMS = [loading_by_itself(), loading_in_workers(1)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import START, readings, samples, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.training_stands_still import check
 
 LIMIT = {"gpu_power_limit_at_start_watts": 700.0}

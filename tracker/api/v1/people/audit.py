@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Query, Router, Schema
 
+from tracker.access.people import managed_workspace
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import Limit, Text
-from tracker.people_access import managed_workspace
 from tracker.queries.people.audit import AuditFilter, audit_page
 
 MAX_ID = 2**53

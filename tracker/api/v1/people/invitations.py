@@ -7,7 +7,12 @@ from datetime import datetime
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access import readable_project
+from tracker.access.objects import readable_project
+from tracker.access.people import (
+    managed_invitation,
+    managed_workspace,
+    require_grantable,
+)
 from tracker.actions.people.invitations import (
     MAX_DAYS,
     MAX_USES,
@@ -22,11 +27,6 @@ from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import Json, RoleName, doer_of
-from tracker.people_access import (
-    managed_invitation,
-    managed_workspace,
-    require_grantable,
-)
 from tracker.queries.people.invitations import InvitationRow, pending_invitations
 
 router = Router(tags=["members"], auth=ReaderAuth())

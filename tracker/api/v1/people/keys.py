@@ -10,6 +10,13 @@ from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Field, Router, Schema
 
+from tracker.access.people import managed_workspace, may_manage, own_member
+from tracker.access.workspaces import (
+    key_in_reach,
+    key_owner,
+    projects_among,
+    service_account,
+)
 from tracker.actions.people.keys import KeyRequest, create_key, revoke_key
 from tracker.actions.people.service_accounts import (
     create_service_account,
@@ -21,19 +28,12 @@ from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import Json, RoleName, doer_of
 from tracker.errors import InvalidInput
-from tracker.people_access import managed_workspace, may_manage, own_member
 from tracker.queries.people.keys import (
     KeySummary,
     ServiceAccount,
     keys_of_workspace,
     own_keys,
     service_accounts,
-)
-from tracker.workspace_access import (
-    key_in_reach,
-    key_owner,
-    projects_among,
-    service_account,
 )
 
 router = Router(tags=["keys"], auth=ReaderAuth())

@@ -9,6 +9,13 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
+from tracker.access.people import (
+    heir_of,
+    managed_member,
+    managed_workspace,
+    require_grantable,
+    resettable_member,
+)
 from tracker.actions.people.addresses import confirm_address
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.members import (
@@ -21,15 +28,8 @@ from tracker.actions.people.members import (
 from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.client_address import client_address
-from tracker.people_access import (
-    heir_of,
-    managed_member,
-    managed_workspace,
-    require_grantable,
-    resettable_member,
-)
 from tracker.queries.people.members import MemberRow, Person, workspace_members
+from tracker.server.client_address import client_address
 
 router = Router(tags=["members"], auth=ReaderAuth())
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
+from tracker.access.people import member_of_project, member_to_add, shared_project
 from tracker.actions.people.project_members import (
     remove_project_member,
     set_project_open,
@@ -16,7 +17,6 @@ from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import Json, RoleName, doer_of, person_fields
-from tracker.people_access import member_of_project, member_to_add, shared_project
 from tracker.queries.people.members import project_members
 
 router = Router(tags=["members"], auth=ReaderAuth())

@@ -9,6 +9,8 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
+from tracker.access.people import managed_workspace, own_member
+from tracker.access.workspaces import owned_workspace, require_workspace_maker
 from tracker.actions.people.workspaces import (
     WorkspaceRequest,
     change_workspace,
@@ -21,8 +23,6 @@ from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.people.members import doer_of
 from tracker.api.v1.projects import Days, Price
 from tracker.errors import InvalidInput
-from tracker.people_access import managed_workspace, own_member
-from tracker.workspace_access import owned_workspace, require_workspace_maker
 
 router = Router(tags=["workspaces"], auth=ReaderAuth())
 

@@ -160,7 +160,7 @@ export function tidy(page, section) {
   return shown
 }
 
-// As web/chart_sections.py has it.
+// As web/pages/charts/sections.py has it.
 function namespaceOf(path) {
   const parts = path.split("/")
   const depth = path.startsWith(MEASURED) ? 2 : 1

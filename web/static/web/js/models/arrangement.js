@@ -1,4 +1,4 @@
-// How somebody arranged the charts of a project's runs: web/chart_arrangement.py in the
+// How somebody arranged the charts of a project's runs: web/pages/charts/arrangement.py in the
 // browser. A chart is known by the paths of its lines, written as JSON.
 
 // The server draws no more lines in one chart.

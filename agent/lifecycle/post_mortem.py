@@ -1,0 +1,29 @@
+"""What is worth knowing of a failure before the process that holds it is gone."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seamark.recording.steps import Steps
+
+logger = logging.getLogger(__name__)
+
+
+def examine(error: BaseException, steps: Steps) -> None:
+    """Log what memory was full of, if memory is what ran out."""
+    if "torch" not in sys.modules:
+        return
+    try:
+        from seamark.frameworks.torch_memory import (  # noqa: PLC0415
+            is_out_of_memory,
+            report,
+        )
+
+        if is_out_of_memory(error):
+            steps.state("out_of_memory", report(error))
+    except Exception:
+        # The rim: the failure itself is what must be told, and it is.
+        logger.debug("the failure cannot be examined", exc_info=True)

@@ -1,0 +1,498 @@
+"""What moves the data of one run in one process: spool, writer, sender, sampler."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from seamark.capture.capture import Capture
+from seamark.errors import RunClosed
+from seamark.hints import command_line
+from seamark.lifecycle.background import Background
+from seamark.lifecycle.bounded_io import within
+from seamark.lifecycle.exit_deadline import Ending
+from seamark.lifecycle.machine import host_name
+from seamark.messages import Origin
+from seamark.probes.probe import ANY_JOB, Job
+from seamark.probes.sampler import Sampler
+from seamark.queue.folders import Place, places
+from seamark.queue.mounts import Mount, mount_below
+from seamark.queue.recovery import recover_all
+from seamark.queue.ring import MAX_ROW_BYTES, Ring, create_ring
+from seamark.queue.spool import Refuge, Spool, create_spool
+from seamark.queue.writer import RING_BYTES_AT_ONCE, Writer
+from seamark.recording.attributes import Recorder
+from seamark.recording.files import Files
+from seamark.servers import find_server, find_url
+from seamark.settings import Mode, Settings
+from seamark.upload.sender import Sender
+from seamark.user_warnings import Notices
+from seamark.version import VERSION
+
+# Of the end of a run, what writing has, however short the wait for delivery; at the
+# least, whatever took long before it.
+_WRITE_SECONDS = 2.0
+_MIN_SECONDS = 0.3
+_SAMPLE_SECONDS = 1.0
+# What a machine may lose that loses its power.
+_SYNC_SECONDS = 5.0
+# How often others hear that the process lives, of which an hour's silence is the end.
+_LIFE_SECONDS = 60.0
+_STOP_SECONDS = 0.1
+# A file system that takes longer hangs, as far as a script can wait for it.
+_OPEN_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What could not be delivered before the end."""
+
+    folder: Path
+    is_written: bool
+
+
+class Session:
+    """Started by the first thing a process logs, and ended with its run."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        recorder: Recorder,
+        notices: Notices,
+        spool: Spool,
+        ring: Ring | None,
+        *,
+        find_data: Callable[[], Path | None],
+        places_left: Iterator[Place],
+        url: str | None = None,
+    ) -> None:
+        """`places_left` is where the spool may go on if its disk fails.
+
+        `url` is the address of the run's page.
+        """
+        self.url = url
+        self._settings = settings
+        self._places_left = places_left
+        self._buffer = recorder.buffer
+        self._spool = spool
+        self.ring = ring
+        self._writer = Writer(
+            recorder,
+            ring,
+            spool,
+            notices,
+            move=self._go_on_elsewhere,
+            care=self._care,
+        )
+        self.files = Files(
+            recorder,
+            spool.folder,
+            notices,
+            write=self._writer.flush,
+            sync=spool.sync,
+            most_bytes=settings.spool_files_bytes,
+        )
+        # A thread of its own: a disk may take its time, and nothing else must wait.
+        self._syncer = Background("seamark-syncer", self._sync)
+        self._notices = notices
+        self._is_tidied = False
+        self._next_life = 0.0  # by the clock of time.monotonic
+        self._sender: Sender | None = None
+        self._sampler: Sampler | None = None
+        if settings.mode is Mode.ONLINE:
+            self._sender = Sender(
+                spool,
+                spool.folder.parent,
+                notices,
+                count_dropped=recorder.buffer.count_dropped,
+                tell_closed=partial(recorder.close, RunClosed(settings.run)),
+                reject=recorder.reject,
+                before_batch=self._writer.catch_up,
+                after_turn=self._writer.background.ensure,
+                find_quiet=self._find_quiet,
+            )
+        if settings.monitor:
+            self._sampler = Sampler(
+                settings.namespace,
+                recorder,
+                notices,
+                agent_cpu_seconds=self.cpu_seconds,
+                job=Job(
+                    settings.watched,
+                    settings.dataset,
+                    settings.local_rank,
+                    find_data,
+                ),
+                interval=settings.sample_seconds,
+                measured_by=settings.measured_by,
+            )
+
+        self._capture = Capture(settings, recorder, notices)
+
+    @property
+    def folder(self) -> Path:
+        return self._spool.folder
+
+    @property
+    def run_id(self) -> str:
+        """The run's id; "" until the tracker has answered."""
+        return "" if self._sender is None else self._sender.run_id
+
+    @property
+    def is_all_written(self) -> bool:
+        """Whether all that was logged is in the spool."""
+        return self._writer.is_all_written
+
+    def hurry(self) -> None:
+        """Have all that was logged written to the spool soon."""
+        self._writer.hurry()
+
+    def start(self) -> None:
+        """Start the threads."""
+        self._writer.start()
+        self._keep_alive()
+        self._capture.start()
+
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Store which exception ends the process."""
+        self._capture.note_exception(kind, error, trace)
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether a signal said a short while ago that the process is to end."""
+        return self._capture.was_told_to_end
+
+    def ending(self, timeout: float | None, share: float) -> Ending:
+        """Return how long the end may take: by default that share of the settings'."""
+        if timeout is not None:
+            return Ending(timeout)
+        return Ending(share * self._settings.exit_seconds, is_within=True)
+
+    def end_capture(self, ending: Ending) -> None:
+        """Wait for what the SDK collects by itself, and leave streams as they were."""
+        self._capture.finish(ending)
+        if self._sampler is not None:
+            self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
+
+    def finish(
+        self,
+        *,
+        failure: str | None,
+        is_preempted: bool,
+        ending: Ending,
+        ended_at: int | None = None,
+    ) -> Remainder | None:
+        """End the spool and deliver it; what is left of it in the end is returned."""
+        is_written = is_sent = False
+        try:
+            try:
+                self._finish_logging(ending)
+            except KeyboardInterrupt:
+                ending = Ending(0.0)
+                raise
+            finally:
+                # However short the wait for delivery, and whoever ended that for what
+                # is copied: what is not written is lost, and a run whose end is not
+                # written counts as crashed.
+                is_written = self._writer.finish(
+                    failure=failure,
+                    is_preempted=is_preempted or self.was_told_to_end,
+                    seconds=max(
+                        ending.left_of_first(_WRITE_SECONDS),
+                        min(ending.left, _WRITE_SECONDS),
+                        _MIN_SECONDS,
+                    ),
+                    ended_at=ended_at,
+                )
+            if self._sender is not None:
+                is_sent = self._sender.drain(ending.left)
+        finally:
+            is_delivered = is_sent and is_written
+            self._end(is_delivered=is_delivered, is_written=is_written)
+        return None if is_delivered else Remainder(self.folder, is_written)
+
+    def _finish_logging(self, ending: Ending) -> None:
+        if self._sampler is not None:
+            # An interrupt may have come before.
+            self._sampler.stop(0.0)
+        # What is not copied now is lost, however short the wait for delivery.
+        copying = max(ending.left_of_first(_WRITE_SECONDS), ending.left_for_most)
+        self.files.finish(copying)
+
+    def forget(self) -> None:
+        """Let go of the parent's session in a forked child, and touch nothing of it."""
+        self._spool.forget()
+        self._capture.forget()
+        if self.ring is not None:
+            self.ring.close()
+
+    def _end(self, *, is_delivered: bool, is_written: bool) -> None:
+        if self._sender is not None:
+            self._sender.stop()
+        # A disk that hangs is not waited for.
+        self._syncer.stop(_STOP_SECONDS)
+        if not self._writer.close():
+            # It hangs in a write. Nobody else may go on with the spool meanwhile.
+            return
+        if self.ring is not None:
+            # What is left in it is for whoever delivers the rest of the spool.
+            (self.ring.remove if is_written else self.ring.close)()
+        if is_delivered:
+            self._spool.remove()
+        else:
+            self._spool.close(is_complete=is_written)
+
+    def _sync(self) -> float:
+        # The other threads may wait long, for a server; or there are none.
+        self._writer.background.ensure()
+        if not self._is_tidied:
+            self._is_tidied = True
+            recover_all(self._spool.folder.parent, self._notices)
+            if self._sender is not None:
+                # It may have found one locked meanwhile.
+                self._sender.search_leftovers()
+        # What cannot be written is told by the writer.
+        with contextlib.suppress(Exception):
+            # What comes meanwhile may wait for the next time.
+            for _ in range(MAX_ROW_BYTES // RING_BYTES_AT_ONCE):
+                if not self._writer.catch_up():
+                    break
+        with contextlib.suppress(OSError):
+            self._spool.sync()
+        if time.monotonic() >= self._next_life:
+            self._next_life = time.monotonic() + _LIFE_SECONDS
+            self._spool.show_life()
+        return _SYNC_SECONDS
+
+    def _go_on_elsewhere(self, reason: OSError) -> bool:
+        """Have the spool go on in another folder, its own being lost; whether it can."""
+        refuge = self._found_refuge()
+        if refuge is None:
+            return False
+        before = self._spool.folder
+        lost = self._spool.go_on_in(refuge)
+        if self.ring is not None:
+            self.ring.go_on_with(self._spool.folder, self._spool.moves)
+        self.files.go_on_in(self._spool.folder)
+        if lost:
+            self._buffer.count_dropped(lost)
+        root = self._spool.folder.parent
+        given_up = f"; {lost:,} points there cannot be read" if lost else ""
+        self._notices.warn(
+            f"moved {before}",
+            f"the spool {before} is left, as its disk fails ({reason}){given_up}; what"
+            f" is logged goes to {root}; should delivery not be finished in time, run "
+            f"`{command_line(f'sync --spool {root}')}`",
+        )
+        return True
+
+    def _found_refuge(self) -> Refuge | None:
+        for place in self._places_left:
+            with contextlib.suppress(OSError):
+                return within(
+                    _OPEN_SECONDS,
+                    partial(self._spool.make_refuge, place),
+                    Refuge.remove,
+                )
+        return None
+
+    def _care(self) -> None:
+        self._keep_alive()
+        self._capture.look_for_signals()
+
+    def _find_quiet(self) -> float | None:
+        return None if self._sampler is None else self._sampler.quiet_moment
+
+    def _keep_alive(self) -> None:
+        self._syncer.ensure()
+        self._capture.keep_alive()
+        for part in (self._sender, self._sampler):
+            if part is not None:
+                part.background.ensure()
+        if not self.files.is_done:
+            self.files.background.ensure()
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the agent's own threads."""
+        parts = (self._writer, self._sender)
+        threads = [part.background for part in parts if part is not None]
+        threads += [self._syncer, self.files.background, *self._capture.threads]
+        sampling = 0.0 if self._sampler is None else self._sampler.cpu_seconds
+        return sampling + sum(thread.cpu_seconds for thread in threads)
+
+
+class _Opened(NamedTuple):
+    """A spool that was made, and what was found on the way."""
+
+    spool: Spool
+    ring: Ring | None
+    mount: Mount | None
+    knows_server: bool
+    server_url: str | None
+
+
+def open_session(
+    settings: Settings,
+    recorder: Recorder,
+    notices: Notices,
+    find_data: Callable[[], Path | None] = ANY_JOB.find_data,
+) -> Session | None:
+    """Open a session, not started; None, with a warning, if nothing can be written.
+
+    `find_data` says where the training data lie, once that is known.
+    """
+    others = places(settings.spool)
+    opened = _open_spool(settings, others, notices)
+    if opened is None:
+        return None
+    spool = opened.spool
+    if settings.mode is Mode.ONLINE and not opened.knows_server:
+        notices.warn(
+            "no server",
+            "no server is known; everything is kept in "
+            f"{spool.folder} until `seamark login` was said or a server on this "
+            "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
+        )
+    if not settings.is_named:
+        _tell_of_name(settings, notices)
+    if opened.mount is not None and opened.mount.is_network:
+        notices.warn(
+            "network file system",
+            f"the spool folder {spool.folder.parent} lies on a network file system"
+            f" ({opened.mount.kind}), which may hang and whose locks may not hold; set"
+            " SEAMARK_SPOOL to a folder on a local disk",
+        )
+    return Session(
+        settings,
+        recorder,
+        notices,
+        spool,
+        opened.ring,
+        find_data=find_data,
+        places_left=others,
+        url=_page_url(settings, opened),
+    )
+
+
+def _page_url(settings: Settings, opened: _Opened) -> str | None:
+    """Return an address that the server redirects to the run's page."""
+    if settings.mode is not Mode.ONLINE or opened.server_url is None:
+        return None
+    return f"{opened.server_url}/r/{opened.spool.folder.name}"
+
+
+def _tell_of_name(settings: Settings, notices: Notices) -> None:
+    """Say who cannot join a run because it has no name that they could know."""
+    name = "name it in the job's script, as with SEAMARK_RUN"
+    if settings.resumed_at is not None:
+        notices.warn(
+            "unnamed",
+            "this job was started again, but its run has no name of its own, so"
+            f" {settings.run} is a new one; {name}",
+        )
+    is_first = settings.rank == 0 and not settings.is_helper
+    if settings.world_size > 1 and is_first:
+        notices.warn(
+            "unnamed ranks",
+            f"this is one of {settings.world_size:,} processes that each make a run of"
+            f" their own, {settings.run} here, as it has no name that all know; {name}",
+        )
+    if settings.is_imported_again:
+        notices.warn(
+            "unnamed again",
+            "this child of multiprocessing has imported the script again, and logs to a"
+            f" run of its own, {settings.run}, as its parent's has no name; name it, or"
+            ' begin it below `if __name__ == "__main__":` and hand it over',
+        )
+
+
+def _open_spool(
+    settings: Settings, to_try: Iterator[Place], notices: Notices
+) -> _Opened | None:
+    origin = Origin(
+        project=settings.project,
+        run=settings.run,
+        stage=settings.stage,
+        rank=settings.rank,
+        host=host_name(),
+        pid=os.getpid(),
+        agent=VERSION,
+        time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
+        is_helper=settings.is_helper,
+        is_resuming=settings.resumed_at is not None,
+    )
+    environment: Mapping[str, str] = os.environ
+    reason: OSError | None = None
+    for place in to_try:
+        make = partial(_opened_at, place, settings, origin, environment)
+        try:
+            opened = within(_OPEN_SECONDS, make, _unmake)
+        except TimeoutError as error:
+            reason = reason or error
+            # The server's address and token lie in the same home, as a rule.
+            nothing = dict.fromkeys(
+                ("SEAMARK_CONFIG", "SEAMARK_TOKEN_FILE"), os.devnull
+            )
+            environment = {**environment, **nothing}
+        except OSError as error:
+            reason = reason or error
+        else:
+            if reason is not None:
+                _tell_of_other_place(settings.spool, reason, opened.spool, notices)
+            # What could not be asked may be known.
+            is_asked = environment is os.environ
+            return opened._replace(knows_server=opened.knows_server or not is_asked)
+    notices.warn("spool", f"nothing is logged: no folder can be written ({reason})")
+    return None
+
+
+def _opened_at(
+    place: Place, settings: Settings, origin: Origin, environment: Mapping[str, str]
+) -> _Opened:
+    """Make a spool there. All that a file system may hang in is done here."""
+    server = find_server(environment)
+    most_bytes = settings.spool_points_bytes
+    spool = create_spool(
+        place.root(),
+        origin,
+        url=find_url(environment),
+        token_digest=server.token_digest if server else None,
+        most_bytes=place.at_most(most_bytes),
+    )
+    return _Opened(
+        spool,
+        create_ring(spool.folder),
+        mount_below(spool.folder),
+        knows_server=server is not None,
+        server_url=server.url if server else None,
+    )
+
+
+def _unmake(opened: _Opened) -> None:
+    if opened.ring is not None:
+        opened.ring.remove()
+    opened.spool.remove()
+
+
+def _tell_of_other_place(
+    chosen: Path, reason: OSError, spool: Spool, notices: Notices
+) -> None:
+    root = spool.folder.parent
+    notices.warn(
+        "spool",
+        f"the spool folder {chosen} cannot be written ({reason}); "
+        f"using {root}; should delivery not be finished in time, run "
+        f"`{command_line(f'sync --spool {root}')}`",
+    )

@@ -1,0 +1,105 @@
+"""Texts and histograms as they are read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from seamark.reading.client import Json
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+RECORD_KINDS = ("text_series", "histogram_series", "image_series")
+_PAGE = 10_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+# Step, time and value; and of a page of them, where the next one begins.
+Record = tuple[float, datetime, object]
+Page = tuple[list[Record], int | None]
+
+
+@dataclass(frozen=True)
+class StoredHistogram:
+    """How many values lie between which edges; `others` are in no bin, as NaN is."""
+
+    edges: list[float]
+    counts: list[float]
+    others: float
+
+
+@dataclass(frozen=True)
+class StoredImage:
+    """Which content a picture of a series is, among `run.files(path)`."""
+
+    digest: str
+    size: int  # bytes
+    type: str
+
+
+class StoredRecords:
+    """The records of a series in the order of their arrival, read when asked for."""
+
+    def __init__(self, read: Callable[[Json], Page], path: str, given: Json) -> None:
+        self._read = read
+        self._path = path
+        self._given = given
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield step, time and value of each: a text, a histogram or a picture."""
+        position: int | None = 0
+        while position is not None:
+            asked = {"path": self._path, "first": position, "limit": _PAGE}
+            records, position = self._read({**asked, **self._given})
+            yield from records
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with the columns step, time and value; needs pyarrow.
+
+        The value is a text; of a histogram or a picture it is a struct of its fields.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        rows = [*self]
+        times = pa.array([time for _, time, _ in rows], pa.timestamp("us", "UTC"))
+        values = [_fields(value) for _, _, value in rows]
+        steps = pa.array([step for step, _, _ in rows], pa.float64())
+        return pa.table({"step": steps, "time": times, "value": values})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with the columns step, time and value; needs pandas."""
+        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+
+        frame = pd.DataFrame([*self], columns=["step", "time", "value"])
+        return frame.astype({"step": "float64", "time": "datetime64[us, UTC]"})
+
+
+def page_of(answer: Json) -> Page:
+    """Return the records of an answer, and the position of those that follow."""
+    columns = (answer["steps"], answer["times"], answer["values"])
+    records: list[Record] = [
+        (float(step), _moment(milliseconds), _value(value))
+        for step, milliseconds, value in zip(*columns, strict=True)
+    ]
+    return records, answer["next"]
+
+
+def _moment(milliseconds: float) -> datetime:
+    return _EPOCH + timedelta(microseconds=round(milliseconds * 1_000))
+
+
+def _fields(value: object) -> object:
+    kinds = (StoredHistogram, StoredImage)
+    return asdict(value) if isinstance(value, kinds) else value
+
+
+# Any: JSON.
+def _value(value: Any) -> object:
+    if not isinstance(value, dict):
+        return value
+    if "digest" in value:
+        return StoredImage(value["digest"], value["size"], value["type"])
+    return StoredHistogram(value["edges"], value["counts"], value["others"])

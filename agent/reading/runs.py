@@ -1,0 +1,192 @@
+"""Reads back what is stored: runs of a project, and their names.
+
+Nothing here is for training loops: it asks the server and waits for the answer. pandas
+and pyarrow are imported only where somebody asks for what they make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+from uuid import UUID
+
+from seamark.errors import CannotRead, InvalidSetting
+from seamark.reading.client import Json, ask, rows_of
+from seamark.reading.project import StoredProject, find_project, known_server
+from seamark.reading.run import StoredRun, stored_run
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+_PAGE = 200
+_MAX_COLUMNS = 50
+_INT64 = range(-(2**63), 2**63)
+
+
+def read_projects() -> list[Json]:
+    """Return the projects that the token may read, as the API answers them."""
+    return ask(known_server(), "/projects", _projects)
+
+
+def read_runs(
+    query: str,
+    *,
+    project: str | None,
+    sort: str,
+    columns: Sequence[str] | str,
+    limit: int | None,
+) -> Runs:
+    """See `agent.runs`."""
+    found = find_project(project)
+    paths = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
+    if len(paths) > _MAX_COLUMNS:
+        raise InvalidSetting("columns", f"must be at most {_MAX_COLUMNS}")
+
+    def take(page: Json) -> tuple[list[StoredRun], str | None]:
+        return [stored_run(found, row, paths) for row in page["runs"]], page["next"]
+
+    asked = {"query": query, "sort": sort, "column": paths}
+    rows: list[StoredRun] = []
+    cursor: str | None = ""
+    while cursor is not None and (limit is None or len(rows) < limit):
+        most = _PAGE if limit is None else min(_PAGE, limit - len(rows))
+        some, cursor = found.ask("/runs", take, **asked, limit=most, cursor=cursor)
+        rows += some
+    return Runs(rows, tuple(paths))
+
+
+def read_run(name: str, *, project: str | None) -> StoredRun:
+    """See `agent.open_run`."""
+    return _run_by_id(name, project) or _run_by_name(name, find_project(project))
+
+
+class Runs(Sequence[StoredRun]):
+    """Runs in the order that was asked for."""
+
+    def __init__(self, rows: Sequence[StoredRun], columns: tuple[str, ...]) -> None:
+        self._rows = rows
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> StoredRun: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> StoredRun | Runs:
+        """Return a run, or some of them."""
+        if isinstance(place, slice):
+            return Runs(self._rows[place], self._columns)
+        return self._rows[place]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with a row for each run; needs pandas.
+
+        The columns are id, name, state, started_at, ended_at and tags, and those that
+        were asked for; of these, one called like one of the run is `path:` and its name.
+        Integers stay what they are where other runs have none: the column is an Int64.
+        """
+        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+
+        columns: Json = self._by_column()
+        for name, values in columns.items():
+            if _are_integers_with_gaps(values):
+                fit = all(value is None or value in _INT64 for value in values)
+                columns[name] = pd.array(values, dtype="Int64" if fit else object)
+        return pd.DataFrame(columns)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with the same columns; needs pyarrow.
+
+        A column whose values are of several types, as one may be of a parameter that was
+        logged as a number and as a text, is one of texts.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        # Any: a column of pyarrow.
+        def column(values: Sequence[object]) -> Any:
+            try:
+                return pa.array(values)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+                texts = [None if value is None else str(value) for value in values]
+                return pa.array(texts)
+
+        columns = self._by_column()
+        return pa.table({name: column(values) for name, values in columns.items()})
+
+    def _by_column(self) -> dict[str, list[object]]:
+        own = {
+            name: [getattr(row, name) for row in self._rows] for name in _RUN_COLUMNS
+        }
+        # As `sort` tells an attribute from what a run has of its own.
+        asked = {
+            f"path:{path}" if path in own else path: [
+                row.values.get(path) for row in self._rows
+            ]
+            for path in self._columns
+        }
+        return {**own, **asked}
+
+
+_RUN_COLUMNS = ("id", "name", "state", "started_at", "ended_at", "tags")
+
+
+def _are_integers_with_gaps(values: Sequence[object]) -> bool:
+    return {type(value) for value in values} == {int, type(None)}
+
+
+def _projects(answer: Json) -> list[Json]:
+    counts = (f"{name}_count" for name in ("run", "running", "failed"))
+    names = ("workspace", "slug", "last_activity_at", *counts)
+    return rows_of(answer["projects"], *names)
+
+
+def _run_by_name(name: str, project: StoredProject) -> StoredRun:
+    def take(page: Json) -> tuple[list[StoredRun], str | None]:
+        named = [row for row in page["runs"] if row["name"] == name]
+        return [stored_run(project, row) for row in named], page["next"]
+
+    cursor: str | None = ""
+    while cursor is not None:
+        found, cursor = project.ask(
+            "/runs", take, search=name, limit=_PAGE, cursor=cursor
+        )
+        if found:
+            return found[0]
+    raise CannotRead("not_found", f"{project} has no run {name!a}.")
+
+
+def _run_by_id(name: str, project: str | None) -> StoredRun | None:
+    """Return the run of that id, of whichever project; None of what is no id."""
+    try:
+        place = f"/runs/{UUID(name)}"
+    except ValueError:
+        return None
+    server = known_server()
+
+    def take(row: Json) -> StoredRun:
+        if "project" not in row:
+            # Servers of before do not say whose it is.
+            return stored_run(find_project(project), row)
+        own = StoredProject(server, str(row["workspace"]), str(row["project"]))
+        return stored_run(own, row)
+
+    try:
+        run = ask(server, place, take)
+    except CannotRead as error:
+        if error.code == "not_found":
+            return None
+        raise
+    if (
+        project is not None
+        and (asked := find_project(project)).qualified != run.project
+    ):
+        raise CannotRead(
+            "not_found", f"{asked} has no run {name!a}: it is one of {run.project}."
+        )
+    return run

@@ -1,0 +1,182 @@
+"""Series of numbers of a stored run: in buckets, or every point."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from seamark.errors import CannotRead
+from seamark.reading.client import BUSY, Json, opened, told
+from seamark.reading.project import StoredProject
+from seamark.reading.values import to_moment
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+# What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
+_MAX_PATHS, _MAX_CHARACTERS = 200, 4_000
+
+# What no series is called; a table of its points has columns, and that is all.
+NO_SERIES = "/"
+
+# What urllib opened of tables that this process is reading.
+_being_read: list[Any] = []
+
+
+@dataclass(frozen=True)
+class Series:
+    """A column for each of x, mean, minimum and maximum; `count` points are in them."""
+
+    path: str
+    x: list[float]
+    mean: list[float]
+    minimum: list[float]
+    maximum: list[float]
+    count: int
+    is_exact: bool
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with these columns; needs pandas."""
+        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+
+        return pd.DataFrame(self._columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with these columns; needs pyarrow."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, list[float]]:
+        names = ("x", "mean", "minimum", "maximum")
+        return {name: getattr(self, name) for name in names}
+
+
+class Points:
+    """Every point of some series of a run, read when it is asked for."""
+
+    def __init__(
+        self,
+        project: StoredProject,
+        run_id: str,
+        paths: Sequence[str],
+        given: Json,
+        *,
+        check: Callable[[Collection[str]], None],
+    ) -> None:
+        self._project = project
+        self._run_id = run_id
+        self._paths = paths
+        self._given = given
+        # Raises for paths at which there is no series.
+        self._check = check
+
+    def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
+        """Yield the path, step, time and value of each point, path by path."""
+        for paths, answer in self._answers("csv"):
+            empty = {*paths}
+            # So a spreadsheet takes none of them for a formula.
+            quoted = {f"'{path}": path for path in paths}
+            with told(self._project.server.url):
+                rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
+                next(rows)
+                for _, name, step, moment, value in rows:
+                    path = name if name in paths else quoted[name]
+                    empty.discard(path)
+                    yield path, float(step), to_moment(moment), float(value)
+            self._check(empty)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with the columns run, path, step, time and value."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        tables = []
+        for paths, answer in self._answers("arrow"):
+            with told(self._project.server.url):
+                table = pa.ipc.open_stream(answer).read_all()
+            self._check(paths - _paths_in(table))
+            tables.append(table)
+        return pa.concat_tables(tables)
+
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of that table while they arrive; all names are as logged."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        for paths, answer in self._answers("arrow"):
+            empty = {*paths}
+            with told(self._project.server.url):
+                for batch in pa.ipc.open_stream(answer):
+                    empty -= _paths_in(batch)
+                    yield batch
+            self._check(empty)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the same as a data frame; needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    # Any: what urllib opens.
+    def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
+        """Yield some of the paths, and the answer that holds their points."""
+        for paths in _divided(self._paths or [NO_SERIES]):
+            asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
+            with _table(self._project, asked) as answer:
+                yield {*paths} & {*self._paths}, answer
+
+
+@contextmanager
+def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
+    """Open a table of points, for each of which the server has few places."""
+    try:
+        answer = opened(project.server, f"{project}/points", asked)
+    except CannotRead as error:
+        if error.code in BUSY and _being_read:
+            raise _in_its_own_way(error) from error
+        raise
+    _being_read.append(answer)
+    try:
+        with answer:
+            yield answer
+    finally:
+        _being_read.remove(answer)
+
+
+def _in_its_own_way(error: CannotRead) -> CannotRead:
+    """Say that what the server waits for may be what this process reads."""
+    return CannotRead(
+        error.code,
+        f"{error} This process is itself in the midst of reading such tables "
+        f"({len(_being_read)}), and each keeps one of the few places that the server "
+        "has for them: read one after the other, or close those that are not read to "
+        "their end.",
+        retry_after=error.retry_after,
+    )
+
+
+# Any: a table of pyarrow, or a part of one.
+def _paths_in(table: Any) -> set[str]:
+    return {*table.column("path").unique().to_pylist()}
+
+
+def _divided(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the paths, as many at a time as an address has room for, or one."""
+    some: list[str] = []
+    size = 0
+    for path in paths:
+        own = len(urlencode({"path": path})) + 1
+        if some and (len(some) == _MAX_PATHS or size + own > _MAX_CHARACTERS):
+            yield some
+            some, size = [], 0
+        some.append(path)
+        size += own
+    if some:
+        yield some

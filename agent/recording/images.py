@@ -1,0 +1,168 @@
+"""Turns arrays, tensors and PIL images into PNG.
+
+Values follow the convention of the field: integers are levels from 0 to 255, floats lie
+between 0 and 1. Any other range is scaled to 0-255, and the caller is to warn about it.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from functools import partial
+from math import isfinite
+from typing import Any, NamedTuple
+
+from seamark.errors import UnsupportedValue
+from seamark.recording.duck_types import can
+from seamark.recording.png import COLOURS, to_png
+
+_WHITE = 255
+# Half a level: what interpolation adds to the ends of the range is not visible.
+_TOLERANCE = 0.5 / _WHITE
+_PIL_MODES_OF_PNG = ("1", "L", "LA", "P", "RGB", "RGBA")
+_PIL_MODES_WITH_ALPHA = {"PA": "RGBA", "La": "LA", "RGBa": "RGBA"}
+_SINGLE_BYTES = 4
+_ROWS_AND_COLUMNS, _WITH_CHANNELS = 2, 3  # dimensions
+
+
+class Encoder(NamedTuple):
+    """A copy of a value, and the function that encodes it later."""
+
+    encode: Callable[[], bytes]
+    held_bytes: int
+    # How values of a picture were changed; "" if they were not.
+    note: str = ""
+
+
+# Any, here and below: foreign types are known only at run time.
+def picture_of_array(value: Any) -> Encoder:
+    """Return the picture that an array or a tensor holds; refuse any other shape."""
+    if hasattr(value, "column_names"):
+        raise UnsupportedValue(value, "is a table: store what its to_pandas() returns")
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
+    is_tensor = can(value, "detach", "cpu")
+    if is_tensor:
+        value = value.detach().cpu()
+        # NumPy has no bfloat16.
+        value = value.float() if value.is_floating_point() else value
+    pixels = _with_channels_last(numpy, numpy.asarray(value), first=is_tensor)
+    pixels, note = _as_levels(numpy, pixels)
+    height, width, channels = pixels.shape
+    # The caller may go on changing the array: this is a copy.
+    data = pixels.tobytes()
+    encode = partial(to_png, data, width=width, height=height, channels=channels)
+    return Encoder(encode, len(data), note)
+
+
+def picture_of_image(image: Any) -> Encoder:
+    """Return the picture that an image of PIL holds."""
+    if image.mode in ("F", "I") or image.mode.startswith("I;16"):
+        # PNG and browsers would cut or darken more than 8 bits.
+        return picture_of_array(image)
+    copy = image.copy()
+    held_bytes = len(copy.getbands()) * copy.width * copy.height
+    return Encoder(partial(_saved, copy), held_bytes)
+
+
+def _saved(image: Any) -> bytes:
+    buffer = io.BytesIO()
+    if image.mode not in _PIL_MODES_OF_PNG:
+        image = image.convert(_PIL_MODES_WITH_ALPHA.get(image.mode, "RGB"))
+    image.save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
+    """Return height, width, channels; tensors have the channels first."""
+    shape = pixels.shape
+    while pixels.ndim > _WITH_CHANNELS and len(pixels) == 1:
+        # A batch of one picture.
+        pixels = pixels[0]
+    if pixels.ndim == _ROWS_AND_COLUMNS:
+        pixels = pixels[:, :, None]
+    is_picture = pixels.ndim == _WITH_CHANNELS
+    has_first = is_picture and pixels.shape[0] in COLOURS
+    has_last = is_picture and pixels.shape[2] in COLOURS
+    if has_first and (first or not has_last):
+        pixels = numpy.moveaxis(pixels, 0, 2)
+    elif not has_last:
+        raise UnsupportedValue(
+            pixels,
+            f"of shape {shape} is no picture: a picture is (height, width), with 1 to 4"
+            " channels first or last",
+        )
+    if not pixels.size:
+        raise UnsupportedValue(pixels, "without pixels is no picture")
+    return pixels
+
+
+def _as_levels(numpy: Any, pixels: Any) -> tuple[Any, str]:
+    """Return levels from 0 to 255, and how values were changed to get them."""
+    kind = pixels.dtype.kind
+    if pixels.dtype == numpy.uint8:
+        return pixels, ""
+    if kind == "b":
+        return pixels.astype(numpy.uint8) * _WHITE, ""
+    if kind in "iu":
+        return _levels_of_integers(numpy, pixels)
+    if kind == "V" and pixels.dtype.names is None:
+        # bfloat16 and other small floats of JAX and TensorFlow.
+        pixels, kind = pixels.astype(numpy.float32), "f"
+    if kind != "f":
+        raise UnsupportedValue(pixels, f"of {pixels.dtype} is no picture")
+    if pixels.dtype.itemsize < _SINGLE_BYTES:
+        pixels = pixels.astype(numpy.float32)
+    return _levels_of_floats(numpy, pixels)
+
+
+def _levels_of_integers(numpy: Any, pixels: Any) -> tuple[Any, str]:
+    low, high = int(pixels.min()), int(pixels.max())
+    if low >= 0 and high <= _WHITE:
+        return pixels.astype(numpy.uint8), ""
+    note = _scaling(low, high, "integers", "0 to 255")
+    values = pixels.astype(numpy.float64)
+    return _stretched(numpy, values, low, high), note
+
+
+def _levels_of_floats(numpy: Any, pixels: Any) -> tuple[Any, str]:
+    finite, note = pixels, ""
+    low, high = float(pixels.min()), float(pixels.max())
+    if not (isfinite(low) and isfinite(high)):
+        finite = pixels[numpy.isfinite(pixels)]
+        low, high = (
+            (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+        )
+        note = (
+            f"{pixels.size - finite.size:,} values are not finite; NaN and -inf are"
+            " drawn black, inf white"
+        )
+    if low >= -_TOLERANCE and high <= 1 + _TOLERANCE:
+        return _stretched(numpy, pixels, 0.0, 1.0), note
+    # Floats that are all whole numbers were integers before.
+    is_whole = bool((finite == numpy.rint(finite)).all())
+    if low >= 0 and high <= _WHITE and is_whole:
+        return _stretched(numpy, pixels, 0.0, float(_WHITE)), note
+    scaling = _scaling(low, high, "floats", "0 to 1")
+    levels = _stretched(numpy, pixels, low, high)
+    return levels, f"{scaling}; {note}" if note else scaling
+
+
+def _stretched(numpy: Any, values: Any, low: float, high: float) -> Any:
+    """Return levels of which 0 is `low` and 255 is `high`."""
+    with numpy.errstate(all="ignore"):
+        # In place, as a picture may have millions of values.
+        levels = values - low
+        levels *= _WHITE / ((high - low) or 1.0)
+        numpy.clip(levels, 0, _WHITE, out=levels)
+        levels[numpy.isnan(levels)] = 0
+        return numpy.rint(levels, out=levels).astype(numpy.uint8)
+
+
+def _scaling(low: float, high: float, kind: str, expected: str) -> str:
+    return (
+        f"values from {low:g} to {high:g} are scaled so that {low:g} is black and"
+        f" {high:g} is white; {kind} are expected from {expected}"
+    )

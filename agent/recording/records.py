@@ -1,0 +1,115 @@
+"""Records: what a series holds at a step when it is not a number.
+
+A record is a step, a time and a small value, which nobody on its way looks into. The
+kinds differ in what the bytes of a value are; docs/formats/records.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import NamedTuple
+
+from seamark.errors import shown
+from seamark.recording.histogram import Histogram
+from seamark.recording.values import LONGEST_TEXT
+from seamark.user_warnings import Notices
+
+TEXT = "text"
+HISTOGRAM = "histogram"
+IMAGE = "image"
+
+# What becomes a record when it is appended; all else should be a number.
+Recorded = str | Histogram
+RECORDED = (str, Histogram)
+
+_CUT = " … [{:,} more characters]"
+
+
+class Record(NamedTuple):
+    """One value of a series that does not hold numbers."""
+
+    kind: str
+    path: str
+    step: float
+    time: int  # microseconds since 1970
+    data: bytes
+
+
+class Records:
+    """Makes records of what users append, and knows the last step of each series."""
+
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
+        self._coming: dict[str, Iterator[float]] = {}
+
+    def made(
+        self, path: str, value: Recorded, step: float | None, moment: int
+    ) -> Record:
+        """Return the record of a value, by default one step behind the last.
+
+        Raises UnsupportedValue, and then the step was not used.
+        """
+        if isinstance(value, Histogram):
+            kind, data = HISTOGRAM, value.encoded()
+        else:
+            kind, data = TEXT, self._text_data(path, value)
+        return Record(kind, path, self.used_step(path, step), moment, data)
+
+    def used_step(self, path: str, step: float | None) -> float:
+        """Return a step that a record has from now on, by default the next one."""
+        if step is None:
+            return self._next_step(path)
+        self._coming[path] = count(step + 1.0)
+        return step
+
+    def _next_step(self, path: str) -> float:
+        coming = self._coming.get(path)
+        if coming is None:
+            coming = self._coming.setdefault(path, count(0.0))
+        # No other thread gets the same.
+        return next(coming)
+
+    def _text_data(self, path: str, text: str) -> bytes:
+        # A subclass may show itself as anything; what it is counts.
+        plain = str.__str__(text)
+        if len(plain) > LONGEST_TEXT:
+            plain = shortened(plain)
+            self._notices.warn(
+                f"long text {shown(path)}",
+                f"a text of {shown(path)} is longer than {LONGEST_TEXT:,} characters;"
+                " only its beginning is logged",
+            )
+        return plain.encode("utf-8", "replace")
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is too long, and how much was left out."""
+    kept = LONGEST_TEXT - len(_CUT.format(len(text)))
+    return text[:kept] + _CUT.format(len(text) - kept)
+
+
+def grouped(
+    records: Iterable[Record], *, most: int, most_bytes: int
+) -> Iterator[list[Record]]:
+    """Yield records of one series at a time, in their order, as many as fit a message."""
+    series: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        series.setdefault((record.kind, record.path), []).append(record)
+    for some in series.values():
+        yield from _fitting(some, most, most_bytes)
+
+
+def _fitting(
+    records: list[Record], most: int, most_bytes: int
+) -> Iterator[list[Record]]:
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        if group and (len(group) >= most or size + len(record.data) > most_bytes):
+            yield group
+            group, size = [], 0
+        group.append(record)
+        size += len(record.data)
+    if group:
+        yield group

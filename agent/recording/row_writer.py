@@ -1,0 +1,161 @@
+"""Writes rows of numbers to the ring, or beside it, in the training thread.
+
+Nothing here waits longer than another thread takes to write a row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from seamark.queue.buffer import Buffer
+from seamark.queue.layouts import Layout, Layouts, StepsDiffer
+from seamark.recording.rewinds import Rewinds
+from seamark.recording.values import LARGEST_STEP, to_step
+
+if TYPE_CHECKING:
+    from seamark.queue.ring import Ring
+
+# How long another thread may take to log; one that takes longer is not waited for.
+_TURN_SECONDS = 0.001
+# What is a number without a call of anybody's code.
+PLAIN = frozenset({float, int, bool})
+
+
+class Asleep(Exception):
+    """Nothing takes from the buffer."""
+
+
+class RowWriter:
+    """Who writes a row, where to, and at which step."""
+
+    def __init__(
+        self, buffer: Buffer, rewinds: Rewinds | None, *, wake: Callable[[], bool]
+    ) -> None:
+        self._buffer = buffer
+        self._rewinds = rewinds
+        self._wake = wake
+        self.layouts = Layouts(self._define)
+        # False until something takes from the buffer: asked before each put,
+        # because a forked child has a buffer and no threads.
+        self.is_awake = False
+        self._ring: Ring | None = None
+        # A thread that is interrupted by its own signal handler may enter again.
+        self._turn = threading.RLock()
+        self._is_busy = False
+
+    def begin(self, ring: Ring | None) -> None:
+        """Write to a ring from now on, where there is one."""
+        self._ring = ring
+        self.layouts.define_all()
+        self.is_awake = True
+
+    def end(self) -> None:
+        """Take nothing more, not even from a thread that is about to log."""
+        self.is_awake = False
+        # Kept for ever: whoever has it now is done in a moment.
+        self._turn.acquire(timeout=_TURN_SECONDS)
+        self._ring = None
+
+    # Any: a collection of numbers, whose type is looked at elsewhere.
+    def put(
+        self, layout: Layout, step: float | None, moment: int, values: Collection[Any]
+    ) -> None:
+        """Log a row, or raise and log nothing."""
+        if not self.is_awake:
+            raise Asleep
+        if step is None:
+            self._put_next(layout, moment, values)
+            return
+        # False for NaN, too.
+        if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
+            step = to_step(step)
+        self._write(layout, moment, step, values)
+        layout.coming_steps = None
+        layout.last_step = step
+        if layout.is_shared:
+            self.layouts.share_step(layout, step)
+
+    def put_points(
+        self, points: Mapping[str, float], step: float | None, moment: int
+    ) -> Layout | None:
+        """Log points together, or else one by one; return the layout of all of them."""
+        if not self.is_awake and not self._wake():
+            return None
+        # Here comes each series when it is logged for the first time.
+        if self._rewinds is not None:
+            self._rewinds.note(points, step)
+        layout = self.layouts.of(tuple(points))
+        if layout is not None:
+            with contextlib.suppress(StepsDiffer):
+                self._put_anyhow(layout, step, moment, points.values())
+                return layout
+        for path, value in points.items():
+            alone = self.layouts.of((path,))
+            assert alone is not None
+            self._put_anyhow(alone, step, moment, (value,))
+        return layout
+
+    def _put_anyhow(
+        self, layout: Layout, step: float | None, moment: int, values: Collection[float]
+    ) -> None:
+        try:
+            self.put(layout, step, moment, values)
+        except Asleep:
+            # Another thread is just starting what takes from the buffer.
+            if step is None:
+                step = self.layouts.next_step(layout)
+            self._write_beside(layout, moment, step, values)
+
+    def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
+        """Log a row with the step behind the last one."""
+        step = self.layouts.next_step(layout)
+        # Used before the row is there: an exception out of a signal handler may leave
+        # a step out, and never have it twice. Another thread may be further on.
+        layout.last_step = max(step, layout.last_step)
+        if layout.is_shared:
+            self.layouts.share_step(layout, step)
+        try:
+            self._write(layout, moment, step, values)
+        except (TypeError, OverflowError, struct.error):
+            self.layouts.give_back(layout, step)
+            raise
+
+    def _write(
+        self, layout: Layout, moment: int, step: float, values: Collection[float]
+    ) -> None:
+        """Write a row to the ring, or, where that is not to be had, beside it."""
+        turn = self._turn
+        is_alone = False
+        try:
+            if turn.acquire(False) or turn.acquire(True, _TURN_SECONDS):
+                # Not if our own signal handler or finalizer came in between.
+                is_alone = not self._is_busy
+                self._is_busy = True
+                ring = self._ring
+                if is_alone and ring and ring.write(layout, moment, step, values):
+                    return
+            self._write_beside(layout, moment, step, values)
+        finally:
+            if is_alone:
+                self._is_busy = False
+            try:  # noqa: SIM105 - quicker than suppress
+                turn.release()
+            except RuntimeError:
+                # It was not our turn; or we were interrupted before we knew.
+                pass
+
+    def _write_beside(
+        self, layout: Layout, moment: int, step: float, values: Collection[float]
+    ) -> None:
+        row = layout.pack(0, layout.number, moment, step, *values, 0)
+        self._buffer.put_row(row, len(layout.paths))
+
+    def _define(self, layout: Layout) -> bool:
+        try:
+            return self._ring is not None and self._ring.define(layout)
+        except ValueError:
+            return False  # it has just been closed

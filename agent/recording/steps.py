@@ -1,0 +1,392 @@
+"""Times the steps of a training loop: data wait, phases, and the whole step."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from seamark.lifecycle.background import importing
+from seamark.recording.attributes import Recorder
+from seamark.recording.datasets import find_data_folder
+from seamark.recording.device_times import DeviceTimes
+
+if TYPE_CHECKING:
+    from seamark.frameworks.torch_loop import TorchLoop
+    from seamark.recording.phases import Phase
+
+logger = logging.getLogger(__name__)
+
+# In this order: a framework brings the ones behind it along.
+_FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
+# Phases of the first steps are asked whether they ran under autocast; later ones do
+# what these did.
+_STEPS_ASKED = 3
+_MAX_PATHS_KEPT = 1_000
+# So many batches of loops within one step, for each step that the loop around them has
+# made: an evaluation has fewer, and an iterator that was left open makes no step.
+_BATCHES_WITHIN = 1_000
+
+
+class Steps:
+    """Collects the parts of the current step and logs them when it ends."""
+
+    def __init__(self, recorder: Recorder, namespace: str) -> None:
+        self._recorder = recorder
+        self._namespace = namespace
+        self._steps = 0
+        self._loop_thread: int | None = None
+        self._loop_framework: str | None = None
+        self._phases: dict[str, float] = {}
+        # By the name of the phase around and of the one in it.
+        self._nested: dict[tuple[str, str], float] = {}
+        self._phase_counts: dict[str, int] = {}
+        self._paths: dict[str, str] = {}
+        self._stated: dict[str, object] = {}
+        self._torch: TorchLoop | None = None
+        self._device: DeviceTimes | None = None
+        # Whether it is known where the loop that is timed computes.
+        self._is_device_known = False
+        self._has_failed = False
+        # One for each trial that goes on: some overlap. A lock would keep a signal handler
+        # or a forked child waiting; what lists do is whole without.
+        self._pauses: list[None] = []
+        self._steps_of_loop = 0
+        self._batches_within = 0
+        # Where the loop's data come from, as far as its loader says.
+        self.data_folder: Path | None = None
+
+    @property
+    def is_looping(self) -> bool:
+        """Whether a loop is being timed."""
+        return self._loop_thread is not None and not self._is_left()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing of what steps and phases take is logged just now."""
+        return bool(self._pauses)
+
+    def begin(self, framework: str | None = None) -> bool:
+        """Start timing a loop; False within another one, whose step it is part of.
+
+        Callbacks of some frameworks are not told of an error that ends their loop: they
+        name the framework, which is a package, and the next loop in this thread takes
+        the place of that one.
+        """
+        loop = threading.get_ident(), framework
+        is_again = framework is not None and loop == (
+            self._loop_thread,
+            self._loop_framework,
+        )
+        if self._pauses:
+            return False
+        if self.is_looping and not is_again:
+            self._tell_of_other_thread()
+            return False
+        self._loop_thread, self._loop_framework = loop
+        self._steps_of_loop = self._batches_within = 0
+        self._phases.clear()
+        self._nested.clear()
+        self._look_at_framework()
+        return True
+
+    def end(self, framework: str | None = None) -> None:
+        """Stop timing; of a framework, only if the loop is still one of its own."""
+        if framework is not None and framework != self._loop_framework:
+            return
+        self._loop_thread = None
+        if self._device is not None:
+            self._put_device_times()
+
+    def record(
+        self, *, seconds: float, wait_seconds: float | None, examples: int | None
+    ) -> None:
+        """Log the step that has just ended."""
+        measured = {"seconds": seconds}
+        if wait_seconds is not None:
+            measured["data_wait_seconds"] = wait_seconds
+        if examples is not None:
+            measured["examples"] = float(examples)
+        for name, spent in self._phases.items():
+            measured[f"phase/{name}_seconds"] = spent
+        self._phases.clear()
+        if self._nested:
+            for (around, part), spent in self._nested.items():
+                measured[f"nested/{around}/{part}_seconds"] = spent
+            self._nested.clear()
+        moment = time.time_ns() // 1_000
+        self._put(measured, float(self._steps), moment)
+        if self._device is not None:
+            self._device.end_step(self._steps, moment)
+            self._put_device_times()
+        if (
+            self._torch is not None
+            and not self._is_device_known
+            and self._steps_of_loop < _STEPS_ASKED
+        ):
+            # Some loops touch the GPU in their first step.
+            self._look_at_framework()
+        self._steps += 1
+        self._steps_of_loop += 1
+        self._batches_within = 0
+
+    def pass_within(self) -> None:
+        """A loop that is not timed has got a batch, perhaps within a step."""
+        if self._pauses or self._loop_thread != threading.get_ident():
+            return
+        self._batches_within += 1
+        most = _BATCHES_WITHIN * (1 + self._steps_of_loop)
+        if self._batches_within == most and self._loop_framework is None:
+            self._recorder.notices.warn(
+                "loop within a step",
+                f"a loop has gone through {most:,} batches within one step of another"
+                " loop over run.loader, and is timed as a part of that step. If nothing"
+                " iterates over the other one any more, as after"
+                " next(iterator) with iterator = iter(run.loader(...)), close it:"
+                " iterator.close()",
+            )
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Log nothing of what steps and phases take meanwhile."""
+        self._pauses.append(None)
+        try:
+            yield
+        finally:
+            self._pauses.pop()
+
+    def state_facts(self, facts: Mapping[str, object]) -> None:
+        """Log what is known about the loop before it starts."""
+        for name, value in facts.items():
+            if name not in self._stated or self._stated[name] != value:
+                self._stated[name] = value
+                self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
+
+    def has_stated(self, name: str) -> bool:
+        """Return whether a fact of that name was logged."""
+        return name in self._stated
+
+    def look_at_data(self, loader: object) -> None:
+        """Learn where the data come from; the last loader that says so counts."""
+        self.data_folder = find_data_folder(loader) or self.data_folder
+
+    def state(self, path: str, value: object) -> None:
+        """Log a value, or from nested dictionaries many, about this process."""
+        self._recorder.set_value(f"{self._namespace}/{path}", value)
+
+    def start_anew_in_child(self) -> None:
+        """Leave the device to the parent process, which a fork cannot use, and its loop.
+
+        What a trial forks belongs to the trial: it stays paused.
+        """
+        self._torch = self._device = None
+        # Its thread has the same number here.
+        self._loop_thread = None
+        self._phases.clear()
+        self._nested.clear()
+
+    def opened(self, phase: Phase) -> None:
+        """A phase begins, perhaps within another."""
+        if self._pauses:
+            return
+        if self._device is not None and self._loop_thread == threading.get_ident():
+            try:
+                phase.span = self._device.open(phase.name)
+            except Exception:  # noqa: BLE001 - foreign code
+                self._give_up()
+
+    def closed(
+        self, phase: Phase, own: float, parts: Mapping[str, float] | None
+    ) -> None:
+        """A phase has ended: its own time, and that of the phases within it."""
+        if phase.span is not None or (
+            self._torch is not None and self._is_asking_phases
+        ):
+            self._close_for_framework(phase)
+        if self._pauses:
+            return
+        name = phase.name
+        if self._loop_thread == threading.get_ident():
+            self._phases[name] = self._phases.get(name, 0.0) + own
+            if parts:
+                for part, spent in parts.items():
+                    pair = name, part
+                    self._nested[pair] = self._nested.get(pair, 0.0) + spent
+        elif self._loop_thread is None:
+            # Without a loop each phase is counted by itself.
+            count = self._phase_counts.get(name, 0)
+            self._phase_counts[name] = count + 1
+            measured = {f"phase/{name}_seconds": own}
+            for part, spent in (parts or {}).items():
+                measured[f"nested/{name}/{part}_seconds"] = spent
+            self._put(measured, float(count))
+        else:
+            self._recorder.notices.inform(
+                "phase of another thread",
+                "a phase is not logged, since it is of another thread than the loop that"
+                " is timed",
+            )
+
+    def _put(
+        self, measured: Mapping[str, float], step: float, moment: int | None = None
+    ) -> None:
+        paths = self._paths
+        named = {
+            paths.get(name) or self._path(name): value
+            for name, value in measured.items()
+        }
+        self._recorder.log_measured(named, step, moment)
+
+    def _path(self, name: str) -> str:
+        path = f"{self._namespace}/step/{name}"
+        # Names of phases may be made up at each step; they are not kept for ever.
+        if len(self._paths) < _MAX_PATHS_KEPT:
+            self._paths[name] = path
+        return path
+
+    def _tell_of_other_thread(self) -> None:
+        if self._loop_thread in (None, threading.get_ident()):
+            return
+        self._recorder.notices.warn(
+            "loop of another thread",
+            "a loop is not timed, since one of another thread is: a run times one loop"
+            " at a time",
+        )
+
+    def _is_left(self) -> bool:
+        """Whether an error ended a framework's loop, and that is all that is known.
+
+        A loop that goes on has its framework's code below what it calls in its thread.
+        """
+        if self._loop_framework is None or self._loop_thread != threading.get_ident():
+            return False
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__"))
+            if module.partition(".")[0] == self._loop_framework:
+                return False
+            frame = frame.f_back
+        return True
+
+    def _ask_framework(self) -> None:
+        """Learn what PyTorch is set to, where it was imported; it never is for this."""
+        if self._has_failed:
+            return
+        if self._torch is None and "torch" in sys.modules:
+            with importing():
+                from seamark.frameworks.torch_loop import TorchLoop  # noqa: PLC0415
+            self._torch = TorchLoop()
+        if self._torch is None:
+            return
+        self.state_facts(self._torch.facts())
+        # Each loop may compute on another device, or on none; of earlier loops some
+        # steps may not be told yet.
+        found = self._torch.device_times()
+        self._is_device_known = found is not None
+        self._device = found or self._device
+        if self._device is not None:
+            self._device.forget_step()
+
+    def _look_at_framework(self) -> None:
+        try:
+            self._ask_framework()
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+
+    @property
+    def _is_asking_phases(self) -> bool:
+        return (
+            self._torch is not None
+            and self._steps < _STEPS_ASKED
+            and self._loop_thread == threading.get_ident()
+        )
+
+    def _close_for_framework(self, phase: Phase) -> None:
+        try:
+            if phase.span is not None and self._device is not None:
+                self._device.close(phase.span)
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+        if self._torch is not None and self._is_asking_phases:
+            # A fact that cannot be read is no reason to ask for no times.
+            with contextlib.suppress(Exception):
+                self.state_facts(self._torch.autocast_facts())
+
+    def _put_device_times(self) -> None:
+        """Log the steps that the device is done with; the others wait."""
+        if self._device is None:
+            return
+        try:
+            for step, moment, seconds in self._device.take():
+                measured = {f"device/{name}_seconds": s for name, s in seconds.items()}
+                self._put(measured, float(step), moment)
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Ask the framework no more: a device that fails fails in the user's calls."""
+        logger.debug("the framework cannot be asked", exc_info=True)
+        self._torch = self._device = None
+        self._has_failed = True
+
+
+class StepClock:
+    """Makes steps of the moments at which batches are asked for and arrive.
+
+    A step lasts from one batch's arrival to the next; the wait is its end.
+    """
+
+    def __init__(self, steps: Steps, *, is_waiting: bool = True) -> None:
+        # Of the batch that arrived last.
+        self.examples: int | None = None
+        self._steps = steps
+        # Some loops have all data from the beginning: their wait is not 0, it is none.
+        self._is_waiting = is_waiting
+        # None until somebody says so: of such a step the wait is not known.
+        self._asked: float | None = None
+        self._arrived: float | None = None
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether a batch has arrived, and its step has not ended."""
+        return self._arrived is not None
+
+    def ask(self, moment: float | None = None) -> None:
+        """The next batch is asked for; if it was already, that was no wait.
+
+        Now, or at a moment that has passed, by the clock of time.perf_counter.
+        """
+        self._asked = time.perf_counter() if moment is None else moment
+
+    def arrive(self) -> None:
+        """The next batch is there, or none is left: a step has ended."""
+        now = time.perf_counter()
+        asked, self._asked = self._asked if self._is_waiting else None, None
+        if self._arrived is not None:
+            self._steps.record(
+                seconds=now - self._arrived,
+                wait_seconds=None if asked is None else now - asked,
+                examples=self.examples,
+            )
+        self._arrived = now
+
+    def stop(self) -> None:
+        """The loop is over, and nothing was waited for."""
+        if self._arrived is not None:
+            self.ask()
+            self.arrive()
+        self._arrived = None
+
+
+def find_framework() -> str:
+    """Return which framework this process has loaded; it is never imported for it."""
+    for module, name in _FRAMEWORKS:
+        if module in sys.modules:
+            return name
+    return "plain"

@@ -1,0 +1,334 @@
+"""Delivers one spool, batch by batch, and obeys the tracker's answers."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from seamark import messages
+from seamark.errors import NoAnswer, Rejected
+from seamark.lifecycle.registration import FIRST_NUMBER
+from seamark.queue.frames import Frame
+from seamark.queue.spool_reader import SpoolReader
+from seamark.upload.request_limits import RequestLimits, refused_by_proxy
+from seamark.upload.responses import Answer, Meaning, is_not_found, judge
+from seamark.upload.transport import Transport
+from seamark.user_warnings import Notices
+
+# As little gets through any line that lets anything through.
+_SMALLEST_BATCH_BYTES = 64 * 1024
+_FIRST_RETRY_SECONDS = 0.5
+_LONGEST_RETRY_SECONDS = 60.0
+HOLD_SECONDS = 60.0
+# How often it is tried again at once to say that a process is gone.
+_PATIENT_FAILURES = 3
+# The tracker compares a repeated frame with the one it has if it is one of the last.
+_COMPARED_FRAMES = 64
+_REFUSAL = ("path", "code", "message")
+
+# An own generator: the training's random numbers are not ours to use.
+_random: random.Random = random.Random()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of sending one batch."""
+
+    wait_seconds: float = 0.0
+    is_held: bool = False  # nothing will be accepted before the settings change
+    is_done: bool = False  # there was nothing to send
+    is_answered: bool = True  # False: nobody spoke who understands batches
+    why: str = ""  # why nothing was taken that may be taken later
+
+
+class Delivery:
+    """The state of delivering one spool."""
+
+    def __init__(
+        self,
+        spool: SpoolReader,
+        transport: Transport,
+        notices: Notices,
+        *,
+        limits: RequestLimits | None = None,
+        last_written: Callable[[], int] | None = None,
+        tell_closed: Callable[[], None] = lambda: None,
+        reject: Callable[[Rejected], None] | None = None,
+    ) -> None:
+        """`last_written` returns the last frame number that a live process has written.
+
+        `limits` belong to the server and are shared with its other deliveries.
+        `tell_closed` is called when the server has closed the spool's run, and `reject`
+        with what it did not store; by default that is a warning.
+        """
+        self.spool = spool
+        self.transport = transport
+        self._notices = notices
+        # What is said of one spool another must not have forgotten by being taken.
+        self._held = f"held {spool.id}"
+        self._last_written = last_written
+        self._limits = limits or RequestLimits()
+        self._batch_bytes = self._limits.batch_bytes
+        self._tell_closed = tell_closed
+        self._reject = reject or self._warn_rejected
+        # Up to this number frames are sent alone, to find the one that fails.
+        self._alone_until = 0
+        # Frames the tracker cannot read, and what is sent in their place.
+        self._replacements: dict[int, Frame] = {}
+        self._failures = 0
+        # Behind which frame the tracker was told that the process is gone.
+        self._gone_after = 0
+        # The run's id, once the tracker has answered.
+        self.run_id = ""
+        # Whether that could not be said, and is to be tried again.
+        self.is_untold = False
+
+    def send_some(self) -> Outcome:
+        """Send one batch, if there is anything to send."""
+        frames = self._next_frames()
+        if not frames:
+            return Outcome(is_done=True)
+        body = b"".join(frame.to_bytes() for frame in frames)
+        return self._exchange(body, frames)
+
+    def say_alive(self) -> Outcome:
+        """Send an empty batch, so that the process does not count as crashed."""
+        return self._exchange(b"", [])
+
+    def say_gone(self) -> Outcome:
+        """Say of a delivered spool that its process is gone, if it did not say so.
+
+        Not in a frame: from a copy of the folder the process is not seen, and where it
+        lives on, its next frame has the next number.
+        """
+        last = self.spool.acknowledged
+        is_said = self._gone_after == last
+        written_at = None if is_said else self.spool.unsaid_end_at()
+        if written_at is None:
+            return Outcome(is_done=True)
+        try:
+            reply = self.transport.say_gone(self.spool.sent_as, last, written_at)
+        except NoAnswer as error:
+            return self._unanswered(error)
+        answer = judge(reply, now=time.time())
+        is_passing = answer.meaning in (Meaning.UNCLEAR, Meaning.TOO_SLOW)
+        if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY) or (
+            is_passing and self._failures < _PATIENT_FAILURES
+        ):
+            return self._obey(answer, [])
+        self._gone_after, self._failures = last, 0
+        # All frames were stored once. Where the run is deleted or in the trash, nobody
+        # wants to know any more; else it is said later, and nothing waits for that.
+        self.is_untold = answer.meaning is not Meaning.STORED and not is_not_found(
+            reply
+        )
+        if answer.meaning is not Meaning.STORED:
+            later = "is tried again every minute" if self.is_untold else "need not be"
+            self._notices.warn(
+                f"untold {self.spool.id}",
+                f"the points in {self.spool.folder} are delivered; that their process"
+                f" has ended could not be said ({answer.text}), and {later}",
+            )
+        return Outcome()
+
+    def forget_refusals(self) -> None:
+        """Send all frames as they are: not every tracker refuses the same."""
+        self._replacements.clear()
+        self._alone_until = 0
+
+    def _next_frames(self) -> list[Frame]:
+        first = self.spool.acknowledged + 1
+        most_bytes = min(self._batch_bytes, self._limits.batch_bytes)
+        if first <= self._alone_until:
+            most_bytes = 0
+        frames = self.spool.frames_from(first, most_bytes=most_bytes)
+        if self.spool.replaced:
+            self._notices.warn(
+                "damaged",
+                f"frames of the spool {self.spool.folder} are damaged and lost",
+            )
+        if self.spool.obstacle:
+            tell_of_obstacle(self._notices, self.spool, self.spool.obstacle)
+        return [self._replacements.get(frame.number, frame) for frame in frames]
+
+    def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
+        try:
+            reply = self.transport.send(self.spool.sent_as, body)
+        except NoAnswer as error:
+            self._send_less(body)
+            return self._unanswered(error)
+        answer = judge(reply, now=time.time())
+        if answer.meaning is Meaning.TOO_SLOW:
+            self._send_less(body)
+        outcome = self._obey(answer, frames)
+        if not outcome.is_held:
+            self._notices.forget(self._held)
+        return outcome
+
+    def _unanswered(self, error: NoAnswer) -> Outcome:
+        wait = self._longer_wait()
+        why = f"the server does not answer ({error})"
+        if wait > 1:
+            self._notices.warn("no answer", why)
+        return Outcome(wait_seconds=wait, is_answered=False, why=why)
+
+    def _send_less(self, body: bytes) -> None:
+        # A batch that is too long for the line would never get through.
+        self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
+
+    def _obey(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        if answer.meaning is Meaning.STORED:
+            return self._stored(answer, frames)
+        if answer.meaning is Meaning.OUT_OF_ORDER:
+            return self._rewind(answer, frames)
+        if answer.meaning is Meaning.DIFFERS:
+            return self._renew(answer, answer.number)
+        if answer.meaning is Meaning.HOLD:
+            return self._hold(answer)
+        if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR, Meaning.TOO_SLOW):
+            return self._wait(answer)
+        return self._make_smaller(answer, frames)
+
+    def _make_smaller(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        """What cannot be read or is too large may pass in smaller pieces."""
+        if len(frames) <= 1:
+            if answer.meaning is Meaning.NOT_LET_THROUGH:
+                # Another way to the tracker, or more room on this one, may take it.
+                size_bytes = _size_of(frames)
+                why = refused_by_proxy(size_bytes, "bytes before compression")
+                return self._hold(answer, why)
+            return self._set_aside(answer, frames)
+        if answer.meaning is Meaning.MALFORMED:
+            self._alone_until = frames[-1].number
+        else:
+            self._limits.refuse_batch(_size_of(frames))
+        return Outcome()
+
+    def _wait(self, answer: Answer) -> Outcome:
+        why = f"the server cannot take data now ({answer.text})"
+        if answer.wait_seconds is not None:
+            return Outcome(wait_seconds=answer.wait_seconds, why=why)
+        self._notices.warn("unclear", why)
+        is_answered = answer.meaning is not Meaning.UNCLEAR
+        return Outcome(
+            wait_seconds=self._longer_wait(), is_answered=is_answered, why=why
+        )
+
+    def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        for refusal in answer.refused:
+            fields = (str(refusal.get(name) or "") for name in _REFUSAL)
+            self._reject(Rejected(*fields))
+        self.run_id = answer.run_id or self.run_id
+        if self._is_set_back(answer):
+            return self._renew(answer, self._first_unknown(answer, frames))
+        if not frames:
+            self._failures = 0
+            return Outcome()
+        if answer.number < frames[0].number:
+            # It accepted the batch and stored none of it: not to be hurried.
+            why = "the server stores nothing of what it takes"
+            return Outcome(wait_seconds=self._longer_wait(), why=why)
+        self._failures = 0
+        self._batch_bytes = min(self._batch_bytes * 2 + 1, self._limits.batch_bytes)
+        stored = min(answer.number, frames[-1].number)
+        self.spool.acknowledge(stored)
+        self._replacements = {n: f for n, f in self._replacements.items() if n > stored}
+        return Outcome()
+
+    def _rewind(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        if frames and answer.number == frames[0].number:
+            why = "the server asks again for what it was just sent"
+            return Outcome(wait_seconds=self._longer_wait(), why=why)
+        self.spool.acknowledge(answer.number - 1)
+        return Outcome(wait_seconds=0.0 if frames else self._longer_wait())
+
+    def _set_aside(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        # Without its first frame a spool belongs to no run.
+        if (
+            not frames
+            or frames[0].number == 1
+            or frames[0].number in self._replacements
+        ):
+            return self._hold(answer)
+        frame = frames[0]
+        kept = self.spool.set_aside(frame)
+        self._notices.warn(
+            "set aside",
+            f"the server cannot read a frame ({answer.text}); it is kept in {kept}",
+        )
+        lost = messages.count_points(frame.payload)
+        payload = messages.payload([messages.drop(lost)] if lost else [])
+        self._replacements[frame.number] = Frame(frame.number, payload)
+        return Outcome()
+
+    def _warn_rejected(self, error: Rejected) -> None:
+        # A run of another process: warn once for each code.
+        self._notices.warn(f"refused {error.code}", str(error))
+
+    def _is_set_back(self, answer: Answer) -> bool:
+        """Whether the tracker has more frames than this process has ever written."""
+        if self._last_written is None or self.spool.is_renewed_in_vain:
+            return False
+        return answer.number > self.spool.as_sent(self._last_written())
+
+    def _first_unknown(self, answer: Answer, frames: list[Frame]) -> int:
+        """The first of frames that were skipped, but not for being the same."""
+        if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
+            return self.spool.acknowledged + len(frames) + 1
+        return frames[0].number
+
+    def _renew(self, answer: Answer, first: int) -> Outcome:
+        """Go on in a new spool of the same run, with what the tracker does not have."""
+        known, first = self.spool.sent_as, max(first, self.spool.acknowledged + 1)
+        # What a new spool begins with can differ from nothing: not to be tried for ever.
+        # Behind that, another copy may have been there before.
+        is_in_vain = self.spool.is_renewed_in_vain and first <= FIRST_NUMBER
+        if is_in_vain or not self.spool.renew(first, answer.stored):
+            return self._hold(answer)
+        self.forget_refusals()
+        self._notices.warn(
+            f"renewed {self.spool.id}",
+            f"the server has other frames of the spool {known}, as if this machine had "
+            "been set back or copied; everything it lacks, and all that follows, goes "
+            f"on in the spool {self.spool.sent_as} of the same run",
+        )
+        return Outcome(wait_seconds=self._longer_wait())
+
+    def _hold(self, answer: Answer, why: str = "") -> Outcome:
+        if answer.is_run_closed:
+            self._tell_closed()
+        why = why or f"the server does not accept data ({answer.text})"
+        self._notices.warn(
+            self._held,
+            f"{why}; everything is kept in {self.spool.folder} and sent again every"
+            " minute",
+        )
+        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True, why=why)
+
+    def _longer_wait(self) -> float:
+        wait = longer_wait(self._failures)
+        self._failures += 1
+        return wait
+
+
+def longer_wait(failures: int) -> float:
+    """Return how long to wait after so many failures, in seconds, with jitter."""
+    # The exponent is bounded, as the number is not.
+    wait = min(_FIRST_RETRY_SECONDS * 2 ** min(failures, 16), _LONGEST_RETRY_SECONDS)
+    jittered: float = wait * _random.uniform(0.5, 1.0)
+    return jittered
+
+
+def _size_of(frames: list[Frame]) -> int:
+    return sum(len(frame.payload) for frame in frames)
+
+
+def tell_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
+    """Say once that a spool, or a part of it, cannot be read now."""
+    notices.warn(
+        f"obstacle {spool.id}",
+        f"the spool {spool.folder} cannot be read now ({why}); what lies there, and is"
+        " not sent yet, is tried again",
+    )

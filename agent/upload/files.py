@@ -1,0 +1,345 @@
+"""Delivers the contents of a spool's files, part by part."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from seamark.errors import NoAnswer
+from seamark.queue.blobs import Blob, Blobs, Shortened
+from seamark.queue.own_files import NO_MEANS
+from seamark.upload.delivery import HOLD_SECONDS, Outcome, longer_wait
+from seamark.upload.request_limits import (
+    SMALLEST_PART_BYTES,
+    RequestLimits,
+    refused_by_proxy,
+)
+from seamark.upload.responses import Reply, content_of, retry_after
+from seamark.upload.transport import Transport
+from seamark.user_warnings import Notices
+
+# A part should take so long: points wait for no more than one.
+_PART_SECONDS = 0.5
+# Fits into the largest request that nginx accepts by default.
+_FIRST_PART_BYTES = 1024 * 1024
+_CHECKING_SECONDS = 1.0
+_LONG_HOLD_SECONDS = 600.0
+_ATTEMPTS = 3
+# Longer, the end of a script does not wait for files.
+_WORTH_WAITING_SECONDS = 5.0
+
+
+@dataclass
+class _Current:
+    """The content that is being sent; `offset` is None until the tracker was asked."""
+
+    blob: Blob
+    offset: int | None = None
+    restarts: int = 0
+
+
+@dataclass
+class _PutOff:
+    """How long a content is left alone that cannot be sent now, and how often it failed."""
+
+    until: float  # by the clock of time.monotonic
+    failures: int
+
+
+class Uploads:
+    """The state of delivering one spool's files."""
+
+    def __init__(
+        self, blobs: Blobs, notices: Notices, limits: RequestLimits | None = None
+    ) -> None:
+        """`limits` belong to the server and are shared with its other uploads."""
+        self._blobs = blobs
+        self._notices = notices
+        self._limits = limits or RequestLimits()
+        # Of other folders, what is taken says nothing.
+        self._held = f"files held {blobs.folder}"
+        self._current: _Current | None = None
+        self._listed: deque[Blob] = deque()
+        # Done with, and still there: their disk takes nothing, not even this.
+        self._stuck: set[str] = set()
+        # Of a folder that was left because its disk fails no more is expected.
+        self.is_left = False
+        # What cannot be sent now, by digest: others may be. The folder is in it as "".
+        self._put_off: dict[str, _PutOff] = {}
+        self._part_bytes = _FIRST_PART_BYTES
+        self._failures = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing waits; asked anew each time, as more may come."""
+        try:
+            return all(digest in self._stuck for digest in self._blobs.digests())
+        except OSError as error:
+            return self.is_left and error.errno not in NO_MEANS
+
+    def send_some(self, transport: Transport) -> Outcome:
+        """Send one part, if there is anything to send."""
+        try:
+            current = self._current or self._next()
+        except OSError as error:
+            # So it is not known whether anything waits.
+            self._delay("", error)
+            current = None
+        if current is None:
+            return self._left_alone()
+        try:
+            part = self._part(current)
+        except FileNotFoundError:
+            return self._lost(current, "gone")
+        except Shortened:
+            return self._lost(current, "damaged and lost")
+        except OSError as error:
+            self._delay(current.blob.digest, error)
+            return Outcome()
+        began = time.monotonic()
+        try:
+            reply = transport.send_part(
+                current.blob.digest, current.blob.size, current.offset or 0, part
+            )
+        except NoAnswer as error:
+            self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
+            # How much of it came only the tracker knows.
+            current.offset = None
+            return self._wait(f"the server does not answer ({error})")
+        if reply.status == HTTPStatus.OK:
+            # The time of a refusal is no measure of the line.
+            self._pace(len(part), time.monotonic() - began)
+        return self._obey(reply, current, sent_bytes=len(part))
+
+    def _next(self) -> _Current | None:
+        if not self._listed:
+            pending = self._blobs.pending()
+            self._forget_delays(pending)
+            self._listed.extend(b for b in pending if self._is_due(b))
+        self._current = _Current(self._listed.popleft()) if self._listed else None
+        return self._current
+
+    def _part(self, current: _Current) -> bytes:
+        if current.offset is None:
+            return b""
+        size_bytes = min(self._part_bytes, self._limits.part_bytes)
+        part = self._blobs.read(current.blob, current.offset, size_bytes)
+        if part:
+            self._put_off.pop(current.blob.digest, None)
+        return part
+
+    def _is_due(self, blob: Blob) -> bool:
+        put_off = self._put_off.get(blob.digest)
+        is_in_time = put_off is None or put_off.until <= time.monotonic()
+        return is_in_time and blob.digest not in self._stuck
+
+    def _forget_delays(self, pending: list[Blob]) -> None:
+        """Wait no longer for what is not there any more, and for the folder."""
+        if self._put_off:
+            digests = {blob.digest for blob in pending}
+            self._put_off = {d: p for d, p in self._put_off.items() if d in digests}
+
+    def _delay(self, digest: str, error: OSError) -> None:
+        """Leave a content alone that cannot be read now: it is nowhere else."""
+        self._notices.warn(
+            f"unread {self._blobs.folder}",
+            f"files that wait in the spool cannot be read now ({error}); they are kept"
+            f" in {self._blobs.folder} and tried again",
+        )
+        before = self._put_off.get(digest)
+        failures = 0 if before is None else before.failures
+        is_lasting = failures >= _ATTEMPTS
+        wait = HOLD_SECONDS if is_lasting else longer_wait(failures)
+        self._leave_alone(digest, wait, failures + 1)
+
+    def _leave_alone(self, digest: str, seconds: float, failures: int) -> None:
+        self._put_off[digest] = _PutOff(time.monotonic() + seconds, failures)
+        self._current = None
+
+    def _left_alone(self) -> Outcome:
+        """Wait for what was put off, if anything was: nothing else is there."""
+        if not self._put_off:
+            return Outcome(is_done=True)
+        until = min(put_off.until for put_off in self._put_off.values())
+        wait = max(0.0, until - time.monotonic())
+        return Outcome(
+            wait_seconds=wait,
+            is_held=wait > _WORTH_WAITING_SECONDS,
+            why="files that wait in the spool cannot be sent now",
+        )
+
+    def _pace(self, sent_bytes: int, seconds: float) -> None:
+        """Have the next part take as long as parts should."""
+        if sent_bytes < SMALLEST_PART_BYTES:
+            return
+        fitting = int(sent_bytes * _PART_SECONDS / max(seconds, 0.001))
+        # Not all at once: one answer may have been quick or slow by chance.
+        fitting = min(max(fitting, sent_bytes // 2), sent_bytes * 2)
+        self._part_bytes = max(fitting, SMALLEST_PART_BYTES)
+
+    def _obey(  # noqa: PLR0911 - one for each answer
+        self, reply: Reply, current: _Current, *, sent_bytes: int
+    ) -> Outcome:
+        content = content_of(reply.body)
+        if reply.status == HTTPStatus.OK:
+            return self._progressed(content, current)
+        if reply.status == HTTPStatus.CONFLICT:
+            return self._rewound(content, current)
+        if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            return self._send_again(current)
+        if reply.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return self._too_large(content, current, sent_bytes=sent_bytes)
+        if reply.status in (
+            HTTPStatus.TOO_MANY_REQUESTS,
+            HTTPStatus.SERVICE_UNAVAILABLE,
+        ):
+            told = retry_after(reply.retry_after, time.time())
+            # A content of which somebody else sends the same may grow meanwhile.
+            current.offset = None
+            why = f"the server cannot take files now ({_text_of(reply, content)})"
+            # Who says 0, or a time that is over, says so each time: not to be hurried.
+            return Outcome(wait_seconds=told, why=why) if told else self._wait(why)
+        if reply.status == HTTPStatus.REQUEST_TIMEOUT:
+            self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
+            current.offset = None
+            return self._wait(f"files come to the server too slowly ({reply.status})")
+        if reply.status == HTTPStatus.INSUFFICIENT_STORAGE:
+            return self._refused(reply, content, _LONG_HOLD_SECONDS)
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return self._wait(f"the server cannot take files now ({reply.status})")
+        return self._refused(reply, content, HOLD_SECONDS)
+
+    # A parsed answer of a server that is not trusted.
+    def _progressed(self, content: dict[str, object], current: _Current) -> Outcome:
+        received = _whole(content.get("received"))
+        if content.get("is_stored") is True:
+            self._forget(current)
+            return self._moved()
+        if received is None or received > current.blob.size:
+            return self._wait("a server answers that is no tracker")
+        if received == current.blob.size:
+            current.offset = None
+            self._moved()
+            return Outcome(wait_seconds=_CHECKING_SECONDS)
+        sent, current.offset = current.offset, received
+        if sent is None:
+            # An answer to a question: parts may still fail as they did before.
+            return Outcome()
+        if received <= sent:
+            return self._wait("the server stores nothing of what it takes")
+        return self._moved()
+
+    def _rewound(self, content: dict[str, object], current: _Current) -> Outcome:
+        expected = _whole(_error(content).get("expected"))
+        if expected is None or expected > current.blob.size:
+            current.offset = None
+            return self._wait("a server answers that is no tracker")
+        sent, current.offset = current.offset, expected
+        if sent == expected:
+            return self._wait("the server asks again for what it was just sent")
+        return Outcome()
+
+    def _moved(self) -> Outcome:
+        self._failures = 0
+        self._notices.forget(self._held)
+        return Outcome()
+
+    def _send_again(self, current: _Current) -> Outcome:
+        """What came has another digest: begin anew, unless it is damaged here."""
+        current.restarts += 1
+        current.offset = 0
+        try:
+            is_intact = self._blobs.is_intact(current.blob)
+        except OSError as error:
+            self._delay(current.blob.digest, error)
+            return Outcome()
+        if not is_intact:
+            return self._lost(current, "damaged and lost")
+        if current.restarts >= _ATTEMPTS:
+            self._notices.warn(
+                f"changed on the way {current.blob.digest}",
+                "a file does not reach the server as it was sent; it is kept in"
+                f" {self._blobs.folder} and tried again later ({current.blob.digest})",
+            )
+            self._leave_alone(current.blob.digest, _LONG_HOLD_SECONDS, 1)
+        return Outcome()
+
+    def _lost(self, current: _Current, how: str) -> Outcome:
+        self._notices.warn(
+            f"lost {self._blobs.folder}",
+            f"a file of the spool is {how} ({current.blob.digest})",
+        )
+        self._forget(current)
+        return Outcome()
+
+    def _too_large(
+        self, content: dict[str, object], current: _Current, *, sent_bytes: int
+    ) -> Outcome:
+        error = _error(content)
+        if current.offset is not None or error.get("code") != "too_large":
+            return self._send_less(sent_bytes)
+        self._notices.warn(
+            "large file",
+            f"a file of {current.blob.size:,} bytes is not stored:"
+            f" {error.get('message') or 'the server refuses it'}",
+        )
+        self._forget(current)
+        return Outcome()
+
+    def _send_less(self, refused_bytes: int) -> Outcome:
+        """Send smaller parts from now on: a proxy refuses larger requests."""
+        if refused_bytes <= SMALLEST_PART_BYTES:
+            return self._hold(refused_by_proxy(refused_bytes), _LONG_HOLD_SECONDS)
+        self._limits.refuse_part(refused_bytes)
+        self._notices.inform(
+            f"part size {self._limits.part_bytes}",
+            f"a proxy in front of the server refuses a request of {refused_bytes:,}"
+            f" bytes; files are sent in parts of {self._limits.part_bytes:,} bytes",
+        )
+        return Outcome()
+
+    def _forget(self, current: _Current) -> None:
+        self._put_off.pop(current.blob.digest, None)
+        if not self._blobs.remove(current.blob):
+            self._stuck.add(current.blob.digest)
+        self._current = None
+
+    def _refused(
+        self, reply: Reply, content: dict[str, object], seconds: float
+    ) -> Outcome:
+        why = f"the server does not accept files ({_text_of(reply, content)})"
+        return self._hold(why, seconds)
+
+    def _hold(self, why: str, seconds: float) -> Outcome:
+        self._notices.warn(
+            self._held,
+            f"{why}; files are kept in {self._blobs.folder} and sent again later",
+        )
+        if self._current is not None:
+            self._current.offset = None
+        return Outcome(wait_seconds=seconds, is_held=True, why=why)
+
+    def _wait(self, why: str = "") -> Outcome:
+        wait = longer_wait(self._failures)
+        self._failures += 1
+        if why and wait > 1:
+            self._notices.warn("files wait", why)
+        return Outcome(wait_seconds=wait, is_answered=False, why=why)
+
+
+def _text_of(reply: Reply, content: dict[str, object]) -> str:
+    error = _error(content)
+    text = f"{reply.status} {error.get('code') or ''} {error.get('message') or ''}"
+    return text.strip()[:300]
+
+
+def _error(content: dict[str, object]) -> dict[str, object]:
+    error = content.get("error")
+    return error if isinstance(error, dict) else {}
+
+
+def _whole(number: object) -> int | None:
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    return number if is_number and isinstance(number, int) and number >= 0 else None

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core.management import call_command
+
+from tracker.diagnosis.engine.documentation import index_of, page_of
+from tracker.diagnosis.rules import RULES
+
+FOLDER = Path(__file__).parents[4] / "docs" / "diagnoses"
+
+
+def test_the_page_of_a_rule_is_what_the_rule_says():
+    for rule in RULES:
+        assert (FOLDER / f"{rule.name}.md").read_text("utf-8") == page_of(rule)
+
+
+def test_the_list_is_of_all_rules():
+    assert (FOLDER / "index.md").read_text("utf-8") == index_of(RULES)
+
+
+def test_there_is_no_page_of_a_rule_that_is_gone():
+    pages = {path.stem for path in FOLDER.glob("*.md")} - {"index"}
+
+    assert pages == {rule.name for rule in RULES}
+
+
+def test_the_command_writes_new_pages_and_removes_old_ones(tmp_path):
+    (tmp_path / "forgotten.md").write_text("old")
+
+    call_command("render_rule_docs", folder=tmp_path)
+
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {path.name for path in FOLDER.iterdir()}

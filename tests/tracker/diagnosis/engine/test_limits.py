@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+
+from tests.tracker.diagnosis.stages import loading_by_itself, rules_of
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.engine.limits import (
+    BY_NAME,
+    InvalidLimit,
+    RuleSettings,
+    changed_limits,
+    checked_limit,
+    rules_under,
+)
+from tracker.diagnosis.rules import RULES, data_wait_dominates
+from tracker.diagnosis.rules.gpu_memory_is_nearly_full import FULL_SHARE
+
+D1, M1 = "data-wait-dominates", "gpu-memory-is-nearly-full"
+
+
+def found(settings: dict[str, RuleSettings], wait_share: float = 0.3) -> set[str]:
+    stage = loading_by_itself(wait_share=wait_share)
+    return set(rules_of(diagnose(stage, rules=rules_under(settings))))
+
+
+def only_d1(**limits: float) -> dict[str, RuleSettings]:
+    return {D1: RuleSettings(limits=limits)}
+
+
+def test_without_settings_the_rules_are_those_of_everybody():
+    assert rules_under({}) == RULES
+
+
+def test_a_rule_that_is_off_is_not_asked():
+    assert D1 in found({})
+    assert D1 not in found({D1: RuleSettings(is_off=True)})
+
+
+def test_a_limit_of_the_rules_own_module_counts():
+    limits = {"critical share": 0.5}
+    (rule,) = (
+        r for r in rules_under({D1: RuleSettings(limits=limits)}) if r.name == D1
+    )
+    diagnosis = diagnose(loading_by_itself(wait_share=0.3), rules=[rule])
+
+    assert rule.limits["critical share"] == 0.5
+    assert [str(j.finding.severity) for j in diagnosis.findings] == ["warning"]
+
+
+def test_a_limit_that_rules_share_counts_for_the_one_rule_alone():
+    limits = RuleSettings(limits={"notable share": 0.5})
+
+    assert D1 not in found({D1: limits})
+    assert D1 in found({D1: limits}, wait_share=0.6)
+    assert D1 in found({"too-few-loader-workers": limits})
+    assert data_wait_dominates.NOTABLE_SHARE == 0.10
+
+
+def test_a_variant_is_loaded_once_and_is_in_nobodys_way():
+    settings = {D1: RuleSettings(limits={"notable share": 0.5})}
+    before = sys.modules["tracker.diagnosis.input.waiting"]
+
+    first, again = rules_under(settings), rules_under(settings)
+
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert sys.modules["tracker.diagnosis.input.waiting"] is before
+
+
+def test_every_limit_of_every_rule_can_be_changed():
+    doubled = {
+        rule.name: {name: value * 2 for name, value in rule.limits.items()}
+        for rule in RULES
+    }
+    settings = {name: RuleSettings(limits=limits) for name, limits in doubled.items()}
+    variants = rules_under(settings)
+
+    assert {variant.name: dict(variant.limits) for variant in variants} == doubled
+    assert [(v.needs, v.title) for v in variants] == [(r.needs, r.title) for r in RULES]
+    assert not diagnose(loading_by_itself(), rules=variants).failed
+
+
+def test_what_settings_say_of_rules_and_limits_that_are_gone_is_passed_over():
+    settings = {
+        "no-such-rule": RuleSettings(is_off=True),
+        D1: RuleSettings(limits={"no such limit": 1.0}),
+    }
+
+    assert rules_under(settings) == RULES
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit", "value"),
+    [
+        (D1, "no such limit", 1.0),
+        (D1, "notable share", math.nan),
+        (D1, "notable share", math.inf),
+        (D1, "notable share", 1e300),
+        (D1, "notable share", 0.0),
+        (D1, "notable share", -1.0),
+        (M1, "fewest readings", 2.5),
+    ],
+)
+def test_a_value_that_is_no_limit_is_refused(rule, limit, value):
+    with pytest.raises(InvalidLimit) as refusal:
+        checked_limit(BY_NAME[rule], limit, value)
+
+    assert refusal.value.limit == limit
+
+
+def test_only_what_differs_is_kept():
+    limits = {"fewest readings": 7.0, "full share": FULL_SHARE}
+
+    changed = changed_limits(BY_NAME[M1], limits)
+
+    assert changed == {"fewest readings": 7}
+    assert isinstance(changed["fewest readings"], int)

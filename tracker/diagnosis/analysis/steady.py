@@ -1,0 +1,173 @@
+"""Finds the part of a stage that speaks for it, without warm-up.
+
+With steps: they are cut into blocks of 20 steps or 10 seconds, whichever is more,
+and the steady part starts with the first three neighbours whose median step times
+lie within 5 % of each other. At least 10 steps are warm-up, and at most 30 %.
+
+Short runs get shorter blocks, a tenth of their steps and at least 5 steps, and
+keep 50 steps to be judged where they have that many after the first 10. A run of
+60 steps so loses 10, one of 100 between 10 and 30.
+
+A profiler's trace has few steps, timed exactly, after a warm-up that the profiler's
+schedule left out. The first of four or more is dropped, because it includes the start
+of the profiler. One step is enough for a finding, but never confirms it.
+
+Without steps: from the first reading in which the stage works to the last; of that, if
+the stage does one thing after the other, the longest part in which it does the same, and
+the newest while it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.analysis.stage_phases import (
+    WORKING_GPU_PERCENT,
+    find_regimes,
+    working_limit,
+)
+from tracker.diagnosis.engine.measurements import Measurements, Steps, Window
+from tracker.diagnosis.signals import Array, Samples
+
+BLOCK_STEPS = 20
+BLOCK_SECONDS = 10.0
+SHORTEST_BLOCK_STEPS = 5
+BLOCKS_OF_A_RUN = 10
+
+NEIGHBOURS = 3
+LARGEST_DIFFERENCE = 0.05
+
+FEWEST_WARM_UP_STEPS = 10
+LARGEST_WARM_UP_SHARE = 0.30
+
+FEWEST_STEPS = 50
+FEWEST_SECONDS = 60.0
+
+# Of a trace.
+TRACED = "traced_with"
+FEWEST_TRACED_STEPS = 1
+STEPS_WITHOUT_THE_FIRST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyPart:
+    """`is_steady` is false where step times never settled; it is judged all the same."""
+
+    window: Window
+    step_count: int
+    is_steady: bool
+    is_traced: bool = False
+
+    @property
+    def is_long_enough(self) -> bool:
+        if self.is_traced:
+            return self.step_count >= FEWEST_TRACED_STEPS
+        return self.step_count >= FEWEST_STEPS or self.window.seconds >= FEWEST_SECONDS
+
+
+def find_steady_part(
+    measurements: Measurements, *, has_ended: bool = True
+) -> SteadyPart | None:
+    """Return the part to judge; None where nothing was measured over time."""
+    if len(measurements.steps):
+        is_traced = TRACED in measurements.facts
+        return _of_trace(measurements) if is_traced else _after_warm_up(measurements)
+    return _working_part(measurements, has_ended=has_ended)
+
+
+def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
+    """Return how many steps are warm-up, and whether the rest is steady."""
+    at_most = _most_warm_up_steps(len(step_seconds))
+    at_least = min(FEWEST_WARM_UP_STEPS, at_most)
+
+    block = _block_steps(step_seconds)
+    blocks = min(len(step_seconds), at_most + NEIGHBOURS * block) // block
+    medians = np.median(step_seconds[: blocks * block].reshape(blocks, block), axis=1)
+    for first in range(blocks - NEIGHBOURS + 1):
+        near = medians[first : first + NEIGHBOURS]
+        is_level = float(np.ptp(near)) <= LARGEST_DIFFERENCE * float(np.median(near))
+        if is_level and first * block <= at_most:
+            return max(at_least, first * block), True
+    return at_most, False
+
+
+def _most_warm_up_steps(steps: int) -> int:
+    at_most = int(LARGEST_WARM_UP_SHARE * steps)
+    if steps - at_most < FEWEST_STEPS:
+        at_most = min(at_most, max(FEWEST_WARM_UP_STEPS, steps - FEWEST_STEPS))
+    return at_most
+
+
+def _block_steps(step_seconds: Array) -> int:
+    typical = float(np.median(step_seconds))
+    of_seconds = int(min(np.ceil(BLOCK_SECONDS / typical), len(step_seconds)))
+    of_short_runs = max(SHORTEST_BLOCK_STEPS, len(step_seconds) // BLOCKS_OF_A_RUN)
+    return min(max(BLOCK_STEPS, of_seconds), of_short_runs)
+
+
+def _after_warm_up(measurements: Measurements) -> SteadyPart:
+    steps = measurements.steps
+    dropped, is_steady = warm_up_steps(steps.columns["step_seconds"])
+    return SteadyPart(_window_after(steps, dropped), len(steps) - dropped, is_steady)
+
+
+def _of_trace(measurements: Measurements) -> SteadyPart:
+    steps = measurements.steps
+    dropped = 1 if len(steps) >= STEPS_WITHOUT_THE_FIRST else 0
+    # So few steps do not show whether they settled.
+    return SteadyPart(
+        _window_after(steps, dropped),
+        len(steps) - dropped,
+        is_steady=False,
+        is_traced=True,
+    )
+
+
+def _window_after(steps: Steps, dropped: int) -> Window:
+    """Return the time of all steps but the first ones; at least one is left."""
+    # A step that is not dropped began when the one before it ended.
+    first_end = int(steps.times[dropped])
+    seconds = float(steps.columns["step_seconds"][0])
+    start = (
+        int(steps.times[dropped - 1])
+        if dropped
+        else first_end - max(1, int(seconds * 1_000_000))
+    )
+    return Window(start, int(steps.times[-1]))
+
+
+def _working_part(measurements: Measurements, *, has_ended: bool) -> SteadyPart | None:
+    span = measurements.span()
+    if span is None:
+        return None
+
+    busy_cores = working_limit(measurements.facts.get("effective_cores"))
+    working = [
+        *_times_above(measurements.samples.get("job_cpu_cores"), busy_cores),
+        *_times_above(
+            measurements.samples.get("busiest_gpu_percent"), WORKING_GPU_PERCENT
+        ),
+    ]
+    if not working:
+        return SteadyPart(span, 0, is_steady=False)
+    whole = Window(min(working) - 1, max(working))
+    regimes = [_overlap(regime, whole) for regime in find_regimes(measurements)]
+    long_enough = [each for each in regimes if each.seconds >= FEWEST_SECONDS]
+    if not long_enough:
+        return SteadyPart(whole, 0, is_steady=True)
+    longest = max(long_enough, key=lambda window: window.seconds)
+    return SteadyPart(longest if has_ended else long_enough[-1], 0, is_steady=True)
+
+
+def _overlap(one: Window, other: Window) -> Window:
+    return Window(max(one.start, other.start), min(one.end, other.end))
+
+
+def _times_above(samples: Samples | None, limit: float) -> list[int]:
+    """Return the first and the last time above the limit, or nothing."""
+    if samples is None:
+        return []
+    above = samples.times[samples.values > limit]
+    return [int(above[0]), int(above[-1])] if len(above) else []

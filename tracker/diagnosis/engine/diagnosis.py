@@ -1,0 +1,354 @@
+"""Asks every rule about one stage, and makes one diagnosis of the answers.
+
+Pure: the same measurements and open findings give the same diagnosis.
+
+A rule about the steady part is asked about up to five windows in a row, and about
+all of them together for the numbers shown. A finding opens when at least 60 % of
+the windows have it, and stays open until fewer than 30 % do. While a stage runs,
+the windows are the newest ones of a minute (or 50 steps) each; once it has ended
+they divide the whole steady part. Short runs get shorter and fewer windows; of those under
+five seconds no rule says that all is well.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from tracker.diagnosis.analysis.sampling import Sampling
+from tracker.diagnosis.analysis.steady import SteadyPart, find_steady_part
+from tracker.diagnosis.analysis.windows import divide
+from tracker.diagnosis.engine.causes import arrange
+from tracker.diagnosis.engine.finding import (
+    NO_EARLIER_RUN,
+    NO_GPU,
+    NO_REQUESTS,
+    NO_STAGE_BEFORE,
+    ONE_PROCESS,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+)
+from tracker.diagnosis.engine.judgement import (
+    SECONDS_TO_CONFIRM,
+    SILENT_BELOW,
+    STEPS_TO_CONFIRM,
+    UNSTEADY,
+    Judgement,
+    confidence_of,
+)
+from tracker.diagnosis.engine.measurements import Measurements, Window, clean
+from tracker.diagnosis.engine.rule import Rule, Span
+from tracker.diagnosis.engine.speedup import Recovery, with_recovery
+from tracker.diagnosis.rules import RULES
+
+logger = logging.getLogger(__name__)
+
+# A shorter stage may have findings, but is never healthy.
+FEWEST_SECONDS_TO_CLEAR = 5.0
+
+ENTER_SHARE = 0.60
+LEAVE_SHARE = 0.30
+
+GAP = "gap_before_stage_seconds"
+
+# A rule and a scope.
+Key = tuple[str, str]
+
+
+class RuleFailed(Exception):
+    """A rule raised; what it raised is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`findings` are in the order to show them, the primary one first."""
+
+    steady: SteadyPart | None
+    window: Window | None
+    findings: tuple[Judgement, ...]
+    healthy: tuple[str, ...]
+    unanswered: dict[str, tuple[str, ...]]
+    failed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a rule is asked about: some windows, and all of them together."""
+
+    whole: Measurements
+    parts: tuple[Measurements, ...]
+    windows: tuple[Window, ...]  # of the parts
+    window: Window
+    reliability: float
+    is_short: bool
+
+
+@dataclass(slots=True)
+class _Notes:
+    findings: list[Judgement] = field(default_factory=list)
+    healthy: list[str] = field(default_factory=list)
+    unanswered: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+
+def diagnose(
+    measurements: Measurements,
+    *,
+    rules: Iterable[Rule] = RULES,
+    open_findings: Collection[Key] = (),
+    has_ended: bool = True,
+    recoveries: Mapping[str, Recovery] = MappingProxyType({}),
+) -> Diagnosis:
+    """Ask the rules; `recoveries` are what fixes of their findings recovered so far."""
+    measurements = clean(measurements)
+    steady = find_steady_part(measurements, has_ended=has_ended)
+    windows = divide(measurements, steady, has_ended=has_ended) if steady else ()
+    judged = Window(windows[0].start, windows[-1].end) if windows else None
+
+    notes = _Notes()
+    stage = _Stage(measurements, steady, judged, windows, recoveries)
+    for rule in rules:
+        _note_answer(rule, stage, open_findings, notes)
+
+    return Diagnosis(
+        steady=steady,
+        window=judged,
+        findings=tuple(arrange(_not_alone(notes.findings))),
+        healthy=tuple(notes.healthy),
+        unanswered=notes.unanswered,
+        failed=tuple(notes.failed),
+    )
+
+
+def _not_alone(findings: list[Judgement]) -> list[Judgement]:
+    """Leave out hints that say nothing without the finding that they are about."""
+    rules = {judgement.rule for judgement in findings}
+    return [
+        judgement
+        for judgement in findings
+        if not judgement.finding.only_beside
+        or not rules.isdisjoint(judgement.finding.only_beside)
+    ]
+
+
+class _Stage:
+    """A stage's measurements, cut once for all rules."""
+
+    def __init__(
+        self,
+        measurements: Measurements,
+        steady: SteadyPart | None,
+        judged: Window | None,
+        windows: tuple[Window, ...],
+        recoveries: Mapping[str, Recovery],
+    ) -> None:
+        self.recoveries = recoveries
+        self.measurements = measurements
+        self.steady = steady
+        self.judged = judged
+        self.windows = windows
+        self.span = measurements.span()
+        self.whole = measurements.within(judged) if judged else measurements
+        self.parts = tuple(measurements.within(window) for window in windows)
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether silence means nothing: hardware is read once a second."""
+        if self.steady is not None and self.steady.is_traced:
+            return False
+        seen = self.judged or self.span
+        return seen is None or seen.seconds < FEWEST_SECONDS_TO_CLEAR
+
+    def question(self, rule: Rule) -> _Question | None:
+        """Return None where the stage is too short for the rule."""
+        if rule.span is Span.STAGE:
+            if self.span is None:
+                return None
+            whole, window = self.measurements, self.span
+            parts: tuple[Measurements, ...] = (whole,)
+            windows: tuple[Window, ...] = (window,)
+            reliability = 1.0
+        else:
+            if self.steady is None or self.judged is None:
+                return None
+            if not self.steady.is_long_enough:
+                return None
+            whole, window, parts = self.whole, self.judged, self.parts
+            windows = self.windows
+            reliability = 1.0 if self.steady.is_steady else UNSTEADY
+
+        # Of several traces of one run, the time between them was not seen.
+        is_traced = self.steady is not None and self.steady.is_traced
+        is_short = len(whole.steps) < STEPS_TO_CONFIRM and (
+            is_traced or window.seconds < SECONDS_TO_CONFIRM
+        )
+        return _Question(whole, parts, windows, window, reliability, is_short)
+
+
+def _note_answer(
+    rule: Rule, stage: _Stage, open_findings: Collection[Key], notes: _Notes
+) -> None:
+    try:
+        answers = _ask_everywhere(rule, stage, open_findings)
+    except RuleFailed:
+        notes.failed.append(rule.name)
+        return
+
+    found = [answer for answer in answers if isinstance(answer, Judgement)]
+    abstentions = [answer for answer in answers if isinstance(answer, Abstention)]
+    notes.findings.extend(found)
+    if abstentions and not found:
+        lacking = dict.fromkeys(lack for a in abstentions for lack in a.lacks)
+        notes.unanswered[rule.name] = tuple(lacking)
+    elif not found and stage.is_too_short:
+        notes.unanswered[rule.name] = (TOO_SHORT,)
+    elif not found:
+        notes.healthy.append(rule.name)
+
+
+def _ask_everywhere(
+    rule: Rule, stage: _Stage, open_findings: Collection[Key]
+) -> list[Judgement | Abstention | None]:
+    """Ask about the stage, or about each of its GPUs."""
+    if without := _what_the_stage_is_without(rule, stage.measurements):
+        return [Abstention((without,))]
+    if not rule.is_per_gpu:
+        return [_judge(rule, stage, None, open_findings)]
+    # Without any GPU the rule is asked once, to say what it lacks.
+    gpus: list[int | None] = [*sorted(stage.measurements.gpus)]
+    return [_judge(rule, stage, gpu, open_findings) for gpu in gpus or [None]]
+
+
+def _what_the_stage_is_without(rule: Rule, measurements: Measurements) -> str:
+    """Return why a rule is not about such a stage; "" where it is or nobody knows."""
+    if rule.is_about_gpus and measurements.gpu_count == 0:
+        return NO_GPU
+    if rule.is_about_ranks and measurements.is_one_process:
+        return ONE_PROCESS
+    is_service = "requests" in measurements.values()
+    if rule.is_about_requests and len(measurements.steps) and not is_service:
+        return NO_REQUESTS
+    # Without facts nothing was read of the run, nor of what was before it.
+    return _what_was_not_before(rule, measurements) if measurements.facts else ""
+
+
+def _what_was_not_before(rule: Rule, measurements: Measurements) -> str:
+    if rule.compares_with - measurements.earlier.keys():
+        return NO_EARLIER_RUN
+    if GAP in rule.needs and GAP not in measurements.facts:
+        return NO_STAGE_BEFORE
+    return ""
+
+
+def _missing(
+    rule: Rule, measurements: Measurements, gpu: int | None
+) -> tuple[str, ...]:
+    values = measurements.values(gpu)
+    return tuple(name for name in rule.needs if name not in values)
+
+
+def _lacks_of_short_stage(rule: Rule, stage: _Stage) -> tuple[str, ...]:
+    """A rule with several ways to know says itself what it lacks for all of them."""
+    if not rule.needs:
+        answer = _ask(rule, stage.measurements, None, already_open=False)
+        if isinstance(answer, Abstention):
+            return answer.lacks
+    return (TOO_SHORT,)
+
+
+def _judge(
+    rule: Rule, stage: _Stage, gpu: int | None, open_findings: Collection[Key]
+) -> Judgement | Abstention | None:
+    missing = _missing(rule, stage.measurements, gpu)
+    question = stage.question(rule)
+    if missing or question is None:
+        return Abstention(missing or _lacks_of_short_stage(rule, stage))
+    sampling = Sampling(stage.measurements, rule, gpu)
+
+    scope = "" if gpu is None else f"gpu/{gpu}"
+    is_open = (rule.name, scope) in open_findings
+    if lacks := sampling.too_slow or sampling.holes(question.window):
+        return Abstention(lacks)
+    whole = _ask(rule, question.whole, gpu, already_open=is_open)
+    if isinstance(whole, Abstention):
+        return whole
+
+    answers = [
+        _ask(rule, part, gpu, already_open=is_open)
+        for part, window in zip(question.parts, question.windows, strict=True)
+        # A single part is the whole, and asking again would say the same.
+        if len(question.parts) > 1 and not sampling.holes(window)
+    ]
+    # Parts that cannot be judged count neither for nor against.
+    judged = [a for a in answers if not isinstance(a, Abstention)] or [whole]
+    found = [answer for answer in judged if answer]
+    share = len(found) / len(judged)
+    if share < (LEAVE_SHARE if is_open else ENTER_SHARE) or not found:
+        return None
+
+    finding = whole or found[-1]
+    learned = with_recovery(finding.gain, stage.recoveries.get(rule.name))
+    finding = replace(
+        finding,
+        evidence=tuple(map(_with_crossed_limit, finding.evidence)),
+        gain=learned,
+        quality=finding.quality * sampling.quality,
+    )
+    persistence = share * question.reliability
+    confidence = confidence_of(finding, persistence, is_short=question.is_short)
+    if confidence < SILENT_BELOW:
+        return None
+    steps = question.whole.steps.numbers
+    return Judgement(
+        rule=rule.name,
+        title=finding.title or rule.title,
+        scope=scope,
+        finding=finding,
+        window=question.window,
+        persistence=persistence,
+        confidence=confidence,
+        first_step=float(steps[0]) if len(steps) else None,
+        last_step=float(steps[-1]) if len(steps) else None,
+    )
+
+
+def _with_crossed_limit(cited: Evidence) -> Evidence:
+    """Leave out a limit that has nothing to do with why the rule fired."""
+    if cited.is_crossed or cited.is_held:
+        return cited
+    return replace(cited, limit=None, side=None, release=None)
+
+
+def _ask(
+    rule: Rule, measurements: Measurements, gpu: int | None, *, already_open: bool
+) -> Answer:
+    missing = _missing(rule, measurements, gpu)
+    if missing:
+        return Abstention(missing)
+
+    try:
+        answer = rule.ask(measurements.values(gpu), already_open=already_open)
+    except Exception as error:
+        # A broken rule must not hide what the other rules found.
+        logger.exception("rule %s failed", rule.name)
+        raise RuleFailed from error
+
+    if isinstance(answer, Finding) and not _is_finite(answer):
+        logger.error("rule %s found numbers that are not finite", rule.name)
+        raise RuleFailed
+    return answer
+
+
+def _is_finite(finding: Finding) -> bool:
+    numbers = [evidence.value for evidence in finding.evidence]
+    numbers += [e.limit for e in finding.evidence if e.limit is not None]
+    numbers += [finding.margin, finding.quality, finding.corroboration]
+    if finding.gain:
+        numbers += [finding.gain.bound, finding.gain.likely]
+    return all(math.isfinite(number) for number in numbers)

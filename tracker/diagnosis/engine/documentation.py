@@ -1,0 +1,67 @@
+"""Writes the page of a rule, and the list of all, from what the rule itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
+from tracker.diagnosis.signals import SIGNALS
+
+NOTICE = "<!-- Written by `manage.py render_rule_docs`; change the rule instead. -->"
+
+
+def page_of(rule: Rule) -> str:
+    parts = [
+        NOTICE,
+        f"# {rule.title}",
+        rule.explanation,
+        "## What it needs",
+        _signals(rule),
+        "## Its limits",
+        _limits(rule),
+        "## Where it looks",
+        _span(rule),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def index_of(rules: Iterable[Rule]) -> str:
+    parts = [NOTICE, "# What the diagnosis knows"]
+    for group, grouped in groupby(rules, key=lambda rule: rule.group):
+        rows = [f"| [{r.title}]({r.name}.md) | {_scope(r)} |" for r in grouped]
+        parts.append(f"## {GROUPS[group]}")
+        parts.append("\n".join(["| rule | asked about |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _signals(rule: Rule) -> str:
+    rows = [_signal(name, "yes") for name in rule.needs]
+    rows += [_signal(name, "no") for name in rule.may_use]
+    head = [
+        "| signal | unit | needed | meaning | provided by |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows])
+
+
+def _signal(name: str, needed: str) -> str:
+    signal = SIGNALS[name]
+    unit = "" if signal.is_text else signal.unit
+    cells = (f"`{name}`", unit, needed, signal.description, f"`{signal.code}`")
+    return f"| {' | '.join(cells)} |"
+
+
+def _limits(rule: Rule) -> str:
+    rows = [f"| {name} | {value:g} |" for name, value in rule.limits.items()]
+    return "\n".join(["| limit | value |", "|---|---|", *rows])
+
+
+def _span(rule: Rule) -> str:
+    if rule.span is Span.STAGE:
+        return f"All of a stage, for {_scope(rule)}."
+    return f"The steady part of a stage, without warm-up, for {_scope(rule)}."
+
+
+def _scope(rule: Rule) -> str:
+    return "each GPU" if rule.is_per_gpu else "the stage as a whole"

@@ -1,0 +1,79 @@
+"""Rules as a project wants them: some switched off, some under limits of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tracker.diagnosis.engine.rule import Rule, constant_of
+from tracker.diagnosis.engine.variants import MAX_VARIANTS, load_variant
+from tracker.diagnosis.rules import RULES
+
+BY_NAME = {rule.name: rule for rule in RULES}
+PACKAGE = "tracker.diagnosis.rules"
+
+LARGEST_LIMIT = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """`limits` are those that differ from the rule's own, by their names there."""
+
+    is_off: bool = False
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_changed(self) -> bool:
+        return self.is_off or bool(self.limits)
+
+
+class InvalidLimit(ValueError):
+    """No value for a limit; `limit` names it, the text says why."""
+
+    def __init__(self, limit: str, requirement: str) -> None:
+        super().__init__(requirement)
+        self.limit = limit
+
+
+def rules_under(settings: Mapping[str, RuleSettings]) -> tuple[Rule, ...]:
+    """Return the rules to ask; what settings say of rules that are gone is passed over."""
+    usual = RuleSettings()
+    chosen = [(rule, settings.get(rule.name, usual)) for rule in RULES]
+    return tuple(_under(rule, wanted) for rule, wanted in chosen if not wanted.is_off)
+
+
+def checked_limit(rule: Rule, name: str, value: float) -> float:
+    """Return the value as the rule's constant would have it, or refuse."""
+    usual = rule.limits.get(name)
+    if usual is None:
+        raise InvalidLimit(name, "is no limit of this rule")
+    if not math.isfinite(value) or abs(value) > LARGEST_LIMIT:
+        raise InvalidLimit(name, "must be a finite number")
+    if isinstance(usual, int) and not float(value).is_integer():
+        raise InvalidLimit(name, "must be a whole number")
+    # Much divides by a limit.
+    if usual > 0 and not value > 0:
+        raise InvalidLimit(name, "must be more than 0")
+    return int(value) if isinstance(usual, int) else float(value)
+
+
+def changed_limits(rule: Rule, limits: Mapping[str, float]) -> dict[str, float]:
+    """Check limits, and return those that differ from the rule's own."""
+    checked = {name: checked_limit(rule, name, limits[name]) for name in limits}
+    return {
+        name: value for name, value in checked.items() if value != rule.limits[name]
+    }
+
+
+def _under(rule: Rule, wanted: RuleSettings) -> Rule:
+    known = [(name, v) for name, v in wanted.limits.items() if name in rule.limits]
+    return _variant(rule.name, tuple(sorted(known))) if known else rule
+
+
+@lru_cache(maxsize=MAX_VARIANTS)
+def _variant(name: str, limits: Iterable[tuple[str, float]]) -> Rule:
+    module = f"{PACKAGE}.{name.replace('-', '_')}"
+    constants = {constant_of(limit): value for limit, value in limits}
+    return Rule.from_module(load_variant(module, constants))

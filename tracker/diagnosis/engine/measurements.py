@@ -1,0 +1,460 @@
+"""Everything measured about one stage, as arrays that can be cut to a window.
+
+Windows are half open, `start < time <= end`: a step's time is its end, and a
+reading speaks about the interval before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.diagnosis.breakdown.phases import OF_SERVICES, PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.rule import SignalValue
+from tracker.diagnosis.signals import (
+    Array,
+    EarlierRun,
+    Fact,
+    Ranks,
+    Samples,
+    Times,
+    Tracked,
+)
+
+# Beyond this a number is a broken counter: no machine has so many of anything.
+LARGEST = 1e18
+
+# Closer to 0 than anything that is measured once; dividing by it overflows.
+SMALLEST_FACT = 1e-9
+
+# Shorter than a step of anything: a clock that stood still.
+SHORTEST_STEP_SECONDS = 1e-9
+
+MICROSECONDS = 1_000_000
+
+# A GPU that waits for another one in a collective is busy with so few processors.
+SPINNING_PERCENT = 85.0
+SPINNING_SM_PERCENT = 20.0
+
+# Times are those of machines that log; years beyond 9999 have no date.
+LATEST = 253_402_300_799 * MICROSECONDS
+
+# What of some steps may not be known, and the least that it can be.
+SOMETIMES_UNKNOWN = {"step_examples": 1e-9, "exposed_wait_seconds": 0.0}
+# Only traced steps have them; other steps have 0, and no kernels.
+TRACED = (
+    "exposed_communication_seconds",
+    "exposed_copy_seconds",
+    "traced_kernels",
+    "traced_idle_seconds",
+    "traced_longest_gap_seconds",
+)
+IN_SCRIPT, ON_DEVICE = "phase_seconds", "device_phase_seconds"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    start: int  # microseconds since 1970, exclusive
+    end: int  # inclusive
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) / MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Per-step signals in order of time, aligned: one row per step.
+
+    `phases` holds the signals of kind PHASES by name, each an array per phase.
+    """
+
+    numbers: Array
+    times: Times
+    columns: Mapping[str, Array]
+    phases: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls) -> Steps:
+        return cls(np.empty(0), np.empty(0, np.int64), {})
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def select(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Steps:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        phases = {
+            signal: {name: column[rows] for name, column in named.items()}
+            for signal, named in self.phases.items()
+        }
+        return Steps(self.numbers[rows], self.times[rows], columns, phases)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """`gpus` holds the per-GPU signals by number of the GPU.
+
+    `gpu_count` is 0 where the driver says so, and None where nobody knows.
+    """
+
+    steps: Steps = field(default_factory=Steps.none)
+    samples: Mapping[str, Samples] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
+    gpu_count: int | None = None
+    spans: Mapping[str, Samples] = field(default_factory=dict)
+    # What phases took within requests, at the end of each request.
+    request_parts: Mapping[str, Samples] = field(default_factory=dict)
+    losses: Mapping[str, Tracked] = field(default_factory=dict)
+    evaluations: Mapping[str, Tracked] = field(default_factory=dict)
+    learning_rates: Mapping[str, Tracked] = field(default_factory=dict)
+    ranks: Ranks = field(default_factory=Ranks)
+    # Other runs by the name of the signal.
+    earlier: Mapping[str, EarlierRun] = field(default_factory=dict)
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether only one process took part; False where nobody knows."""
+        counts = [self.facts.get(name) for name in ("world_size", "logging_ranks")]
+        known = [count for count in counts if isinstance(count, int | float)]
+        return bool(known) and max(known) <= 1 and not len(self.ranks.times)
+
+    def within(self, window: Window) -> Measurements:
+        return replace(
+            self,
+            steps=self.steps.select(_rows(self.steps.times, window)),
+            samples={
+                name: _cut(samples, window) for name, samples in self.samples.items()
+            },
+            gpus={
+                gpu: {
+                    name: _cut(value, window) if isinstance(value, Samples) else value
+                    for name, value in signals.items()
+                }
+                for gpu, signals in self.gpus.items()
+            },
+            spans=filled(
+                {name: _cut(span, window) for name, span in self.spans.items()}
+            ),
+            request_parts=filled(
+                {name: _cut(part, window) for name, part in self.request_parts.items()}
+            ),
+            losses=_cut_all(self.losses, window),
+            evaluations=_cut_all(self.evaluations, window),
+            learning_rates=_cut_all(self.learning_rates, window),
+            ranks=_cut_ranks(self.ranks, window),
+        )
+
+    def values(self, gpu: int | None = None) -> dict[str, SignalValue]:
+        """Return what a rule may ask for; a signal without any value is absent."""
+        sampled: dict[str, Samples | Fact] = dict(self.samples)
+        if gpu is not None:
+            sampled |= self.gpus[gpu]
+
+        values: dict[str, SignalValue] = dict(self.facts)
+        if len(self.steps):
+            values |= self.steps.columns
+            values["step_times"] = self.steps.times
+            values |= {
+                name: named for name, named in self.steps.phases.items() if named
+            }
+        if self.gpus:
+            values["gpus"] = self.gpus
+        if self.spans:
+            values["spans"] = self.spans
+        if requests := _requests(self.spans):
+            values["requests"] = requests
+        if self.request_parts:
+            values["request_parts"] = self.request_parts
+        values |= self.earlier
+        for name, tracked in (
+            ("losses", self.losses),
+            ("evaluations", self.evaluations),
+            ("learning_rates", self.learning_rates),
+        ):
+            if tracked:
+                values[name] = tracked
+        if len(self.ranks.times):
+            values["ranks"] = self.ranks
+        for name, value in sampled.items():
+            if not isinstance(value, Samples) or len(value.values):
+                values[name] = value
+        return values
+
+    def span(self) -> Window | None:
+        """Return the window from the first measurement to the last."""
+        arrays = [self.steps.times, *(s.times for s in self.all_samples())]
+        filled = [times for times in arrays if len(times)]
+        if not filled:
+            return None
+
+        first = min(int(times[0]) for times in filled)
+        # The first measurement belongs to the window, which excludes its start.
+        return Window(first - 1, max(int(times[-1]) for times in filled))
+
+    def all_samples(self) -> Iterator[Samples]:
+        yield from self.samples.values()
+        for signals in self.gpus.values():
+            for value in signals.values():
+                if isinstance(value, Samples):
+                    yield value
+
+
+def clean(measurements: Measurements) -> Measurements:
+    """Leave out what is no measurement, so that rules see finite numbers only."""
+    gpus = {
+        gpu: {
+            name: _clean_samples(value) if isinstance(value, Samples) else value
+            for name, value in _clean_facts(signals).items()
+        }
+        for gpu, signals in measurements.gpus.items()
+    }
+    samples = {
+        name: _clean_samples(value) for name, value in measurements.samples.items()
+    }
+    busiest = _busiest(gpus)
+    if len(busiest.times):
+        samples["busiest_gpu_percent"] = busiest
+
+    return replace(
+        measurements,
+        steps=_clean_steps(measurements.steps),
+        samples=samples,
+        facts=_clean_facts(measurements.facts),
+        gpus=gpus,
+        spans=filled(
+            {name: _clean_samples(span) for name, span in measurements.spans.items()}
+        ),
+        request_parts=filled(
+            {
+                name: _clean_samples(part)
+                for name, part in measurements.request_parts.items()
+            }
+        ),
+        ranks=_clean_ranks(measurements.ranks),
+        earlier={
+            name: earlier
+            for name, earlier in measurements.earlier.items()
+            if _is_known(earlier)
+        },
+    )
+
+
+def filled(spans: Mapping[str, Samples]) -> dict[str, Samples]:
+    """Return those of which there are any."""
+    return {name: span for name, span in spans.items() if len(span.values)}
+
+
+def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
+    """Return what a service does; nothing of a script that handles no requests."""
+    kinds = {name: kind_of_phase(name) for name in spans}
+    if PhaseKind.REQUEST not in kinds.values():
+        return {}
+    return {name: span for name, span in spans.items() if kinds[name] in OF_SERVICES}
+
+
+def _is_known(earlier: EarlierRun) -> bool:
+    """Whether its numbers are measurements; of series, those who use them decide."""
+    numbers = [earlier.ranks, earlier.step_seconds, earlier.examples_per_second]
+    numbers += [*earlier.parts.values(), *earlier.medians]
+    known = (
+        _is_measurement(np.array(numbers))
+        & _is_measurement(earlier.step_examples).all()
+    )
+    return bool(np.all(known))
+
+
+def _clean_steps(steps: Steps) -> Steps:
+    seconds = steps.columns.get("step_seconds")
+    if seconds is None:
+        return Steps.none()
+
+    for name, least in SOMETIMES_UNKNOWN.items():
+        column = steps.columns.get(name)
+        if column is not None and not np.all(
+            _is_measurement(column) & (column >= least)
+        ):
+            # Not to be known of some steps is no reason to leave these out.
+            columns = {other: c for other, c in steps.columns.items() if other != name}
+            steps = replace(steps, columns=columns)
+
+    traced = {
+        name: np.where(_is_measurement(steps.columns[name]), steps.columns[name], 0.0)
+        for name in TRACED
+        if name in steps.columns
+    }
+    steps = replace(steps, columns={**steps.columns, **traced})
+    good = _is_measurement(seconds) & (seconds >= SHORTEST_STEP_SECONDS)
+    good &= _is_date(steps.times)
+    for column in steps.columns.values():
+        good &= _is_measurement(column) & (column >= 0)
+    steps = _clean_phases(steps.select(good))
+
+    # Clocks of different machines may jump; windows need order.
+    if np.any(np.diff(steps.times) < 0):
+        steps = steps.select(np.argsort(steps.times, kind="stable"))
+    return _with_times(steps)
+
+
+def _with_times(steps: Steps) -> Steps:
+    """Let rules know when steps ended, and what time passed between them.
+
+    Only neighbours have time between them: what a restart took is no gap.
+    """
+    gaps = np.zeros(len(steps))
+    between = np.diff(steps.times) / MICROSECONDS - steps.columns["step_seconds"][1:]
+    follows = np.diff(steps.numbers) == 1
+    gaps[1:] = np.where(follows, np.maximum(between, 0.0), 0.0)
+    return replace(
+        steps,
+        columns={
+            **steps.columns,
+            "step_end_seconds": steps.times / MICROSECONDS,
+            "gap_before_step_seconds": gaps,
+        },
+    )
+
+
+def _clean_phases(steps: Steps) -> Steps:
+    """A phase that a step did not enter took no time, in the script and on the GPU.
+
+    What the GPU took for one that it did enter may be unknown.
+    """
+    phases = {
+        signal: {
+            name: np.where(_is_time(column), column, 0.0)
+            for name, column in named.items()
+        }
+        for signal, named in steps.phases.items()
+    }
+    script = phases.get(IN_SCRIPT, {})
+    for name, column in steps.phases.get(ON_DEVICE, {}).items():
+        is_unknown = ~_is_time(column)
+        if name in script:
+            is_unknown &= script[name] > 0
+        phases[ON_DEVICE][name] = np.where(is_unknown, np.nan, phases[ON_DEVICE][name])
+    return replace(steps, phases=phases)
+
+
+def _is_time(column: Array) -> NDArray[np.bool_]:
+    return _is_measurement(column) & (column >= 0)
+
+
+def _clean_ranks(ranks: Ranks) -> Ranks:
+    good = _is_date(ranks.times)
+    for name, column in ranks.columns.items():
+        least = SHORTEST_STEP_SECONDS if name == "step_seconds" else 0.0
+        good &= np.all(_is_measurement(column) & (column >= least), axis=1)
+    ranks = _select_ranks(ranks, good)
+    if np.any(np.diff(ranks.times) < 0):
+        ranks = _select_ranks(ranks, np.argsort(ranks.times, kind="stable"))
+    return ranks
+
+
+def _clean_samples(samples: Samples) -> Samples:
+    good = _is_measurement(samples.values) & _is_date(samples.times)
+    times, values = samples.times[good], samples.values[good]
+    if np.any(np.diff(times) < 0):
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[order]
+    return replace(samples, times=times, values=values)
+
+
+def _clean_facts(facts: Mapping[str, T]) -> dict[str, T]:
+    return {
+        name: value
+        for name, value in facts.items()
+        if not isinstance(value, int | float)
+        or value == 0
+        or SMALLEST_FACT <= abs(value) <= LARGEST
+    }
+
+
+def _is_measurement(values: Array) -> NDArray[np.bool_]:
+    # False for NaN, too.
+    return np.abs(values) <= LARGEST
+
+
+def _is_date(times: Times) -> NDArray[np.bool_]:
+    return (times > 0) & (times <= LATEST)
+
+
+def _without_spinning(signals: Mapping[str, Samples | Fact]) -> Samples | None:
+    """Return a GPU's utilization; of kernels that only wait for another GPU, their work."""
+    busy = signals.get("gpu_utilization_percent")
+    working = signals.get("gpu_sm_active_percent")
+    if not isinstance(busy, Samples):
+        return None
+    if not isinstance(working, Samples) or not len(working.times):
+        return busy
+    near = np.searchsorted(working.times, busy.times, side="right") - 1
+    active = working.values[np.maximum(near, 0)]
+    is_spinning = (
+        (near >= 0) & (busy.values >= SPINNING_PERCENT) & (active < SPINNING_SM_PERCENT)
+    )
+    return replace(busy, values=np.where(is_spinning, active, busy.values))
+
+
+def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
+    found = (
+        # A GPU alone has no other to wait for.
+        _without_spinning(signals)
+        if len(gpus) > 1
+        else signals.get("gpu_utilization_percent")
+        for signals in gpus.values()
+    )
+    readings = [value for value in found if isinstance(value, Samples)]
+    if not readings:
+        return Samples(np.empty(0, np.int64), np.empty(0))
+
+    first, *others = readings
+    if all(np.array_equal(first.times, other.times) for other in others):
+        # Read together, as windows of a trace are, far more often than once a second.
+        values = np.maximum.reduce([samples.values for samples in readings])
+        return Samples(first.times, values)
+
+    # All GPUs are read within one tick of the agent, a second apart at most.
+    times = np.concatenate([samples.times for samples in readings])
+    values = np.concatenate([samples.values for samples in readings])
+    order = np.argsort(times, kind="stable")
+    ticks, starts = np.unique(times[order] // MICROSECONDS, return_index=True)
+    if not len(ticks):
+        return Samples(times, values)
+    return Samples(times[order][starts], np.maximum.reduceat(values[order], starts))
+
+
+def _cut(samples: Samples, window: Window) -> Samples:
+    rows = _rows(samples.times, window)
+    return replace(samples, times=samples.times[rows], values=samples.values[rows])
+
+
+def _cut_all(tracked: Mapping[str, Tracked], window: Window) -> dict[str, Tracked]:
+    return {path: _cut_tracked(series, window) for path, series in tracked.items()}
+
+
+def _cut_tracked(series: Tracked, window: Window) -> Tracked:
+    # By mask: what users log may come in any order.
+    rows = (series.times > window.start) & (series.times <= window.end)
+    return Tracked(series.steps[rows], series.times[rows], series.values[rows])
+
+
+def _cut_ranks(ranks: Ranks, window: Window) -> Ranks:
+    return _select_ranks(ranks, _rows(ranks.times, window))
+
+
+def _select_ranks(
+    ranks: Ranks, rows: slice | NDArray[np.bool_] | NDArray[np.int64]
+) -> Ranks:
+    columns = {name: column[rows] for name, column in ranks.columns.items()}
+    return Ranks(ranks.ranks, ranks.numbers[rows], ranks.times[rows], columns)
+
+
+def _rows(times: Times, window: Window) -> slice:
+    start, end = np.searchsorted(times, (window.start, window.end), side="right")
+    return slice(int(start), int(end))

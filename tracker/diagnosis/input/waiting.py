@@ -1,0 +1,172 @@
+"""How much of the step time passes waiting for data: asked by several rules.
+
+Limits are here because these rules must agree on when a run waits at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.analysis.statistics import average, highest_average
+from tracker.diagnosis.engine.finding import Evidence, Gain, Severity, Side
+from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.wording import duration
+from tracker.diagnosis.signals import Array, Samples
+
+NOTABLE_SHARE = 0.10
+# A finding that is open stays open above this.
+RELEASE_SHARE = 0.07
+
+# Of time, without a core: less is usual on a machine that others use.
+CORE_WAIT_SHARE = 0.10
+
+# Less than this of the step time, hidden by the GPU, is not worth a word.
+HIDDEN_SHARE = 0.01
+
+# The first batch of an epoch waits for reasons of its own; epochs of 50 steps or
+# more have it among the longest 2 % of waits.
+LONGEST_WAITS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Means over the steps of a window.
+
+    `exposed_share` is the waiting during which no GPU works: what remains on the
+    GPU's queue goes on while the trainer waits, and costs nothing.
+    """
+
+    step_seconds: float
+    seconds: float
+    share: float
+    exposed_share: float
+    usual_share: float  # without the longest waits
+
+    @property
+    def exposed_seconds(self) -> float:
+        return self.step_seconds * self.exposed_share
+
+    @property
+    def hidden_seconds(self) -> float:
+        return max(0.0, self.seconds - self.exposed_seconds)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the GPU hides a part of the wait that is worth a word."""
+        return self.share - self.exposed_share >= HIDDEN_SHARE
+
+    @property
+    def beside(self) -> str:
+        return " with an idle GPU" if self.is_hidden else ""
+
+    @property
+    def hidden_words(self) -> str:
+        if not self.is_hidden:
+            return ""
+        return f", and {duration(self.hidden_seconds)} more while the GPU works"
+
+    @property
+    def compute_seconds(self) -> float:
+        """What a step takes once nothing waits."""
+        return self.step_seconds * (1.0 - self.exposed_share)
+
+    @property
+    def own_work(self) -> Floor:
+        return Floor(self.compute_seconds, "the training step's own work")
+
+    def is_notable(self, *, already_open: bool) -> bool:
+        limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+        return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
+
+    def is_for_a_core(self, *shares: Samples | None) -> bool:
+        """Whether little of it is left without the time in which no core was free."""
+        without_core = min(1.0, highest_average(*shares) or 0.0)
+        left = self.exposed_share * (1.0 - without_core)
+        return without_core >= CORE_WAIT_SHARE and left < NOTABLE_SHARE
+
+    def severity(self, critical_share: float) -> Severity:
+        is_critical = self.exposed_share >= critical_share
+        return Severity.CRITICAL if is_critical else Severity.WARNING
+
+    def evidence(self, limit: float | None = None) -> Evidence:
+        return Evidence(
+            "data_wait_seconds",
+            f"waiting for data{self.beside}, share of step time",
+            self.exposed_share,
+            "share",
+            limit,
+            Side.ABOVE,
+            None if limit is None else RELEASE_SHARE,
+        )
+
+    def gain_without(self, *floors: Floor) -> Gain:
+        """Return what it is worth not to wait; `floors` remain beside the step's work."""
+        return expected_gain(self.step_seconds, (self.own_work, *floors))
+
+
+def measure_waiting(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
+) -> Waiting | None:
+    """Return None where no time passed.
+
+    How much of the waiting no GPU hides is known from a trace; else it cannot be more
+    than the time in which the busiest GPU was idle.
+    """
+    total = float(step_seconds.sum())
+    if not total > 0:
+        return None
+
+    waits = np.minimum(data_wait_seconds, step_seconds)
+    share = float(waits.sum()) / total
+    return Waiting(
+        step_seconds=total / len(step_seconds),
+        seconds=float(waits.sum()) / len(step_seconds),
+        share=share,
+        exposed_share=min(
+            share, _exposed_share(total, busiest_gpu_percent, exposed_wait_seconds)
+        ),
+        usual_share=_usual_share(step_seconds, waits),
+    )
+
+
+def measure_notable_waiting(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
+    *,
+    already_open: bool,
+) -> Waiting | None:
+    """Return None where no time passed, or too little of it in waiting."""
+    waiting = measure_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+    )
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    return waiting
+
+
+def _exposed_share(
+    total: float,
+    busiest_gpu_percent: Samples | None,
+    exposed_wait_seconds: Array | None,
+) -> float:
+    if exposed_wait_seconds is not None:
+        return float(exposed_wait_seconds.sum()) / total
+    if busiest_gpu_percent is None:
+        return 1.0
+    busy = average(busiest_gpu_percent.values) / 100
+    return max(0.0, 1.0 - busy)
+
+
+def _usual_share(step_seconds: Array, waits: Array) -> float:
+    left_out = int(np.ceil(LONGEST_WAITS * len(waits)))
+    if left_out >= len(waits):
+        return 0.0
+    usual = np.argpartition(waits, len(waits) - left_out)[: len(waits) - left_out]
+    return float(waits[usual].sum() / step_seconds[usual].sum())

@@ -1,0 +1,183 @@
+"""Attributes of several runs side by side, and how they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+
+from tracker.models import Attribute, Kind, Project, Run
+from tracker.queries.run.attributes import AttributeRow, Seen, attribute_values
+from tracker.queries.run.namespaces import MONITORING, namespace
+from tracker.queries.runs.columns import holds
+from tracker.queries.runs.filters import Found, RunFilter
+
+# Runs laid over each other. Their ids take 3.7 kB of an address; servers and proxies
+# commonly take 8 kB.
+RUNS_AT_MOST = 100
+# Paths looked at in one go.
+CHUNK = 250
+# Of what is looked for in the projects beside.
+MAX_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One attribute of every run, in the order of the runs; None where it is absent."""
+
+    path: str
+    values: list[AttributeRow | None]
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPage:
+    rows: list[ComparedRow]
+    path_count: int  # of all pages, whether they differ or not
+    next_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A number against the reference's; `share` is None against 0 and infinities."""
+
+    amount: float
+    share: float | None
+
+
+def compare_attributes(
+    run_ids: Sequence[UUID],
+    *,
+    offset: int = 0,
+    limit: int = CHUNK,
+    only_differences: bool = True,
+    seen: Seen | None = None,
+) -> ComparedPage:
+    """Look at `limit` paths from `offset` on, in two queries however many there are.
+
+    `seen` is None for a reader who sees everything.
+    """
+    paths = _paths(run_ids) if seen is None else _seen_paths(run_ids, seen)
+    looked_at = paths[offset : offset + limit]
+    values = attribute_values(list(run_ids), looked_at)
+
+    rows = [
+        ComparedRow(path, found, differs=not all_same(found))
+        for path in looked_at
+        for found in [[values.get(run_id, {}).get(path) for run_id in run_ids]]
+    ]
+    end = offset + len(looked_at)
+    return ComparedPage(
+        rows=[row for row in rows if row.differs or not only_differences],
+        path_count=len(paths),
+        next_offset=end if end < len(paths) else None,
+    )
+
+
+def overlaid_series(run_ids: Sequence[UUID]) -> dict[str, int]:
+    """Return every series that at least one run has, and how many runs have it."""
+    series = Attribute.objects.filter(run__in=run_ids, kind=Kind.FLOAT_SERIES)
+    counted = series.order_by().values_list("path").annotate(runs=Count("run"))
+    return dict(counted)
+
+
+def all_same(values: Sequence[AttributeRow | None]) -> bool:
+    return all(same(value, values[0]) for value in values[1:])
+
+
+def same(left: AttributeRow | None, right: AttributeRow | None) -> bool:
+    """Compare values; NaN is like NaN, 1 like 1.0, and true unlike 1."""
+    if left is None or right is None:
+        return left is right
+    a, b = left.value, right.value
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return a == b
+
+
+def difference(
+    value: AttributeRow | None, reference: AttributeRow | None
+) -> Difference | None:
+    """Return how far a number is from the reference's; None where that says nothing."""
+    if value is None or reference is None:
+        return None
+    a, b = _as_number(value), _as_number(reference)
+    return None if a is None or b is None else difference_between(a, b)
+
+
+def difference_between(a: float, b: float) -> Difference | None:
+    if a == b:
+        return None
+    amount = a - b
+    is_shareable = b != 0 and math.isfinite(amount)
+    return Difference(amount, amount / abs(b) if is_shareable else None)
+
+
+def _as_number(row: AttributeRow) -> float | None:
+    if isinstance(row.value, bool) or not isinstance(row.value, int | float):
+        return None
+    try:
+        number = float(row.value)
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _paths(run_ids: Sequence[UUID]) -> list[str]:
+    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    return in_order(attributes.values_list("path", flat=True).distinct())
+
+
+def _seen_paths(run_ids: Sequence[UUID], seen: Seen) -> list[str]:
+    """Return paths that are of a kind to be seen in every run that has them."""
+    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    found = set(attributes.values_list("path", "kind", "is_parameter").distinct())
+    hidden = {path for path, kind, is_set in found if not seen(kind, path, is_set)}
+    return in_order({path for path, *_ in found} - hidden)
+
+
+def in_order(paths: Iterable[str]) -> list[str]:
+    """Sort paths as comparisons list them."""
+    # Sorted here, as the databases sort text differently; by the parts of namespaces,
+    # so that what lies below one follows it at once.
+    return sorted(
+        paths,
+        key=lambda path: (
+            path.startswith(MONITORING),
+            namespace(path).split("/") if "/" in path else [],
+            path,
+        ),
+    )
+
+
+def find_runs(
+    project_id: int, text: str, *, without: Sequence[UUID], limit: int = 12
+) -> list[Run]:
+    """Return the newest runs with this in their name or tags, to be added."""
+    runs = Found(project_id, RunFilter(text=text)).runs().exclude(id__in=without)
+    return list(runs.select_related("project").order_by("-created_at", "id")[:limit])
+
+
+def find_runs_beside(
+    projects: QuerySet[Project], text: str, *, without: Sequence[UUID], limit: int
+) -> list[Run]:
+    """Return the newest runs of several projects, each word in their or its name."""
+    found = projects.order_by().values("id")
+    runs = Run.objects.filter(project__in=found).not_in_trash()
+    for word in text.replace("\0", " ").split()[:MAX_WORDS]:
+        named = holds("name", word) | holds("project__name", word)
+        runs = runs.filter(named)
+    runs = runs.exclude(id__in=without).select_related("project")
+    return list(runs.order_by("-created_at", "id")[:limit])
+
+
+def run_named(project_id: int, name: str) -> UUID | None:
+    if "\0" in name:
+        return None
+    runs = Run.objects.filter(project_id=project_id, name=name).not_in_trash()
+    return runs.values_list("id", flat=True).first()

@@ -1,0 +1,160 @@
+"""What the agent measured in several runs, on one axis that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+
+from tracker.models import Attribute, Kind, Run, Stage
+from tracker.queries.hardware.hardware import BUCKETS, Measured, below_stage
+from tracker.queries.run.attributes import beginning_with
+from tracker.queries.run.namespaces import MONITORING, STEP_SECONDS, monitoring_path
+from tracker.queries.series.series import Axis, Line, read_lines
+from tracker.queries.series.thinned import read_thinned_of_runs
+from tracker.series.points import Floats, Points
+
+MILLISECONDS = 1_000
+MICROSECONDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedLine:
+    """A line of one run; `x` of it are seconds or steps."""
+
+    position: int  # of the run among those asked for
+    measured: Measured
+
+
+def compared_lines(
+    runs: Sequence[Run],
+    is_wanted: Callable[[str], bool],
+    *,
+    align: str,
+    stage: str | None,
+) -> list[ComparedLine]:
+    """Read what is wanted of each run, laid so that the runs begin together.
+
+    `align` is "run" for the time since a run began, with all of its stages, "stage" for
+    that since the stage began, or "step" for the steps of that stage.
+    """
+    found = _measures(runs, None if align == "run" else stage)
+    wanted = [each for each in found if is_wanted(each.measure)]
+    lines = read_lines(
+        [(runs[each.position], each.path) for each in wanted],
+        axis=Axis.TIME,
+        buckets=BUCKETS,
+    )
+    place = _places(runs, {each.position for each in wanted}, align, stage)
+    return [
+        ComparedLine(
+            each.position,
+            Measured(each.stage, each.rank, each.measure, moved),
+        )
+        for each, line in zip(wanted, lines, strict=True)
+        if (moved := _moved(line, place.get(each.position))) is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    position: int
+    stage: str
+    rank: int
+    measure: str
+    path: str
+
+
+# From milliseconds since 1970 to the place on the axis.
+_Place = Callable[[Floats], Floats]
+
+
+def _measures(runs: Sequence[Run], stage: str | None) -> list[_Found]:
+    positions = {run.id: position for position, run in enumerate(runs)}
+    prefix = MONITORING if stage is None else monitoring_path(stage)
+    rows = (
+        Attribute.objects.filter(
+            beginning_with(prefix), run_id__in=list(positions), kind=Kind.FLOAT_SERIES
+        )
+        .order_by()
+        .values_list("run_id", "path")
+    )
+    # A stage's name may hold a slash, so its path is not split but looked up.
+    stages = _stage_names(positions) if stage is None else {}
+    found = []
+    for run_id, path in rows:
+        names = [stage] if stage is not None else stages.get(run_id, [])
+        for name in names:
+            if path.startswith(monitoring_path(name)):
+                rank, measure = below_stage(path, name)
+                found.append(_Found(positions[run_id], name, rank, measure, path))
+                break
+    return sorted(found, key=lambda each: (each.position, each.path))
+
+
+def _stage_names(positions: dict[UUID, int]) -> dict[UUID, list[str]]:
+    names: dict[UUID, list[str]] = {}
+    rows = Stage.objects.filter(run__in=list(positions)).values_list("run_id", "name")
+    for run_id, name in rows:
+        names.setdefault(run_id, []).append(name)
+    return {run: sorted(found, key=len, reverse=True) for run, found in names.items()}
+
+
+def _places(
+    runs: Sequence[Run], wanted: Collection[int], align: str, stage: str | None
+) -> dict[int, _Place]:
+    """Return where moments of each run lie that has a line."""
+    if align == "step":
+        return _by_step(runs, sorted(wanted), stage) if stage and wanted else {}
+    starts = {runs[position].id: runs[position].started_at for position in wanted}
+    if align == "stage":
+        rows = Stage.objects.filter(run__in=list(starts), name=stage or "")
+        starts = dict(rows.values_list("run_id", "started_at"))
+    return {
+        position: _since(start)
+        for position in wanted
+        if (start := starts.get(runs[position].id)) is not None
+    }
+
+
+def _since(start: datetime) -> _Place:
+    zero = start.timestamp()
+    return lambda times: times / MILLISECONDS - zero
+
+
+def _by_step(
+    runs: Sequence[Run], wanted: Sequence[int], stage: str
+) -> dict[int, _Place]:
+    """Find each moment's step between the steps that were timed before and after it."""
+    path = monitoring_path(stage, STEP_SECONDS)
+    timed = read_thinned_of_runs([runs[position] for position in wanted], path)
+    return {
+        position: _between(timed[runs[position].id].points)
+        for position in wanted
+        if runs[position].id in timed
+    }
+
+
+def _between(points: Points) -> _Place:
+    ordered = points.sorted_by_time()
+    times, steps = ordered.times / MICROSECONDS, ordered.steps
+    return lambda moments: np.interp(moments, times, steps, left=np.nan, right=np.nan)
+
+
+def _moved(line: Line, place: _Place | None) -> Line | None:
+    if place is None or not len(line.x):
+        return None
+    x = place(line.x)
+    is_placed = np.isfinite(x)
+    if not is_placed.any():
+        return None
+    return replace(
+        line,
+        x=x[is_placed],
+        mean=line.mean[is_placed],
+        minimum=line.minimum[is_placed],
+        maximum=line.maximum[is_placed],
+    )

@@ -1,0 +1,184 @@
+"""Pictures, texts, histograms and files of several runs: where, and what at one step.
+
+However many runs there are, as many statements are made; of more than a few dozen, the
+contents come in a few pieces, so that little is held at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from uuid import UUID
+
+from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
+
+from tracker.models import Attribute, File, Kind, Run
+from tracker.queries.compare.comparison import in_order
+from tracker.queries.run.attributes import Seen, storable
+from tracker.queries.run.files import FileRow, files_of_runs
+from tracker.records.histogram import Histogram, NotAHistogram, read_histogram
+from tracker.records.nearest import chunks_to_read, place_at
+from tracker.records.picture import NotAPicture, read_stored_picture
+from tracker.records.store import read_chunk_steps, read_chunks
+
+SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
+# What pages show of files; a checkpoint is none of it.
+SHOWN_TYPES = ("image/", "text/", "application/json", "application/vnd.plotly")
+# Chunks that are read at once, each of a MiB at most.
+CHUNKS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Where a series begins and ends, among its steps."""
+
+    first: float
+    last: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Medium:
+    """What a run has at a path.
+
+    Of a series `step` is where what is shown stands. Without one, nothing is at or before
+    the step that was asked for, or it cannot be read; `begins` is the first there is and
+    `ends` the last.
+    """
+
+    kind: Kind
+    step: float | None = None
+    begins: float | None = None
+    ends: float | None = None
+    text: bytes = b""
+    histogram: Histogram | None = None
+    file: FileRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    step: float
+    value: bytes
+
+
+def media_paths(
+    run_ids: Sequence[UUID], seen: Seen | None = None
+) -> dict[str, Steps | None]:
+    """Return every path at which a run has something to look at, in two queries.
+
+    In the order of comparisons, with the steps of the series there; of files alone None.
+    """
+    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    series = attributes.filter(kind__in=SERIES_KINDS, count__gt=0)
+    ends = series.values_list("path", "kind").annotate(
+        Min("first_step"), Max("last_step")
+    )
+    files = attributes.filter(kind=Kind.FILE).filter(Exists(_shown_files()))
+    found: dict[str, Steps | None] = {
+        path: None
+        for path in files.values_list("path", flat=True).distinct()
+        if seen is None or seen(Kind.FILE, path, None)
+    }
+    for path, kind, first, last in ends:
+        if seen is None or seen(kind, path, None):
+            found[path] = around([found.get(path), Steps(first, last)])
+    return {path: found[path] for path in in_order(found)}
+
+
+def around(several: Sequence[Steps | None]) -> Steps | None:
+    """Return the steps from the first to the last of several series."""
+    known = [steps for steps in several if steps is not None]
+    if not known:
+        return None
+    return Steps(min(each.first for each in known), max(each.last for each in known))
+
+
+def media_at(
+    runs: Sequence[Run], path: str, step: float = math.inf, seen: Seen | None = None
+) -> list[Medium | None]:
+    """Return what each run has at a path, at a step or the nearest before it."""
+    stored = Attribute.objects.filter(
+        Q(kind__in=SERIES_KINDS, count__gt=0) | Q(kind=Kind.FILE),
+        run__in=[run.id for run in runs],
+        path__in=storable([path]),
+    )
+    rows = [row for row in stored if seen is None or seen(row.kind, row.path, None)]
+    records = _records_at([row for row in rows if row.kind in SERIES_KINDS], step)
+    digests = {
+        row.run_id: _digest(row, records.get(row.pk))
+        for row in rows
+        if row.kind in (Kind.FILE, Kind.IMAGE_SERIES)
+    }
+    files = files_of_runs(runs, path, set(filter(None, digests.values())))
+    media = {
+        row.run_id: _medium(
+            row,
+            records.get(row.pk),
+            files.get((row.run_id, digests.get(row.run_id, ""))),
+        )
+        for row in rows
+    }
+    return [media.get(run.id) for run in runs]
+
+
+def _shown_files() -> QuerySet[File]:
+    """Select the files of an attribute that say they are what pages show."""
+    types = (Q(media_type__startswith=each) for each in SHOWN_TYPES)
+    return File.objects.filter(
+        reduce(or_, types), run=OuterRef("run"), path=OuterRef("path")
+    )
+
+
+def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record]:
+    """Return the record of each series at a step, by the series."""
+    found: dict[int, _Record] = {}
+    if not series:
+        return found
+    run_ids = {row.run_id for row in series}
+    chunks = read_chunk_steps(run_ids, [row.pk for row in series], step)
+    wanted = [
+        chunk.id
+        for several in chunks.values()
+        for chunk in chunks_to_read(several, step)
+    ]
+    for low in range(0, len(wanted), CHUNKS_AT_ONCE):
+        some = wanted[low : low + CHUNKS_AT_ONCE]
+        for series_id, records in read_chunks(run_ids, some):
+            place = place_at(records, step)
+            if place is None:
+                continue
+            at = records.steps[place].item()
+            before = found.get(series_id)
+            if before is None or before.step <= at:
+                (value,) = records[place : place + 1].listed()
+                found[series_id] = _Record(at, value)
+    return found
+
+
+def _digest(row: Attribute, record: _Record | None) -> str:
+    """Return which content a file or a picture of a series is; "" of none."""
+    if row.kind == Kind.FILE:
+        return row.text or ""
+    if record is None:
+        return ""
+    try:
+        return read_stored_picture(record.value).digest
+    except NotAPicture:
+        return ""
+
+
+def _medium(row: Attribute, record: _Record | None, file: FileRow | None) -> Medium:
+    kind, begins, ends = Kind(row.kind), row.first_step, row.last_step
+    if record is None:
+        return Medium(kind, None, begins, ends, file=file)
+    if kind == Kind.TEXT_SERIES:
+        return Medium(kind, record.step, begins, ends, text=record.value)
+    if kind == Kind.IMAGE_SERIES:
+        return Medium(kind, record.step, begins, ends, file=file)
+    try:
+        histogram = read_histogram(record.value)
+    except NotAHistogram:
+        return Medium(kind, None, begins, ends)
+    return Medium(kind, record.step, begins, ends, histogram=histogram)

@@ -1,0 +1,413 @@
+"""What the rules said about a run, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from django.db.models import F
+
+from tracker.diagnosis.breakdown.categories import Ledger
+from tracker.diagnosis.engine.causes import SEVERITIES, weight
+from tracker.diagnosis.engine.finding import (
+    NOT_APPLICABLE,
+    Evidence,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.engine.judgement import Judgement, Label, label_of
+from tracker.diagnosis.engine.measurements import Window
+from tracker.diagnosis.rules import RULES
+from tracker.diagnosis.signals import SIGNALS
+from tracker.models import Diagnosis, Finding, Run
+from tracker.queries.diagnoses.time_breakdowns import ledger_from
+from tracker.queries.runs.columns import each_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ROUNDING = 1e-6
+TITLES = {rule.name: rule.title for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLabel:
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleElsewhere(RuleLabel):
+    """A rule about another kind of stage; `needs` is what this one is without."""
+
+    needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A signal that was not there, or in `description` what else a rule lacked.
+
+    `code` is the line that would provide it, empty where there is none.
+    """
+
+    signal: str
+    description: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredRule:
+    name: str
+    title: str
+    lacks: list[Lack]
+
+    @property
+    def needs(self) -> str:
+        """Name everything that is missing, as a part of a sentence."""
+        return "; ".join(self.each_need)
+
+    @property
+    def each_need(self) -> list[str]:
+        return [_within_sentence(lack.description) for lack in self.lacks]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What confidence is the product of; short runs are held below "confirmed"."""
+
+    quality: float
+    persistence: float
+    margin: float
+    corroboration: float
+
+    @property
+    def product(self) -> float:
+        return self.quality * self.persistence * self.margin * self.corroboration
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    at: datetime
+    what: str  # opened, changed or cleared
+    severity: str
+    label: Label
+    is_primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dismissal:
+    """Who said that a finding is no fault here, and why."""
+
+    at: datetime
+    by: str  # "" for somebody who is gone
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """One finding with everything a page says about it, its symptoms folded in."""
+
+    id: int
+    rule: str
+    scope: str  # "" for the whole stage, or "gpu/0"
+    title: str
+    summary: str
+    severity: str
+    confidence: float
+    label: Label
+    factors: Factors
+    evidence: tuple[Evidence, ...]
+    recommendations: tuple[Recommendation, ...]
+    disproof: str
+    gain: Gain | None
+    is_open: bool
+    is_primary: bool
+    explained_by: str
+    # What has to be cured before the cure of this one helps; None: nothing.
+    comes_after: RuleLabel | None
+    since: datetime
+    since_step: float | None
+    window: Window
+    first_step: float | None
+    last_step: float | None
+    changed_at: datetime
+    cleared_at: datetime | None
+    history: list[HistoryEntry]
+    symptoms: list[FindingView]
+    dismissal: Dismissal | None = None
+    # Other GPUs of which the rule says the same.
+    also_on: tuple[str, ...] = ()
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether it would be surer, had more been judged."""
+        return self.factors.product > self.confidence + ROUNDING
+
+    @property
+    def all_symptoms(self) -> list[FindingView]:
+        """Return what it explains, and what that explains in turn."""
+        return list(every_finding(self.symptoms))
+
+
+@dataclass(frozen=True, slots=True)
+class StageDiagnosis:
+    """`findings` are open causes, the primary one first; `cleared` the newest first.
+
+    `window` is what the steady rules judged; None: nothing was measured over time.
+    """
+
+    stage: str
+    state: str
+    diagnosed_at: datetime
+    is_final: bool
+    window: Window | None
+    step_count: int
+    findings: list[FindingView]
+    cleared: list[FindingView]
+    healthy: list[RuleLabel]
+    unanswered: list[UnansweredRule]
+    not_applicable: list[RuleElsewhere]
+    failed: list[RuleLabel]
+    ledger: Ledger | None = None
+    steps_per_second: float | None = None
+    examples_per_second: float | None = None
+    median_step_seconds: float | None = None
+    data_wait_share: float | None = None
+    rules_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MainFinding:
+    rule: str
+    title: str
+    stage: str
+    severity: str
+    label: Label
+
+
+def diagnoses_of(run: Run) -> list[StageDiagnosis]:
+    """Return the diagnoses of a run's stages in the order the stages began."""
+    return diagnoses_of_runs([run.id])[run.id]
+
+
+def diagnoses_of_runs(run_ids: Collection[UUID]) -> dict[UUID, list[StageDiagnosis]]:
+    """Return the diagnoses of each run's stages, with two statements for all of them."""
+    found: dict[int, list[Finding]] = {}
+    findings = Finding.objects.filter(run_id__in=run_ids).select_related("dismissed_by")
+    for finding in findings.order_by("id"):
+        found.setdefault(finding.stage_id, []).append(finding)
+
+    stored = (
+        Diagnosis.objects.filter(run_id__in=run_ids)
+        .select_related("stage")
+        .order_by(F("stage__started_at").asc(nulls_last=True), "stage_id")
+    )
+    diagnoses: dict[UUID, list[StageDiagnosis]] = {run_id: [] for run_id in run_ids}
+    for diagnosis in stored:
+        shown = _stage_diagnosis(diagnosis, found.get(diagnosis.stage_id, []))
+        diagnoses[diagnosis.run_id].append(shown)
+    return diagnoses
+
+
+def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:
+    """Yield findings, each before what it explains, and what that explains in turn."""
+    for finding in findings:
+        yield finding
+        yield from every_finding(finding.symptoms)
+
+
+def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
+    """Return each run's worst primary finding; runs without any are absent."""
+    rows = Finding.objects.filter(
+        run_id__in=each_of(run_ids),
+        is_open=True,
+        is_primary=True,
+        dismissed_at=None,
+    ).values_list(
+        *("run_id", "rule", "title", "stage__name", "severity", "confidence", "id"),
+        named=True,
+    )
+    worst_last = sorted(
+        rows,
+        key=lambda row: (
+            SEVERITIES.index(Severity(row.severity)),
+            row.confidence,
+            row.id,
+        ),
+    )
+    return {
+        row.run_id: MainFinding(
+            row.rule,
+            row.title,
+            row.stage__name,
+            row.severity,
+            label_of(row.confidence),
+        )
+        for row in worst_last
+    }
+
+
+def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiagnosis:
+    unanswered, not_applicable = _unanswered(diagnosis.unanswered)
+    is_judged = diagnosis.window_start is not None and diagnosis.window_end is not None
+    return StageDiagnosis(
+        stage=diagnosis.stage.name,
+        state=diagnosis.stage.state,
+        diagnosed_at=diagnosis.diagnosed_at,
+        is_final=diagnosis.is_final,
+        window=(
+            Window(diagnosis.window_start or 0, diagnosis.window_end or 0)
+            if is_judged
+            else None
+        ),
+        step_count=diagnosis.step_count,
+        findings=_causes([f for f in findings if f.is_open]),
+        cleared=_cleared([f for f in findings if not f.is_open]),
+        healthy=_labels(diagnosis.healthy),
+        unanswered=unanswered,
+        not_applicable=not_applicable,
+        failed=_labels(diagnosis.failed),
+        ledger=ledger_from(diagnosis.ledger),
+        steps_per_second=diagnosis.steps_per_second,
+        examples_per_second=diagnosis.examples_per_second,
+        median_step_seconds=diagnosis.median_step_seconds,
+        data_wait_share=diagnosis.data_wait_share,
+        rules_version=diagnosis.rules_version,
+    )
+
+
+def _causes(findings: list[Finding]) -> list[FindingView]:
+    judged = [(_judgement(finding), finding) for finding in findings]
+    judged.sort(key=lambda pair: (pair[1].is_primary, weight(pair[0])), reverse=True)
+
+    shown: set[int] = set()
+
+    def view(judgement: Judgement, finding: Finding) -> FindingView:
+        shown.add(finding.pk)
+        symptoms = [
+            view(*other)
+            for other in judged
+            if other[1].pk not in shown and _is_symptom(other[1], finding)
+        ]
+        return _view(judgement, finding, symptoms)
+
+    return [view(*pair) for pair in judged if not pair[1].explained_by]
+
+
+def _is_symptom(finding: Finding, cause: Finding) -> bool:
+    shares_scope = finding.scope == cause.scope or "" in (finding.scope, cause.scope)
+    return finding.explained_by == cause.rule and shares_scope
+
+
+def _cleared(findings: list[Finding]) -> list[FindingView]:
+    findings.sort(key=lambda finding: finding.changed_at, reverse=True)
+    return [_view(_judgement(finding), finding, []) for finding in findings]
+
+
+def _judgement(finding: Finding) -> Judgement:
+    return msgspec.convert(finding.body["judgement"], Judgement)
+
+
+def _view(
+    judgement: Judgement, finding: Finding, symptoms: list[FindingView]
+) -> FindingView:
+    said = judgement.finding
+    return FindingView(
+        id=finding.pk,
+        rule=finding.rule,
+        scope=finding.scope,
+        title=finding.title,
+        summary=said.summary,
+        severity=finding.severity,
+        confidence=finding.confidence,
+        label=label_of(finding.confidence),
+        factors=Factors(
+            said.quality, judgement.persistence, said.margin, said.corroboration
+        ),
+        evidence=said.evidence,
+        recommendations=said.recommendations,
+        disproof=said.disproof,
+        gain=said.gain,
+        is_open=finding.is_open,
+        is_primary=finding.is_primary,
+        explained_by=finding.explained_by,
+        comes_after=(_label(judgement.comes_after) if judgement.comes_after else None),
+        since=EPOCH + timedelta(microseconds=finding.body["since"]),
+        since_step=finding.body["since_step"],
+        window=judgement.window,
+        first_step=judgement.first_step,
+        last_step=judgement.last_step,
+        changed_at=finding.changed_at,
+        cleared_at=finding.cleared_at,
+        history=[
+            HistoryEntry(
+                at=datetime.fromisoformat(entry["at"]),
+                what=entry["what"],
+                severity=entry["severity"],
+                label=label_of(entry["confidence"]),
+                is_primary=entry["is_primary"],
+            )
+            for entry in finding.history
+        ],
+        symptoms=symptoms,
+        dismissal=_dismissal(finding),
+    )
+
+
+def _dismissal(finding: Finding) -> Dismissal | None:
+    if finding.dismissed_at is None:
+        return None
+    by = finding.dismissed_by
+    return Dismissal(
+        finding.dismissed_at, by.get_username() if by else "", finding.dismissed_reason
+    )
+
+
+def _unanswered(
+    unanswered: dict[str, list[str]],
+) -> tuple[list[UnansweredRule], list[RuleElsewhere]]:
+    """Part rules that lack something from those that are about another kind of stage."""
+    lacking = {
+        rule: lacks
+        for rule, lacks in unanswered.items()
+        if not is_about_another_stage(lacks)
+    }
+    rules = [
+        UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
+        for name, lacks in lacking.items()
+    ]
+    elsewhere = [
+        RuleElsewhere(name, TITLES.get(name, name), "; ".join(lacks))
+        for name, lacks in unanswered.items()
+        if name not in lacking
+    ]
+    return rules, elsewhere
+
+
+def is_about_another_stage(lacks: Collection[str]) -> bool:
+    """Say whether a rule that lacks this does not apply to the stage at all."""
+    return bool(lacks) and NOT_APPLICABLE.issuperset(lacks)
+
+
+def _lack(name: str) -> Lack:
+    signal = SIGNALS.get(name)
+    if signal is None:
+        return Lack("", name, "")
+    return Lack(signal.name, signal.description, signal.code)
+
+
+def _within_sentence(text: str) -> str:
+    """Take the capital and the full stop off; "GPU" and "CPU" stay as they are."""
+    text = text.rstrip(".")
+    is_word = text[1:2].islower()
+    return text[:1].lower() + text[1:] if is_word else text
+
+
+def _labels(names: Iterable[str]) -> list[RuleLabel]:
+    return [_label(name) for name in names]
+
+
+def _label(name: str) -> RuleLabel:
+    return RuleLabel(name, TITLES.get(name, name))

@@ -1,0 +1,310 @@
+"""Time breakdowns of stages, runs, projects and members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, Count, F, FloatField, Q, Sum, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
+from tracker.actor import Actor
+from tracker.diagnosis.breakdown.categories import (
+    UNEXPLAINED_USES,
+    WASTED_USES,
+    Ledger,
+    Use,
+    added_up,
+    shares,
+)
+from tracker.models import Diagnosis, Project
+
+HOUR = 3_600.0
+JOULES_OF_A_KILOWATT_HOUR = 3.6e6
+MAX_RUNS = 20
+MAX_MEMBERS = 100
+MAX_PROJECTS = 12
+
+LABELS = {
+    Use.COMPUTING: "computing",
+    Use.IDLE_IN_STEPS: "idle inside steps",
+    Use.DATA_WAIT: "waiting for data",
+    Use.COMMUNICATION: "communicating",
+    Use.COPY: "copying",
+    Use.BOUNDARY: "between epochs",
+    Use.EVALUATION: "evaluation",
+    Use.CHECKPOINT: "checkpoints",
+    Use.INITIALIZATION: "initialization",
+    Use.IDLE: "held idle",
+    Use.LOST: "failed",
+    Use.UNATTRIBUTED: "not attributed",
+    Use.UNKNOWN: "not measured",
+}
+# What a run's own time has beside the ledgers of its stages.
+BETWEEN, BETWEEN_LABEL = "between", "between stages"
+# Timestamps have this resolution; smaller parts are errors of rounding.
+MIN_SECONDS = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPart:
+    use: str
+    label: str
+    seconds: float
+    share: float  # shares of a ledger add up to exactly 1
+    before: float  # the shares of the parts before it
+    money: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """Time by use; `is_of_gpus` is false where seconds are those of stages without GPU.
+
+    `is_whole`: it is of one run from its beginning to its end. Money is None without a
+    price of the project, energy where it was not measured.
+    """
+
+    parts: tuple[LedgerPart, ...]
+    seconds: float
+    gpus: int
+    money: float | None
+    currency: str
+    energy_joules: float | None
+    idle_share: float | None = None
+    is_whole: bool = False
+
+    @property
+    def is_of_gpus(self) -> bool:
+        return self.gpus > 0
+
+    @property
+    def of_what(self) -> str:
+        """Say what the total is of."""
+        if self.is_of_gpus:
+            return "all GPU time"
+        return "the whole run" if self.is_whole else "all stages"
+
+    @property
+    def without_money(self) -> LedgerView:
+        parts = tuple(replace(part, money=None) for part in self.parts)
+        return replace(self, parts=parts, money=None)
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / HOUR
+
+    @property
+    def kilowatt_hours(self) -> float | None:
+        if self.energy_joules is None:
+            return None
+        return self.energy_joules / JOULES_OF_A_KILOWATT_HOUR
+
+    @property
+    def computing_share(self) -> float | None:
+        """Return None where no activity was measured."""
+        share = self.share_of.get(Use.COMPUTING)
+        if share is None:
+            return None if self.unknown_share else 0.0
+        return share
+
+    @property
+    def unknown_share(self) -> float:
+        return sum(self.share_of.get(use, 0.0) for use in UNEXPLAINED_USES)
+
+    @property
+    def largest_waste(self) -> LedgerPart | None:
+        rest = [part for part in self.parts if part.use in WASTED_USES]
+        return max(rest, key=lambda part: part.seconds, default=None)
+
+    @property
+    def share_of(self) -> dict[str, float]:
+        return {part.use: part.share for part in self.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLedger:
+    name: str  # "" for runs that nobody is known to have made
+    run_count: int
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class RunLedger:
+    run_id: UUID
+    name: str
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerOfProject:
+    name: str
+    slug: str
+    workspace_slug: str
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLedger:
+    """`total` is None where no stage that held a GPU was diagnosed."""
+
+    total: LedgerView | None
+    members: list[MemberLedger]
+    wasteful: list[RunLedger]  # the most wasted GPU time first
+
+
+def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
+    """Return what a diagnosis kept; None: nothing."""
+    if not row:
+        return None
+    seconds = {use: float(row.get(use.value) or 0.0) for use in Use}
+    energy = row.get("energy_joules")
+    return Ledger(
+        int(row.get("gpus") or 0), seconds, None if energy is None else float(energy)
+    )
+
+
+def view_of(
+    ledger: Ledger | None, project: Project, *, between: float | None = None
+) -> LedgerView | None:
+    """Present a ledger; with what was between its stages, it is of a whole run."""
+    if ledger is None or not ledger.total > 0:
+        return None
+    price = project.gpu_hour_price if ledger.gpus else None
+    held = {use.value: seconds for use, seconds in ledger.seconds.items()}
+    labels = {use.value: label for use, label in LABELS.items()}
+    if between is not None:
+        held[BETWEEN], labels[BETWEEN] = between, BETWEEN_LABEL
+    parts, before = [], 0.0
+    for use, share in shares(held).items():
+        seconds = held[use]
+        money = None if price is None else price * seconds / HOUR
+        parts.append(LedgerPart(use, labels[use], seconds, share, before, money))
+        before += share
+    return LedgerView(
+        parts=tuple(part for part in parts if part.seconds >= MIN_SECONDS),
+        seconds=sum(held.values()),
+        gpus=ledger.gpus,
+        money=None if price is None else price * ledger.total / HOUR,
+        currency=project.currency,
+        energy_joules=ledger.energy_joules,
+        idle_share=ledger.idle_share,
+        is_whole=between is not None,
+    )
+
+
+def run_ledger(
+    stages: Iterable[Ledger | None], project: Project, *, between: float | None = None
+) -> LedgerView | None:
+    """Add up a run's stages: those that held GPUs, or without any all of them."""
+    known = [ledger for ledger in stages if ledger is not None]
+    held = [ledger for ledger in known if ledger.gpus]
+    return view_of(added_up(held or known), project, between=None if held else between)
+
+
+def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:
+    """Add up a few runs, as one run's stages are.
+
+    With runs of other projects among them, which have prices of their own, it says
+    nothing of money.
+    """
+    kept = Diagnosis.objects.filter(run_id__in=run_ids)
+    rows = list(kept.values_list("ledger", "run__project"))
+    ledger = run_ledger([ledger_from(row) for row, _ in rows], project)
+    if ledger is not None and any(its != project.id for _, its in rows):
+        return ledger.without_money
+    return ledger
+
+
+def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:
+    """Add up what runs of a project held GPUs for; of those that began since then."""
+    kept = _of_project(project, since)
+    members = [
+        MemberLedger(row["name"], row["runs"], view)
+        for row in _summed(
+            kept.values(name=Coalesce(F("run__made_by__username"), Value(""))),
+            runs=Count("run", distinct=True),
+        ).order_by("-total", "name")[:MAX_MEMBERS]
+        if (view := view_of(_ledger_of(row), project)) is not None
+    ]
+    runs = _summed(kept.values("run_id", name=F("run__name")))
+    wasteful = [
+        RunLedger(row["run_id"], row["name"], view)
+        for row in runs.order_by("-wasted", "run_id")[:MAX_RUNS]
+        if (view := view_of(_ledger_of(row), project)) is not None
+    ]
+    whole = kept.aggregate(**_sums())
+    return ProjectLedger(view_of(_ledger_of(whole), project), members, wasteful)
+
+
+def ledgers_of_projects(actor: Actor, *, since: datetime) -> list[LedgerOfProject]:
+    """Add up, for each project, what runs that began since then held GPUs for."""
+    kept = _held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
+    rows = _summed(kept.values("run__project_id")).order_by("-total")[:MAX_PROJECTS]
+    sums = {row["run__project_id"]: row for row in rows}
+    projects = Project.objects.select_related("workspace").in_bulk(list(sums))
+    return [
+        LedgerOfProject(project.name, project.slug, project.workspace.slug, view)
+        for project_id, row in sums.items()
+        if (project := projects.get(project_id)) is not None
+        and (view := view_of(_ledger_of(row), project)) is not None
+    ]
+
+
+# Any: querysets and rows of sums.
+def _of_project(project: Project, since: datetime | None) -> Any:
+    return _held_gpus(Q(run__project=project), since)
+
+
+def _held_gpus(of: Q, since: datetime | None) -> Any:
+    kept = Diagnosis.objects.filter(
+        of, run__trashed_at=None, ledger__isnull=False
+    ).annotate(gpus=number_kept("gpus"))
+    if since is not None:
+        kept = kept.filter(Q(run__started_at__gte=since) | Q(run__started_at=None))
+    return kept.filter(gpus__gt=0).order_by()
+
+
+def seconds_kept(uses: Iterable[Use]) -> Combinable:
+    """Return what the ledger of a diagnosis says of these uses, added up."""
+    return sum(map(_seconds, uses), Value(0.0))
+
+
+def energy_kept() -> Combinable:
+    # SQLite would take JSON's null for 0. Stages that did not tell are left out of sums,
+    # which are therefore of those alone whose GPUs count it.
+    is_told = When(ledger__energy_joules=None, then=Value(None))
+    return Case(
+        is_told, default=number_kept("energy_joules"), output_field=FloatField()
+    )
+
+
+def number_kept(key: str) -> Cast:
+    return Cast(KT(f"ledger__{key}"), FloatField())
+
+
+def _seconds(use: Use) -> Coalesce:
+    return Coalesce(number_kept(use.value), Value(0.0))
+
+
+def _sums() -> dict[str, Any]:
+    sums: dict[str, Any] = {use.value: Sum(_seconds(use)) for use in Use}
+    return {**sums, "energy_joules": Sum(energy_kept())}
+
+
+def _summed(rows: Any, **more: Any) -> Any:
+    return rows.annotate(
+        **_sums(),
+        wasted=Sum(seconds_kept(WASTED_USES), output_field=FloatField()),
+        total=Sum(seconds_kept(Use), output_field=FloatField()),
+        **more,
+    )
+
+
+def _ledger_of(row: Mapping[str, Any]) -> Ledger | None:
+    # How many GPUs differs from run to run; that there were some is what counts.
+    return ledger_from({**row, "gpus": 1})

@@ -1,0 +1,45 @@
+"""Which attributes a column of the runs table could show, by a part of their paths.
+
+An index knows the paths that begin with what is asked for. Those that merely hold it
+are looked for in what the newest runs logged: all paths of a project may be millions.
+"""
+
+from __future__ import annotations
+
+from tracker.models import Attribute, Kind, Run
+from tracker.queries.run.attributes import storable
+from tracker.queries.run.namespaces import MONITORING
+from tracker.queries.run.paths import PathRow, paths_beginning
+from tracker.queries.runs.columns import each_of, holds
+from tracker.queries.series.metrics import importance
+
+RUNS_LOOKED_AT = 5
+ROWS_LOOKED_AT = 2_000
+SHOWN = 60
+# What a cell could not show, or not in a line.
+LEFT_OUT = (Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES, Kind.FILE)
+
+
+def search_columns(project_id: int, text: str) -> list[PathRow]:
+    """Return paths that hold this, whatever the case of letters, the best first."""
+    if not storable([text]):
+        return []
+    beginning = paths_beginning(project_id, text) if text else []
+    newest = Run.objects.filter(project_id=project_id).not_in_trash()
+    ids = newest.order_by("-created_at").values_list("id", flat=True)
+    rows = Attribute.objects.filter(
+        holds("path", text), run_id__in=each_of(list(ids[:RUNS_LOOKED_AT]))
+    ).exclude(kind__in=LEFT_OUT)
+    holding = rows.order_by("path").values_list("path", "kind")[:ROWS_LOOKED_AT]
+    found = {row.path: row.kind for row in beginning if row.kind not in LEFT_OUT}
+    for path, kind in holding:
+        found.setdefault(path, kind)
+    best = sorted(found, key=lambda path: _place(path, text))
+    return [PathRow(path, found[path]) for path in best[:SHOWN]]
+
+
+def _place(path: str, text: str) -> tuple[bool, bool, tuple[object, ...]]:
+    """Sort what begins so, or has a part that does, before the rest."""
+    lower, wanted = path.lower(), text.lower()
+    begins = lower.startswith(wanted) or f"/{wanted}" in lower
+    return path.startswith(MONITORING), not begins, importance(path)

@@ -1,0 +1,315 @@
+"""From what a query asks for to a condition on rows of the database.
+
+Everything a person wrote reaches the database as a parameter; names of columns come
+from the tables below. What is asked of attributes becomes a set of runs that one index
+yields, and sets are what a database is quick with, however many runs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import (
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.lookups import IsNull
+from django.utils import timezone
+
+from tracker.models import Attribute, Gathered, Kind, Run
+from tracker.models.attribute import SHORT_CHARACTERS
+from tracker.queries.diagnoses.time_breakdowns import JOULES_OF_A_KILOWATT_HOUR
+from tracker.queries.run.namespaces import TAGS_PATH
+from tracker.queries.run_query.arithmetic import fields_of
+from tracker.queries.run_query.meaning import EQUALITY
+from tracker.queries.run_query.tree import (
+    AttributeField,
+    Both,
+    Comparison,
+    Computed,
+    Condition,
+    Either,
+    Existence,
+    IsNan,
+    Known,
+    Likeness,
+    Membership,
+    Negation,
+    RunField,
+    Tree,
+)
+from tracker.queries.runs import summaries
+from tracker.queries.runs.arithmetic import computed_rows
+from tracker.queries.runs.columns import (
+    AnyItem,
+    any_item_holds,
+    duration_seconds,
+    holds,
+    wall_seconds,
+)
+from tracker.queries.runs.comparisons import SUMMARY_COLUMNS, compared_with
+
+RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
+    "name": lambda: F("name"),
+    "state": lambda: F("state"),
+    "made_by": lambda: F("made_by__username"),
+    "created": lambda: F("created_at"),
+    "started": lambda: F("started_at"),
+    "ended": lambda: F("ended_at"),
+    "duration": lambda: duration_seconds(timezone.now()),
+    "wall_time": lambda: wall_seconds(timezone.now()),
+}
+
+# As the conditions of the indexes say; the text of an integer is not one.
+SHORT_TEXT = Q(number__isnull=True, text__length__lte=SHORT_CHARACTERS)
+LONG_TEXT = Q(number__isnull=True, text__length__gt=SHORT_CHARACTERS)
+
+
+def runs_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on rows of runs."""
+    return Conditions(project_id, of_run="id").of(tree)
+
+
+def each_run_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on rows of a few runs: what it asks of is looked up."""
+    return Conditions(project_id, of_run="id", are_few=True).of(tree)
+
+
+def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
+    """Return the condition on attributes of runs; all have this path, if it is given."""
+    return Conditions(project_id, of_run="run_id", path=path).of(tree)
+
+
+def gathered_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on what is gathered of runs."""
+    return Conditions(project_id, of_run="run_id", is_gathered=True).of(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions on rows in whose column `of_run` the id of a run is."""
+
+    project_id: int
+    of_run: str
+    path: str | None = None
+    # Whether the rows are what is gathered of runs.
+    is_gathered: bool = False
+    are_few: bool = False
+
+    def of(self, tree: Tree) -> Q:
+        match tree:
+            case Both(parts=parts):
+                return Q(*(self.of(part) for part in parts))
+            case Either() | Negation() if self.of_run == "run_id" and is_partitioned():
+                # Within them, PostgreSQL would build each set once for each partition.
+                return self._of_run(runs_where(tree, self.project_id))
+            case Either(parts=parts):
+                return Q(*(self.of(part) for part in parts), _connector=Q.OR)
+            case Negation(part=part):
+                # Not of the row itself: what is unknown there is not known to be false.
+                return ~replace(self, path=None, is_gathered=False).of(part)
+        return self._of_one(tree)
+
+    def _of_one(self, condition: Condition) -> Q:
+        known = gathered_condition(condition)
+        if known is not None:
+            if self.is_gathered:
+                return known
+            told = Gathered.objects.filter(known, project_id=self.project_id)
+            return self._among(told, "run_id")
+        if isinstance(condition, Computed):
+            return self._among(computed_rows(condition, self.project_id), "run_id")
+        if is_of_run(condition):
+            return self._of_run(_run_condition(condition))
+        path, wanted = _attribute_condition(condition)
+        if path == self.path and len(wanted) == 1:
+            return wanted[0]
+        sets = rows_where(condition, self.project_id)
+        return Q(*(self._among(rows, "run_id") for rows in sets), _connector=Q.OR)
+
+    def _of_run(self, condition: Q) -> Q:
+        if self.of_run == "id":
+            return condition
+        return self._among(Run.objects.filter(condition, project=self.project_id), "id")
+
+    def _among(self, rows: QuerySet[Any], column: str) -> Q:
+        if self.are_few:
+            one = rows.filter(**{column: OuterRef(self.of_run)}).values(column)[:1]
+            # Of EXISTS, PostgreSQL might make a set again.
+            return Q(IsNull(Subquery(one), False))
+        return Q((f"{self.of_run}__in", rows.values(column)))
+
+
+def is_partitioned() -> bool:
+    return connection.vendor == "postgresql"
+
+
+def leading_path(tree: Tree) -> str | None:
+    """Return the path of an attribute that every run has of which the query is true.
+
+    None where the query demands no such attribute, or more than one range of an index
+    finds it.
+    """
+    for part in _parts(tree):
+        if isinstance(part, Computed) or gathered_condition(part) is not None:
+            continue
+        if not is_of_run(part):
+            path, wanted = _attribute_condition(part)
+            if len(wanted) == 1:
+                return path
+    return None
+
+
+def is_led_by_gathered(tree: Tree) -> bool:
+    """Tell whether the query demands something of what is gathered of a run."""
+    return any(gathered_condition(part) is not None for part in _parts(tree))
+
+
+def _parts(tree: Tree) -> list[Condition]:
+    """Return conditions all of which are true of every run that the query finds."""
+    parts = tree.parts if isinstance(tree, Both) else (tree,)
+    return [part for part in parts if isinstance(part, Condition)]
+
+
+def paths_in(tree: Tree) -> set[str]:
+    """Return the paths of all attributes that the query speaks of."""
+    match tree:
+        case Both(parts=parts) | Either(parts=parts):
+            return set().union(*map(paths_in, parts))
+        case Negation(part=part):
+            return paths_in(part)
+        case Computed():
+            return {field.path for field in fields_of(tree)}
+    return set() if is_of_run(tree) else {_attribute_condition(tree)[0]}
+
+
+def is_of_run(condition: Condition) -> bool:
+    operand = getattr(condition, "operand", None)
+    return isinstance(operand, RunField)
+
+
+# Any: rows of attributes, and of what is gathered.
+def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
+    """Return sets of rows; of each run in one of them the condition is true.
+
+    There is more than one where the database finds each by an index of its own. In
+    each set there is at most one row of a run.
+    """
+    path, parts = _attribute_condition(condition)
+    rows = Attribute.objects.filter(project_id=project_id, path=path)
+    found: list[QuerySet[Any]] = [rows.filter(part) for part in parts]
+    match condition:
+        case Likeness(operand=AttributeField(path=name), text=text) if (
+            name == TAGS_PATH
+        ):
+            told = Gathered.objects.filter(project_id=project_id, tags__isnull=False)
+            found[-1] = told.filter(any_item_holds("tags", text))
+    return found
+
+
+def gathered_condition(condition: Condition) -> Q | None:
+    """Return what it asks of what is gathered of a run; None: nothing."""
+    match condition:
+        case Membership(path=path, item=item) if path == TAGS_PATH:
+            return Q(AnyItem(F("tags"), Value(item)), tags__isnull=False)
+        case (
+            Comparison(operand=RunField(name=name))
+            | Likeness(operand=RunField(name=name))
+            | Known(operand=RunField(name=name))
+        ) if name in summaries.FIELDS:
+            return _condition_on_column(condition, name)
+    return None
+
+
+def _condition_on_column(condition: Condition, column: str) -> Q:
+    match condition:
+        case Likeness(text=text):
+            return holds(column, text)
+        case Comparison(operator=operator, value=value):
+            if isinstance(value, float) and column == "energy":
+                value = value * JOULES_OF_A_KILOWATT_HOUR
+            return compared_with(lambda: F(column), operator, value)
+    return Q((f"{column}__isnull", False))
+
+
+def _run_condition(condition: Condition) -> Q:
+    match condition:
+        case Likeness(operand=RunField(name="name"), text=text):
+            return holds("name", text)
+        case Likeness(operand=RunField(name="made_by"), text=text):
+            # False where nobody is known, so that its negation is true.
+            return holds("made_by__username", text) & Q(made_by__isnull=False)
+        case Known(operand=RunField(name=name)):
+            return Q(IsNull(RUN_COLUMNS[name](), False))
+        case Comparison(operand=RunField(name=name), operator=operator, value=value):
+            seconds = value.total_seconds() if isinstance(value, timedelta) else value
+            compared = compared_with(RUN_COLUMNS[name], operator, seconds)
+            # False where nothing is known, so that its negation is true.
+            return compared & Q(IsNull(RUN_COLUMNS[name](), False))
+    raise TypeError(condition)
+
+
+def _attribute_condition(condition: Condition) -> tuple[str, list[Q]]:
+    match condition:
+        case Existence(path=path):
+            return path, [Q()]
+        case IsNan(path=path):
+            # Where there is no number is where the index keeps them together.
+            return path, [Q(number__isnull=True, is_nan=True)]
+        case Membership(path=path, item=item):
+            return path, [Q(AnyItem(F("items"), Value(item)), items__isnull=False)]
+        case Likeness(operand=AttributeField(path=path), text=text):
+            return path, _like(text)
+        case Comparison(
+            operand=AttributeField(path=path, summary=summary),
+            operator=operator,
+            value=value,
+        ):
+            return path, _compared_attribute(summary, operator, value)
+    raise TypeError(condition)
+
+
+def _compared_attribute(summary: str, operator: str, value: object) -> list[Q]:
+    match value:
+        case str():
+            return _compared_text(operator, value)
+        case datetime():
+            text = value.isoformat(timespec="microseconds")
+            compared = compared_with(lambda: F("text"), operator, text)
+            return [SHORT_TEXT & compared & Q(kind=Kind.DATETIME)]
+    assert isinstance(value, float | bool)
+    compared = compared_with(SUMMARY_COLUMNS[summary], operator, float(value))
+    if value not in (0, 1) or operator not in EQUALITY or summary != "last":
+        return [compared]
+    # A boolean is stored as 0 or 1, and equals no number.
+    is_alike = Q(kind=Kind.BOOLEAN)
+    if not isinstance(value, bool):
+        is_alike = ~is_alike
+    if operator == "=":
+        return [compared & is_alike]
+    equal = compared_with(SUMMARY_COLUMNS[summary], "=", float(value))
+    return [compared, equal & ~is_alike]
+
+
+def _compared_text(operator: str, text: str) -> list[Q]:
+    if operator == "!=":
+        return [part & ~Q(text=text) for part in (SHORT_TEXT, LONG_TEXT)]
+    part = SHORT_TEXT if len(text) <= SHORT_CHARACTERS else LONG_TEXT
+    return [part & Q(text=text)]
+
+
+def _like(text: str) -> list[Q]:
+    return [
+        SHORT_TEXT & holds("text", text),
+        LONG_TEXT & holds("text", text),
+        Q(items__isnull=False) & any_item_holds("items", text),
+    ]

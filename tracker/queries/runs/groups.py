@@ -1,0 +1,359 @@
+"""The runs of a table put together by what they have in common.
+
+A few statements for each column read what all runs have there, in the order of an index;
+arrays put it together, which is many times quicker than joining as many tables. That
+looks at every run that matches, so a table asks for it once, not for each block of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import F, QuerySet
+from django.db.models.expressions import Combinable
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from tracker.errors import InvalidInput
+from tracker.models import Attribute, Gathered, Kind, Run
+from tracker.queries.run.namespaces import TAGS_PATH
+from tracker.queries.run_query.parser import MAX_CHARACTERS
+from tracker.queries.run_query.writer import (
+    written_number,
+    written_path,
+    written_text,
+)
+from tracker.queries.runs.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
+from tracker.queries.runs.columns import duration_seconds, wall_seconds
+from tracker.queries.runs.comparisons import SUMMARY_COLUMNS
+from tracker.queries.runs.conditions import SHORT_TEXT
+from tracker.queries.runs.filters import Found, RunFilter, is_searchable
+from tracker.queries.runs.group_numbers import (
+    Combined,
+    GroupValue,
+    Held,
+    Items,
+    Numbers,
+    Said,
+    Truth,
+    numbers_of_groups,
+)
+from tracker.queries.runs.packed import (
+    BYTES_OF_ID,
+    PackedIds,
+    PackedNumbers,
+    Places,
+    ids_in,
+    numbers_in,
+    packed_bytes,
+)
+from tracker.queries.runs.planner import planner
+from tracker.queries.series.metrics import is_good_high
+
+MAX_KEYS = 4
+# Columns of attributes whose numbers are put together, each in a statement of its own
+# that reads one row for each run: of many runs those of fewer columns.
+FEWEST_COLUMNS = 8
+MAX_NUMBERS = 800_000
+GROUPS_SHOWN = 500
+# A run with several tags is in as many groups; more of them would not fit in memory.
+MAX_MEMBERSHIPS = 2_000_000
+# What runs have in common beside attributes.
+TAGS = "tags"
+KEYS_OF_RUN = ("state", "made_by", "finding", TAGS)
+# One object for all: no NaN is equal to another.
+NAN = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """Runs with the same values; `query` finds them, and is empty where none can."""
+
+    values: tuple[GroupValue, ...]
+    count: int
+    numbers: list[Numbers]  # as the columns asked for
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroups:
+    """`is_cut` where there are more groups than are shown: these hold most runs.
+
+    The numbers of each are of `columns`; those of `left_out` would take too long.
+    """
+
+    matching: int
+    groups: list[RunGroup]
+    is_cut: bool
+    columns: list[str]
+    left_out: list[str]
+
+
+class Item(str):
+    """One text of a set: a run is in the group of each that it has."""
+
+    __slots__ = ()
+
+
+class Other(str):
+    """Stands for all values that no condition could tell apart, such as long texts."""
+
+    __slots__ = ()
+
+
+OTHER = Other("other values")
+# Of the run's own numbers, those that are better high, or low.
+GOOD_HIGH = {"gpu": True, "gpu_idle": False}
+
+
+def run_groups(
+    project_id: int,
+    *,
+    wanted: RunFilter,
+    keys: Sequence[str],
+    columns: Sequence[str],
+    most: int = GROUPS_SHOWN,
+) -> RunGroups:
+    """Group runs by what they have in common, with the numbers of columns that have any."""
+    _check(keys)
+    found = Found(project_id, wanted)
+    with planner() as plan:
+        plan.expect_large_sets()
+        runs = _Runs(found)
+        read, left_out = columns_with_numbers(columns, len(runs.places))
+        by_key = [runs.said_of(key) for key in keys]
+        combined = Combined(by_key)
+        if combined.membership_count > MAX_MEMBERSHIPS:
+            raise InvalidInput("group", "puts runs into too many groups at once")
+        counts = combined.counts()
+        largest = dict(counts.most_common(most))
+        places = {group: place for place, group in enumerate(largest)}
+        members, codes = combined.members(places)
+        by_column = [
+            numbers_of_groups(
+                runs.numbers_of(key)[members],
+                codes,
+                len(largest),
+                is_high_best=_is_good_high(key),
+            )
+            for key in read
+        ]
+    of_sets = [
+        key == TAGS or said.is_of_sets for key, said in zip(keys, by_key, strict=True)
+    ]
+    groups = [
+        RunGroup(
+            values := tuple(map(_plain, group)),
+            count,
+            [numbers[place] for numbers in by_column],
+            _query(keys, values, of_sets),
+        )
+        for place, (group, count) in enumerate(largest.items())
+    ]
+    groups.sort(key=lambda group: tuple(map(_place, group.values)))
+    is_cut = len(counts) > len(largest)
+    return RunGroups(len(runs.places), groups, is_cut, read, left_out)
+
+
+def columns_with_numbers(
+    keys: Sequence[str], run_count: int
+) -> tuple[list[str], list[str]]:
+    """Return those columns that have numbers of groups, and those left out.
+
+    Of very many runs, only the first attributes have any.
+    """
+    attributes = [key for key in keys if of_attribute(key)]
+    most = max(FEWEST_COLUMNS, MAX_NUMBERS // max(1, run_count))
+    left_out = attributes[most:]
+    shown = {*attributes[:most], *NUMBERS_OF_RUN}
+    return [key for key in keys if key in shown], left_out
+
+
+def _check(keys: Sequence[str]) -> None:
+    if not 1 <= len(keys) <= MAX_KEYS:
+        raise InvalidInput("group", f"must be 1 to {MAX_KEYS} columns")
+    for key in keys:
+        column = of_attribute(key)
+        if key not in KEYS_OF_RUN and (column is None or column.summary != "last"):
+            said = ", ".join(f"“{key}”" for key in KEYS_OF_RUN)
+            raise InvalidInput("group", f"must be {said}, or “path:” and a path")
+        if not is_searchable(key):
+            raise InvalidInput("group", "holds what no path can hold")
+
+
+class _Runs:
+    """All runs that match, each at its place; what they hold is read by column.
+
+    A column is read of all runs of the project, unless few match: that is a range of an
+    index, and whoever has no place is left out.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self.places = Places(ids_in(found.packed_ids))
+
+    def said_of(self, key: str) -> Said:
+        """Return what each run has there, of a set of texts all of them."""
+        match key:
+            case "state":
+                return self._said(self._values_of(self._runs(), "state"))
+            case "made_by":
+                made = self._runs().filter(made_by__isnull=False)
+                return self._said(self._values_of(made, "made_by__username"))
+            case "finding":
+                told = self._gathered().filter(finding__isnull=False)
+                return self._said(self._values_of(told, "finding"))
+        return self._said_at(_path(key))
+
+    def _said_at(self, path: str) -> Said:
+        rows = self._attributes(path)
+        numbers = rows.filter(number__isnull=False)
+        # An index has the numbers. Only rows tell a boolean from 0 and 1.
+        truths = numbers.filter(number__in=(0.0, 1.0), kind=Kind.BOOLEAN)
+        unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
+        sets = (
+            self._values_of(self._gathered().filter(tags__isnull=False), "tags")
+            if path == TAGS_PATH
+            else self._values_of(rows.filter(items__isnull=False), "items")
+        )
+        return self._said(
+            ((NAN if is_nan else OTHER, ids) for is_nan, ids in unlike),
+            self._values_of(numbers, "number"),
+            (
+                (Truth(bool(number)), ids)
+                for number, ids in self._values_of(truths, "number")
+            ),
+            self._values_of(rows.filter(SHORT_TEXT), "text"),
+            # An empty set is none.
+            ((tuple(map(Item, items)) or None, ids) for items, ids in sets),
+        )
+
+    # Any: rows of any table, and what a column holds.
+    def _values_of(
+        self, rows: QuerySet[Any], column: str
+    ) -> Iterator[tuple[Any, bytes]]:
+        """Yield each value that there is with the ids of the runs that have it."""
+        run = "id" if rows.model is Run else "run_id"
+        told = rows.order_by().values_list(column).annotate(packed=PackedIds(run))
+        for value, packed in told:
+            yield value, packed_bytes(packed)
+
+    def _said(self, *parts: Iterable[tuple[Held | Items, bytes]]) -> Said:
+        """Put together what is said of runs; of what is said twice, the last counts."""
+        values: list[Held | Items] = [None]
+        codes = np.zeros(len(self.places), np.int64)
+        for part in parts:
+            first, packed = len(values), []
+            for value, ids in part:
+                values.append(value)
+                packed.append(ids)
+            places, are_there = self.places.find(ids_in(b"".join(packed)))
+            counts = [len(ids) // BYTES_OF_ID for ids in packed]
+            own = np.repeat(np.arange(first, len(values)), counts)
+            codes[places[are_there]] = own[are_there]
+        return Said(codes, values)
+
+    def numbers_of(self, key: str) -> NDArray[np.float64]:
+        """Return a number for each run; NaN where there is none."""
+        rows, number, run = self._rows_with(key)
+        told = rows.annotate(wanted=number).filter(wanted__isnull=False)
+        packed = told.order_by().aggregate(
+            ids=PackedIds(run), numbers=PackedNumbers(F("wanted"))
+        )
+        places, are_there = self.places.find(ids_in(packed_bytes(packed["ids"])))
+        numbers = np.full(len(self.places), NAN)
+        numbers[places[are_there]] = numbers_in(packed["numbers"])[are_there]
+        return numbers
+
+    # Any: rows of any table, one for each run.
+    def _rows_with(self, key: str) -> tuple[QuerySet[Any], Combinable, str]:
+        column = of_attribute(key)
+        if column is not None:
+            rows = self._attributes(column.path)
+            return rows, SUMMARY_COLUMNS[column.summary](), "run_id"
+        if key == "duration":
+            return self._runs(), duration_seconds(timezone.now()), "id"
+        if key == "wall_time":
+            return self._runs(), wall_seconds(timezone.now()), "id"
+        return self._gathered(), F(key), "run_id"
+
+    def _runs(self) -> QuerySet[Run]:
+        if self._found.is_few:
+            return self._found.runs()
+        return Run.objects.filter(project_id=self._found.project_id)
+
+    def _attributes(self, path: str) -> QuerySet[Attribute]:
+        if self._found.is_few:
+            return self._found.attributes(path)
+        return Attribute.objects.filter(project_id=self._found.project_id, path=path)
+
+    def _gathered(self) -> QuerySet[Gathered]:
+        if self._found.is_few:
+            return self._found.gathered()
+        return Gathered.objects.filter(project_id=self._found.project_id)
+
+
+def _plain(value: Held) -> GroupValue:
+    return value.value if isinstance(value, Truth) else value
+
+
+def _path(key: str) -> str:
+    """Return the path of an attribute that runs are grouped by."""
+    return TAGS_PATH if key == TAGS else key.removeprefix(PATH_MARK)
+
+
+def _is_good_high(key: str) -> bool | None:
+    column = of_attribute(key)
+    return is_good_high(column.path) if column else GOOD_HIGH.get(key)
+
+
+def _query(
+    keys: Sequence[str], values: tuple[GroupValue, ...], of_sets: Sequence[bool]
+) -> str:
+    """Write what finds the runs of a group; nothing where something cannot be said."""
+    conditions = list(map(_condition, keys, values, of_sets))
+    written = " and ".join(conditions) if all(conditions) else ""
+    return written if len(written) <= MAX_CHARACTERS else ""
+
+
+def _condition(key: str, value: GroupValue, is_of_sets: bool) -> str:
+    is_of_run = key in KEYS_OF_RUN and key != TAGS
+    path = key if is_of_run else written_path(_path(key))
+    match value:
+        case None if is_of_sets:
+            # Every text holds the empty one, so that an empty set is none, too.
+            return f'not {path} ~ ""'
+        case None:
+            return f"not exists {path}"
+        case Item():
+            return f"{path} contains {written_text(value)}"
+        case float() if math.isnan(value):
+            return f"{path} is nan"
+        case Other():
+            return ""
+    return f"{path} = {_written(value)}"
+
+
+def _written(value: float | bool | str) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return written_number(value)
+    return written_text(value)
+
+
+def _place(value: GroupValue) -> tuple[int, float, str]:
+    """Sort numbers before texts, then NaN, then nothing."""
+    match value:
+        case None:
+            return 3, 0.0, ""
+        case bool():
+            return 0, float(value), "boolean"
+        case float():
+            return (2, 0.0, "") if math.isnan(value) else (0, value, "")
+    return 1, 0.0, str(value)

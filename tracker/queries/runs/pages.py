@@ -1,0 +1,81 @@
+"""Which runs a page shows.
+
+Where many runs match, a page of them is among the first few hundred of all runs, which
+an index yields in their order: each of those is looked up. Otherwise, or where those
+few hundred do not fill the page, the database sorts the set of all that match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import ceil
+
+from tracker.queries.runs.conditions import paths_in
+from tracker.queries.runs.filters import Found
+from tracker.queries.runs.order import RunOrder, segments_of
+from tracker.queries.runs.planner import Planner
+from tracker.queries.runs.segments import Place, places_after, places_from
+
+# As long as one of all is looked up, so many are sorted ...
+SORTED_MEANWHILE = 25
+# ... and so many of those that match gathered in a set, in which all are found at once.
+GATHERED_MEANWHILE = 50
+# A statement takes no more.
+MAX_LOOKED_UP = 10_000
+# Runs that match are not spread evenly.
+SPARE = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some places of an order: those after one, or the first but for a few."""
+
+    order: RunOrder
+    now: datetime
+    after: Place | None
+    offset: int
+    limit: int
+
+    def read(self, found: Found) -> list[Place]:
+        segments = segments_of(self.order, found, self.now)
+        if self.after is not None:
+            return places_after(segments, self.after, limit=self.limit)
+        return places_from(segments, found.count, offset=self.offset, limit=self.limit)
+
+
+def places_of_page(found: Found, page: Stretch, planner: Planner) -> list[Place]:
+    """Return the places of runs that match, at the cost of a few statements."""
+    planner.expect_large_sets()
+    if found.is_few:
+        planner.expect_small_sets()
+        return page.read(found)
+    length = _worth_looking_up(found, page)
+    if not length:
+        return page.read(found)
+
+    first = replace(page, offset=0, limit=length).read(found.everyone)
+    looked_up = [place.run_id for place in first]
+    if length * GATHERED_MEANWHILE < found.count:
+        planner.expect_small_sets()
+        ids = found.among(looked_up)
+    else:
+        ids = found.gathered_among(looked_up)
+    matching = [place for place in first if place.run_id in ids][page.offset :]
+    if len(matching) >= page.limit or len(first) < length:
+        return matching[: page.limit]
+    planner.expect_large_sets()
+    return page.read(found)
+
+
+def _worth_looking_up(found: Found, page: Stretch) -> int:
+    """Return how many of all runs should hold enough that match; 0: too many."""
+    if found.tree is None:
+        return 0
+    # Those that match are then at one end of the order, where an index finds them.
+    if page.order.path in paths_in(found.tree):
+        return 0
+    wanted = page.offset + page.limit
+    length = ceil(SPARE * wanted * found.everyone.count / found.count)
+    is_worth_it = length * SORTED_MEANWHILE < found.everyone.count
+    return length if is_worth_it and length <= MAX_LOOKED_UP else 0

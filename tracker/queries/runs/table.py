@@ -1,0 +1,291 @@
+"""The runs table: its columns, and one page of its rows.
+
+A page costs the same number of queries however many runs it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.utils import timezone
+
+from tracker.models import Attribute, Kind, Run, Stage, State, User
+from tracker.queries.diagnoses.diagnoses import MainFinding, main_findings
+from tracker.queries.run.attributes import IS_PARAMETER, AttributeRow, attribute_values
+from tracker.queries.run.namespaces import MONITORING, PARAMS, TAGS_PATH
+from tracker.queries.run.run import silent_for
+from tracker.queries.runs.columns import each_of, run_seconds, run_wall_seconds
+from tracker.queries.runs.cursor import cursor_at, place_of
+from tracker.queries.runs.filters import Found, RunFilter
+from tracker.queries.runs.order import RunOrder
+from tracker.queries.runs.pages import Stretch, places_of_page
+from tracker.queries.runs.planner import planner
+from tracker.queries.runs.summaries import (
+    NOTHING_GATHERED,
+    GatheredNumbers,
+    gathered_numbers,
+)
+from tracker.queries.runs.verdicts import Verdict, verdicts
+from tracker.queries.series.metrics import importance
+
+# Columns are chosen by what the newest runs logged: looking at all would cost as many
+# rows as the project has attributes.
+RUNS_LOOKED_AT = 100
+METRICS_SHOWN, PARAMS_SHOWN = 6, 6
+METRICS_LOOKED_AT = 200
+RUN_COLUMNS = (
+    *("id", "name", "state", "made_by__username"),
+    *("created_at", "started_at", "ended_at", "last_seen_at"),
+    *("active_seconds", "active_since"),
+)
+SINGLE_VALUES = (
+    *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
+    Kind.NONE,
+)
+# The tags offered to filter by come from at most this many runs.
+RUNS_ASKED_FOR_TAGS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    id: UUID
+    name: str
+    state: str
+    made_by: str  # "" for a run that nobody is known to have made
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None  # for one that crashed: when it was last heard of
+    active_seconds: float | None  # in which processes ran, up to `active_since`
+    active_since: datetime | None  # None: no process runs
+    duration: float | None  # in seconds, as are both at the time of reading
+    wall_time: float | None
+    # Since when one that runs has sent nothing; None: it has lately, or does not run.
+    silent_since: datetime | None
+    stages: list[tuple[str, str]]  # name and state, in order of their start
+    tags: list[str]
+    main_finding: MainFinding | None
+    verdict: Verdict | None  # None: the main finding says it
+    numbers: GatheredNumbers
+    values: list[AttributeRow | None]  # as the columns asked for
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    total: int
+    matching: int
+    rows: list[RunRow]
+    cursor: str  # where the next page begins; empty: there is none
+
+
+def runs_page(
+    project_id: int,
+    *,
+    wanted: RunFilter,
+    order: RunOrder,
+    paths: list[str],
+    offset: int = 0,
+    cursor: str = "",
+    limit: int,
+) -> RunsPage:
+    """Return a page that begins after `cursor`, or passes `offset` runs over."""
+    found = Found(project_id, wanted)
+    after, now = place_of(cursor, order) if cursor else (None, timezone.now())
+    # One more than asked for says whether there are any after them.
+    page = Stretch(order, now, after, offset, limit + 1)
+    with planner() as plan:
+        places = places_of_page(found, page, plan)
+        total, matching = found.everyone.count, found.count
+        shown, following = places[:limit], places[limit:]
+        plan.expect_small_sets()
+        rows = _rows([place.run_id for place in shown], paths)
+    # A place does not say how ties were decided, so that no page could follow it.
+    has_next = shown and following and not order.then
+    return RunsPage(
+        total=total,
+        matching=matching,
+        rows=rows,
+        cursor=cursor_at(shown[-1], order, now) if has_next else "",
+    )
+
+
+def runs_in_order(
+    project_id: int, *, wanted: RunFilter, order: RunOrder, limit: int
+) -> list[UUID]:
+    """Return the ids of the first runs of the order, as they are at this moment."""
+    found = Found(project_id, wanted)
+    with planner() as plan:
+        page = Stretch(order, timezone.now(), None, 0, limit)
+        return [place.run_id for place in places_of_page(found, page, plan)]
+
+
+def run_rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
+    """Return what a table shows of these runs, in their order; some may be gone."""
+    with planner() as plan:
+        plan.expect_small_sets()
+        return _rows(run_ids, paths)
+
+
+def rows_of_project(
+    project_id: int,
+    run_ids: Sequence[UUID],
+    paths: list[str],
+) -> list[RunRow]:
+    """Return those of these runs that the project has, outside of its trash."""
+    if not run_ids:
+        return []
+    own = Run.objects.filter(project_id=project_id, id__in=run_ids).not_in_trash()
+    known = set(own.values_list("id", flat=True))
+    wanted = [run_id for run_id in run_ids if run_id in known]
+    return run_rows(wanted, paths)
+
+
+def metric_paths(project_id: int) -> list[str]:
+    """Return the metrics most of the newest runs logged, those of quality first.
+
+    A single number is a final result, unless it was set before training.
+    """
+    paths = (
+        _attributes_of_newest(project_id)
+        .filter(kind__in=(Kind.FLOAT_SERIES, Kind.FLOAT))
+        .exclude(path__startswith=MONITORING)
+        .exclude(path__startswith=PARAMS)
+        .exclude(IS_PARAMETER)
+        .values("path")
+        .annotate(run_count=Count("run"))
+        .order_by("-run_count", "path")
+    )
+    commonest = sorted(
+        paths[:METRICS_LOOKED_AT],
+        key=lambda row: (-row["run_count"], importance(row["path"])),
+    )
+    shown = [row["path"] for row in commonest[:METRICS_SHOWN]]
+    return sorted(shown, key=importance)
+
+
+def series_among(project_id: int, paths: list[str]) -> list[str]:
+    """Return those paths at which the newest runs have a series, as they were given."""
+    found = set(
+        _attributes_of_newest(project_id)
+        .filter(path__in=paths, kind=Kind.FLOAT_SERIES)
+        .values_list("path", flat=True)
+    )
+    return [path for path in paths if path in found]
+
+
+def changed_params(project_id: int) -> list[str]:
+    """Return the parameters in which the newest runs differ."""
+    params = (
+        _attributes_of_newest(project_id)
+        .filter(IS_PARAMETER, kind__in=SINGLE_VALUES)
+        .values("path")
+        .annotate(
+            run_count=Count("run"),
+            lowest=Min("number"),
+            highest=Max("number"),
+            first=Min("text"),
+            last=Max("text"),
+            number_count=Count("number"),
+            nan_count=Count("run", filter=Q(is_nan=True)),
+        )
+        .order_by("-run_count", "path")
+    )
+    changed = [
+        row["path"]
+        for row in params
+        if row["lowest"] != row["highest"]
+        or row["first"] != row["last"]
+        or 0 < row["nan_count"] < row["run_count"]
+        or 0 < row["number_count"] < row["run_count"]
+    ]
+    return changed[:PARAMS_SHOWN]
+
+
+def has_runs(project_id: int) -> bool:
+    return Run.objects.filter(project_id=project_id).not_in_trash().exists()
+
+
+def project_tags(project_id: int) -> list[str]:
+    tags = Attribute.objects.filter(
+        run__in=_newest(project_id, RUNS_ASKED_FOR_TAGS), path=TAGS_PATH
+    ).values_list("items", flat=True)
+    return sorted({tag for items in tags for tag in items or []})
+
+
+def makers_of(project_id: int) -> list[User]:
+    """Return the users who started the newest runs, by username."""
+    newest = Run.objects.filter(id__in=_newest(project_id, RUNS_ASKED_FOR_TAGS))
+    makers = User.objects.filter(id__in=newest.order_by().values("made_by"))
+    return list(makers.order_by("username"))
+
+
+def _newest(project_id: int, count: int) -> QuerySet[Run, UUID]:
+    runs = Run.objects.filter(project_id=project_id).not_in_trash()
+    return runs.order_by("-created_at").values_list("id", flat=True)[:count]
+
+
+def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
+    return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
+
+
+def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
+    # Columns rather than models, of which a page of a hundred runs would make hundreds.
+    found = Run.objects.filter(id__in=each_of(run_ids)).values_list(
+        *RUN_COLUMNS, named=True
+    )
+    runs = {run.id: run for run in found}
+    numbers = gathered_numbers(run_ids)
+    stages = _stages(run_ids)
+    values, now = attribute_values(run_ids, [*paths, TAGS_PATH]), timezone.now()
+    findings = main_findings(run_ids)
+    without = verdicts([run_id for run_id in run_ids if run_id not in findings])
+    return [
+        RunRow(
+            id=run.id,
+            name=run.name,
+            state=run.state,
+            made_by=run.made_by__username or "",
+            created_at=run.created_at,
+            started_at=run.started_at,
+            ended_at=_end(run),
+            active_seconds=run.active_seconds,
+            active_since=run.active_since,
+            duration=run_seconds(run, now),
+            wall_time=run_wall_seconds(run, now),
+            silent_since=run.last_seen_at if silent_for(run, now=now) else None,
+            stages=stages.get(run.id, []),
+            tags=_texts(values[run.id].get(TAGS_PATH)),
+            main_finding=findings.get(run.id),
+            verdict=without.get(run.id),
+            numbers=numbers.get(run.id, NOTHING_GATHERED),
+            values=[values[run.id].get(path) for path in paths],
+        )
+        for run in (runs[run_id] for run_id in run_ids if run_id in runs)
+    ]
+
+
+# Any: a row of those columns.
+def _end(run: Any) -> datetime | None:
+    is_running = run.state == State.RUNNING
+    return run.ended_at or (None if is_running else run.last_seen_at)
+
+
+def _stages(run_ids: list[UUID]) -> dict[UUID, list[tuple[str, str]]]:
+    stages: dict[UUID, list[tuple[str, str]]] = {}
+    rows = Stage.objects.filter(run_id__in=each_of(run_ids)).order_by(
+        F("started_at").asc(nulls_last=True), "id"
+    )
+    for stage in rows:
+        stages.setdefault(stage.run_id, []).append((stage.name, stage.state))
+    return stages
+
+
+def _texts(tags: AttributeRow | None) -> list[str]:
+    """Return the tags; a run may hold something else under that path."""
+    if tags is None or not isinstance(tags.value, list):
+        return []
+    return tags.value

@@ -1,0 +1,47 @@
+"""What is to be said of runs without a main finding: well, not known, or not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from uuid import UUID
+
+from tracker.models import Diagnosis
+from tracker.queries.diagnoses.diagnoses import is_about_another_stage
+from tracker.queries.runs.columns import each_of
+
+# With fewer answers than this part of those that apply, nobody knows that all is well.
+ENOUGH_ANSWERS = 0.4
+
+
+class Verdict(StrEnum):
+    WELL = "well"  # so many rules answered that their silence means something
+    UNKNOWN = "unknown"  # rules were asked, and most lacked what they need
+    NOT_DIAGNOSED = "not diagnosed"
+
+
+def is_enough(answered: int, asked: int) -> bool:
+    return answered > ENOUGH_ANSWERS * asked
+
+
+def verdicts(run_ids: Collection[UUID]) -> dict[UUID, Verdict]:
+    """Say it of each of these runs, none of which has a main finding.
+
+    A run is well if a stage is: a short stage beside a long one is seldom judged.
+    """
+    said = dict.fromkeys(run_ids, Verdict.NOT_DIAGNOSED)
+    if not said:
+        return said
+    stages = Diagnosis.objects.filter(run_id__in=each_of(list(said))).values_list(
+        "run_id", "healthy", "unanswered", "failed"
+    )
+    for run_id, healthy, unanswered, failed in stages:
+        lacking = sum(
+            not is_about_another_stage(lacks) for lacks in unanswered.values()
+        )
+        answered = len(healthy)
+        if is_enough(answered, answered + lacking + len(failed)):
+            said[run_id] = Verdict.WELL
+        elif said[run_id] is not Verdict.WELL:
+            said[run_id] = Verdict.UNKNOWN
+    return said

@@ -1,0 +1,205 @@
+"""Reads long series for rules: thinned chunk by chunk, so that memory stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from tracker.diagnosis.analysis.thinning import (
+    MAX_CURVE_POINTS,
+    MAX_RANK_POINTS,
+    MAX_READINGS,
+    StepSample,
+    Thinner,
+    stride_of,
+    thin_curve,
+    usual_interval,
+)
+from tracker.models import Run
+from tracker.queries.series.rewinds import read_replaced
+from tracker.queries.series.series import series_ids_of
+from tracker.series.points import Points, concatenate
+from tracker.series.rewinds import Replaced, without
+from tracker.series.store import Summaries, read_chunks
+from tracker.series.tails import Tails, consistently
+
+# So many chunks are held in memory at a time, of up to 200 KB each.
+CHUNKS_AT_ONCE = 256
+
+
+# Keeps some of the points that one chunk has, or the journal.
+Thin = Callable[[Points, int], Points]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thinned:
+    """What is left of a series; `interval_seconds` is what lay between its points."""
+
+    points: Points
+    interval_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How series are thinned: each to so many points, or all of them together."""
+
+    # Given after which time all points stay.
+    thinner: Callable[[int | None], Thin]
+    most: int
+    is_of_all: bool = False
+    # The paths of series of which nothing is left out.
+    whole: Collection[str] = ()
+    whole_seconds: float = 0.0
+
+
+def read_thinned(
+    run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
+) -> dict[str, Thinned]:
+    """Read series, all of what is short and of the last seconds; absent: no points."""
+    way = Way(_of_readings, MAX_READINGS, whole_seconds=whole_seconds)
+    return {path: each for (_, path), each in _read([run], paths, way).items()}
+
+
+def read_thinned_of_runs(runs: Collection[Run], path: str) -> dict[UUID, Thinned]:
+    """Read one series of each of the runs that has points of it."""
+    found = _read(runs, [path], Way(_of_readings, MAX_READINGS))
+    return {run_id: each for (run_id, _), each in found.items() if len(each.points)}
+
+
+def read_curves(
+    run: Run, paths: Collection[str], *, whole: Collection[str] = ()
+) -> dict[str, Points]:
+    """Read what users log, in order of step: levels and noise stay what they are.
+
+    Of series that are to be whole, nothing is left out.
+    """
+    way = Way(lambda _: thin_curve, MAX_CURVE_POINTS, whole=whole)
+    return _in_order(_read([run], paths, way))
+
+
+def read_common_steps(
+    run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
+) -> dict[str, Points]:
+    """Read series of which, where they are long, the same steps are left of each."""
+    way = Way(_of_steps, MAX_RANK_POINTS, is_of_all=True, whole_seconds=whole_seconds)
+    return _in_order(_read([run], paths, way))
+
+
+def _of_readings(whole_after: int | None) -> Thin:
+    return Thinner(whole_after=whole_after).thin
+
+
+def _of_steps(whole_after: int | None) -> Thin:
+    return StepSample(whole_after=whole_after).thin
+
+
+def _in_order(found: Mapping[tuple[UUID, str], Thinned]) -> dict[str, Points]:
+    return {path: each.points.sorted_by_step() for (_, path), each in found.items()}
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is left of a series so far, and of its longest part the interval."""
+
+    parts: list[Points] = field(default_factory=list)
+    longest: int = 0
+    interval: float | None = None
+
+    def thinned(self) -> Thinned:
+        return Thinned(concatenate(self.parts), self.interval)
+
+
+def _read(
+    runs: Collection[Run], paths: Collection[str], way: Way
+) -> dict[tuple[UUID, str], Thinned]:
+    run_ids = {run.id for run in runs}
+    series_ids = series_ids_of(run_ids, paths)
+    names = {series_id: place for place, series_id in series_ids.items()}
+    replaced = read_replaced(runs, paths)
+
+    def read(
+        tails: Tails, summaries: dict[int, Summaries]
+    ) -> dict[tuple[UUID, str], Thinned]:
+        tail = tails.points_of(names)
+        strides = _strides(summaries, tail, way)
+        strides |= {s: 1 for s, (_, path) in names.items() if path in way.whole}
+        thin = way.thinner(_whole_after(summaries, tail, way.whole_seconds))
+        kept = {series_id: _Kept() for series_id in names}
+        for some in _portions(summaries):
+            chunks = read_chunks(run_ids, [chunk_id for _, chunk_id in some])
+            found = [
+                (s, chunks[chunk_id]) for s, chunk_id in some if chunk_id in chunks
+            ]
+            _keep(kept, _valid(found, names, replaced), strides, thin)
+        last = [(s, points) for s, points in tail.items() if len(points)]
+        _keep(kept, _valid(last, names, replaced), strides, thin)
+        return {names[s]: each.thinned() for s, each in kept.items()}
+
+    return consistently(run_ids, names, read)
+
+
+def _strides(
+    summaries: Mapping[int, Summaries], tail: Mapping[int, Points], way: Way
+) -> dict[int, int]:
+    counts = {series_id: len(points) for series_id, points in tail.items()}
+    for series_id, found in summaries.items():
+        counts[series_id] += int(found.buckets.count.sum())
+    if way.is_of_all:
+        return dict.fromkeys(counts, stride_of(sum(counts.values()), way.most))
+    return {
+        series_id: stride_of(count, way.most) for series_id, count in counts.items()
+    }
+
+
+def _portions(
+    summaries: Mapping[int, Summaries],
+) -> Iterator[Sequence[tuple[int, int]]]:
+    """Yield chunks with their series, few enough to be read at once."""
+    every = [(s, chunk_id) for s, found in summaries.items() for chunk_id in found.ids]
+    for start in range(0, len(every), CHUNKS_AT_ONCE):
+        yield every[start : start + CHUNKS_AT_ONCE]
+
+
+def _valid(
+    parts: Sequence[tuple[int, Points]],
+    names: Mapping[int, tuple[UUID, str]],
+    replaced: Mapping[tuple[UUID, str], Replaced],
+) -> list[tuple[int, Points]]:
+    """Leave out what was logged again."""
+    return [
+        (series_id, without(part, replaced.get(names[series_id])))
+        for series_id, part in parts
+    ]
+
+
+def _keep(
+    kept: Mapping[int, _Kept],
+    parts: Sequence[tuple[int, Points]],
+    strides: Mapping[int, int],
+    thin: Thin,
+) -> None:
+    """Thin parts of series: those of the same times one after the other, and once."""
+    left = [part for _, part in parts]
+    intervals: dict[int, float | None] = {}
+    for place in sorted(range(len(parts)), key=lambda i: id(parts[i][1].times)):
+        series_id, part = parts[place]
+        left[place] = thin(part, strides[series_id])
+        if len(part) > kept[series_id].longest:
+            name = id(part.times)
+            if name not in intervals:
+                intervals[name] = usual_interval(part.times)
+            kept[series_id].longest = len(part)
+            kept[series_id].interval = intervals[name]
+    for (series_id, _), some in zip(parts, left, strict=True):
+        kept[series_id].parts.append(some)
+
+
+def _whole_after(
+    summaries: Mapping[int, Summaries], tail: Mapping[int, Points], seconds: float
+) -> int | None:
+    if not seconds > 0:
+        return None
+    ends = [int(found.buckets.last_time.max()) for found in summaries.values()]
+    ends += [int(points.times.max()) for points in tail.values() if len(points)]
+    return max(ends) - int(seconds * 1_000_000) if ends else None

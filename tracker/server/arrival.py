@@ -1,0 +1,283 @@
+"""Waits for the bodies of requests, and no longer than they deserve.
+
+granian hands a body over by a call that returns when as many bytes have come as it was
+asked for. It has no time limit, and nothing interrupts it. So a thread of its own makes
+that call, and the one that has to answer looks at the clock. What answers before the
+call has returned must linger until it has (`Lingering`). Bodies of those who always send
+at once are read without another thread (`tracker/server/regulars.py`).
+
+A body that is not there at once is slow. Slow ones are waited for in places of their
+own, of which a sender gets a part; so they take nothing from those that are quick.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from django.db import connections
+from django.http import HttpRequest
+
+from tracker.errors import TooSlow, Unavailable
+from tracker.server import body_timeouts
+from tracker.server.body_timeouts import Places, Stream, as_it_comes, deserved_seconds
+from tracker.server.processes import ABANDONED_AT_ONCE
+from tracker.server.regulars import ReadingHere, Regulars
+from tracker.server.statements import database
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+# Where a request that was answered too early says what it has to wait for.
+UNFINISHED = "seamark.unfinished_reading"
+
+
+class Reading:
+    """A part of a body, read by a thread that may have to wait for ever."""
+
+    def __init__(self, stream: Stream, size: int) -> None:
+        self._stream, self._size = stream, size
+        self._content = bytearray()
+        self._error: Exception | None = None
+        self._is_given_up = False
+        self._is_over = False
+        # Held while it reads; an Event would take several times as long.
+        self._under_way = threading.Lock()
+        self._under_way.acquire()
+        self._lock = threading.Lock()
+        self._at_end: Callable[[], None] | None = None
+
+    @property
+    def received(self) -> int:
+        return len(self._content)
+
+    def carry_out(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            self._error = error
+        finally:
+            with self._lock:
+                self._is_over = True
+            if self._at_end is not None:
+                self._at_end()
+            self._under_way.release()
+
+    def _read(self) -> None:
+        for piece in as_it_comes(self._stream, self._size):
+            self._content += piece
+            if self._is_given_up:
+                return
+
+    def wait(self, seconds: float = -1) -> bool:
+        """Say whether it is over, at the latest after so long; -1 is for ever."""
+        is_over = self._under_way.acquire(timeout=seconds)
+        if is_over:
+            self._under_way.release()
+        return is_over
+
+    def give_up(self) -> None:
+        """Have the thread stop as soon as anything more has come."""
+        self._is_given_up = True
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when the thread reads no more, which may be now."""
+        with self._lock:
+            if not self._is_over:
+                self._at_end = call
+                return
+        call()
+
+    def result(self) -> bytearray:
+        if self._error is not None:
+            raise self._error
+        return self._content
+
+
+class Arrivals:
+    """Where bodies of one kind are waited for; one for each server process."""
+
+    def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
+        self._quick, self._slow = quick, slow
+        self._wait_seconds = wait_seconds
+        self._regulars = Regulars()
+
+    def read(
+        self,
+        request: HttpRequest,
+        size: int,
+        sender: Hashable,
+        *,
+        regular: Hashable = None,
+        aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bytes | bytearray:
+        """Return so many bytes of a body, or all there are; `aside` is for slow ones.
+
+        `regular` names whoever sends one body after the other, if somebody does.
+        """
+        self._take_quick_place(sender)
+        began, was_quick = time.monotonic(), False
+        try:
+            if self._regulars.know(regular):
+                others = self._slow, _abandoned
+                here = ReadingHere(sender, self._quick, others, aside)
+                body: bytes | bytearray = here.read(request, size)
+            else:
+                body = self._read_apart(request, size, sender, aside)
+            was_quick = time.monotonic() - began < body_timeouts.QUICK_SECONDS
+            return body
+        finally:
+            self._regulars.note(regular, was_quick=was_quick)
+
+    def _read_apart(
+        self,
+        request: HttpRequest,
+        size: int,
+        sender: Hashable,
+        aside: Callable[[], AbstractContextManager[None]],
+    ) -> bytearray:
+        places = self._quick
+        reading = begun(request, size)
+        try:
+            if not reading.wait(body_timeouts.QUICK_SECONDS):
+                if not self._slow.take(sender):
+                    if _abandoned.take(sender):
+                        self._quick.give_back(sender)
+                        places = _abandoned
+                    abandon(reading, request)
+                    raise TooSlow
+                self._quick.give_back(sender)
+                places = self._slow
+                with aside():
+                    wait_patiently(reading, request)
+        finally:
+            # No sooner than its thread is free.
+            reading.at_end(lambda: places.give_back(sender))
+        return reading.result()
+
+    def pieces(
+        self, request: HttpRequest, size: int, sender: Hashable, *, piece_bytes: int
+    ) -> Generator[bytes]:
+        """Yield a body as it comes, for whoever keeps it as it comes."""
+        self._take_quick_place(sender)
+        began, received = time.monotonic(), 0
+        reading = begun(request, 0)
+        try:
+            while received < size:
+                reading = begun(request, min(piece_bytes, size - received))
+                wait_patiently(reading, request, began=began, before=received)
+                piece = bytes(reading.result())
+                if not piece:
+                    return
+                received += len(piece)
+                yield piece
+        finally:
+            reading.at_end(lambda: self._quick.give_back(sender))
+
+    def _take_quick_place(self, sender: Hashable) -> None:
+        _release_connection()
+        # Who keeps others waiting is not waited for.
+        is_patient = self._slow.are_free_for(sender)
+        if not self._quick.take(sender, self._wait_seconds if is_patient else 0.0):
+            raise Unavailable
+
+
+def _release_connection() -> None:
+    """Give this thread's connection back to the pool while the client sends."""
+    connection = database()
+    if connection.vendor == "postgresql" and not connection.in_atomic_block:
+        connection.close()
+
+
+def begun(request: HttpRequest, size: int) -> Reading:
+    reading = Reading(request, size)
+    _threads.start(reading.carry_out)
+    return reading
+
+
+def wait_patiently(
+    reading: Reading,
+    request: HttpRequest,
+    *,
+    began: float | None = None,
+    before: int = 0,
+) -> None:
+    """Wait as long as it deserves, or raise TooSlow; the clock began with the body."""
+    began = time.monotonic() - body_timeouts.QUICK_SECONDS if began is None else began
+    while True:
+        deserved = deserved_seconds(before + reading.received)
+        left = began + deserved - time.monotonic()
+        if reading.wait(max(0.0, left)):
+            return
+        if left <= 0:
+            abandon(reading, request)
+            raise TooSlow
+
+
+def abandon(reading: Reading, request: HttpRequest) -> None:
+    reading.give_up()
+    request.META[UNFINISHED] = reading
+
+
+class Lingering:
+    """A WSGI application whose answers end no sooner than the reading of the request.
+
+    granian takes the body back once the application has returned, and stands still
+    until it has it. The client has the answer meanwhile, and ends the connection.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        answer = self._application(environ, start_response)
+        reading = environ.get(UNFINISHED)
+        return answer if reading is None else _lingering(answer, reading)
+
+
+def _lingering(answer: Iterable[bytes], reading: Reading) -> Iterator[bytes]:
+    try:
+        yield from answer
+    finally:
+        if (close := getattr(answer, "close", None)) is not None:
+            close()
+        # Whoever has been answered may keep the connection for as long as they like.
+        connections.close_all()
+        reading.wait()
+
+
+class _Threads:
+    """As many as there are calls at once, each kept for the next one."""
+
+    def __init__(self) -> None:
+        self._calls = SimpleQueue[Callable[[], None]]()
+        self._lock = threading.Lock()
+        self._idle = 0
+
+    def start(self, call: Callable[[], None]) -> None:
+        with self._lock:
+            is_one_idle = self._idle > 0
+            if is_one_idle:
+                self._idle -= 1
+        if not is_one_idle:
+            # Not waited for when the server ends.
+            threading.Thread(target=self._work, name="body", daemon=True).start()
+        self._calls.put(call)
+
+    def _work(self) -> None:
+        while True:
+            self._calls.get()()
+            with self._lock:
+                self._idle += 1
+
+
+_threads = _Threads()
+# Of all kinds: bodies that were answered because too many are slow, while a thread
+# waits until the client sees it.
+_abandoned = Places(ABANDONED_AT_ONCE, ABANDONED_AT_ONCE // 2)

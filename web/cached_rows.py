@@ -1,0 +1,76 @@
+"""Blocks of rows of which only those are sent that the asker does not hold.
+
+The version of a block names each of its rows by what is in it, so that whoever names
+the version says which rows they hold. The answer has a number in place of each of those:
+its place among the rows held, those on top after the others. What is compared is what
+would be sent; so nothing is missed, whatever clocks say, and however rows move.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+
+from tracker.server.etags import is_held, versions_held
+
+DIGEST_BYTES = 9
+DIGEST_CHARACTERS = DIGEST_BYTES * 4 // 3
+LISTS = ("rows", "top")
+# A block, and what is on top.
+MAX_ROWS = 200
+
+# Whatever JSON can hold.
+Json = dict[str, Any]
+
+
+def rows_answer(request: HttpRequest, block: Json) -> HttpResponse:
+    """Answer what is new in a block: 304 if nothing is."""
+    version = version_of(block)
+    headers = {"ETag": f'"{version}"'}
+    if is_held(request, version):
+        return HttpResponseNotModified(headers=headers)
+    content = _less(block, _rows_held(request))
+    return HttpResponse(
+        orjson.dumps(content), content_type="application/json", headers=headers
+    )
+
+
+def version_of(block: Json) -> str:
+    others = {name: value for name, value in block.items() if name not in LISTS}
+    lengths = [len(block[name]) for name in LISTS]
+    rows = [row for name in LISTS for row in block[name]]
+    return "".join(map(_digest, [[others, lengths], *rows]))
+
+
+def _less(block: Json, held: Mapping[str, int]) -> Json:
+    def less(rows: Sequence[Json]) -> list[Json | int]:
+        return [held.get(_digest(row), row) for row in rows] if held else [*rows]
+
+    return {**block, **{name: less(block[name]) for name in LISTS}}
+
+
+def _rows_held(request: HttpRequest) -> dict[str, int]:
+    """Return the places of the rows that the asker holds; none if that makes no sense."""
+    versions = versions_held(request)
+    if len(versions) != 1:
+        return {}
+    (version,) = versions
+    count, rest = divmod(len(version), DIGEST_CHARACTERS)
+    if rest or not 1 < count <= MAX_ROWS:
+        return {}
+    digests = [
+        version[start : start + DIGEST_CHARACTERS]
+        for start in range(DIGEST_CHARACTERS, len(version), DIGEST_CHARACTERS)
+    ]
+    return {digest: place for place, digest in enumerate(digests)}
+
+
+# Any: whatever JSON can hold.
+def _digest(value: Any) -> str:
+    said = hashlib.blake2b(orjson.dumps(value), digest_size=DIGEST_BYTES)
+    return base64.urlsafe_b64encode(said.digest()).decode()

@@ -1,0 +1,424 @@
+"""What a comparison shows, as its address says it: runs, colours, tab, options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import QueryDict
+
+from tracker.errors import InvalidInput
+from tracker.queries.compare.comparison import RUNS_AT_MOST
+from tracker.short_ids import read_id
+from web.figures.smoothing import MAX_SMOOTHING
+from web.pages.charts.arrangement import read_arrangement
+from web.texts import gettext_lazy
+
+TABS = {
+    "charts": gettext_lazy("Charts"),
+    "table": gettext_lazy("Side by side"),
+    "media": gettext_lazy("Media"),
+    "source": gettext_lazy("Source"),
+    "parallel": gettext_lazy("Parallel coordinates"),
+    "scatter": gettext_lazy("Scatter"),
+    "hardware": gettext_lazy("Hardware"),
+    "findings": gettext_lazy("Findings"),
+}
+# Those that show no more than measurements and what a share link's ticks add; and those
+# that lay runs out by their values.
+SHARED_TABS = ("charts", "table", "media", "hardware", "findings")
+TABS_OF_VALUES = ("parallel", "scatter")
+# Those where `colour` says what colours tell.
+TABS_COLOURED_BY = ("charts", *TABS_OF_VALUES)
+AXES = {
+    "step": gettext_lazy("Step"),
+    "relative": gettext_lazy("Relative time"),
+    "time": gettext_lazy("Time"),
+}
+ALIGNMENTS = {
+    "run": gettext_lazy("Since the run began"),
+    "stage": gettext_lazy("Since the stage began"),
+    "step": gettext_lazy("By step"),
+}
+VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
+
+# What names parameters and other values of runs.
+OF_VALUES = (
+    *("together", "colour", "dash", "chart"),
+    *("dimensions", "brushes", "x", "y", "size", "log_x", "log_y"),
+)
+# What an address says by the names that it has here, and how: in words, by a 1, by one of
+# some words, by the id of one of the runs.
+_TEXTS = (
+    *("over", "together", "dash", "chart", "text", "stage", "group"),
+    *("colour", "x", "y", "size", "query"),
+)
+_TICKS = ("log", "logx", "clip", "bare", "regex", "log_x", "log_y", "among")
+_CHOICES = {"tab": TABS, "axis": AXES, "view": VIEWS, "align": ALIGNMENTS}
+_OF_RUNS = ("reference", "left", "right")
+
+TEXT_LENGTH = 2_048
+DIMENSIONS_AT_MOST = 12
+# Of a text that is no run's id, this much is repeated to the reader.
+SHOWN_OF_UNKNOWN = 40
+_BRUSH_PARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Brush:
+    """A stretch of an axis of parallel coordinates; runs outside are shown pale."""
+
+    path: str
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.low:.12g}:{self.high:.12g}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareState:
+    """Every part has a default, so that any address shows something.
+
+    A slot is a run's place among the colours. It stays with the run when others leave,
+    so that nobody has to learn the colours anew.
+    """
+
+    runs: tuple[UUID, ...] = ()
+    slots: tuple[int, ...] = ()  # as the runs; empty: their positions
+    hidden: tuple[int, ...] = ()  # slots of runs that are listed and not drawn
+    reference: UUID | None = None
+    tab: str = "charts"
+    axis: str = "step"
+    over: str = ""  # the series whose values are the places on the axis, if any
+    smoothing: float = 0.0
+    log: bool = False
+    logx: bool = False  # of charts; `log_x` is the scatter's
+    clip: bool = False
+    bare: bool = False  # without what was written at points
+    low: float | None = None  # the part of the axis that charts are zoomed to
+    high: float | None = None
+    together: str = ""  # runs with the same value of this are one line
+    dash: str = ""  # and those have the same dash
+    chart: str = ""  # and those share a chart
+    everything: bool = False  # rows that do not differ, too
+    text: str = ""  # part of the paths to show
+    regex: bool = False  # an expression that they match
+    at: float | None = None  # the step at which media are shown; None: the last one
+    left: UUID | None = None  # the two runs whose source is compared
+    right: UUID | None = None
+    view: str = "unified"
+    stage: str = ""
+    align: str = "run"
+    group: str = ""  # of hardware
+    dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
+    brushes: tuple[Brush, ...] = ()
+    colour: str = ""  # of lines, axes' lines and points
+    x: str = ""
+    y: str = ""
+    size: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    among: bool = False  # beside all runs of the project
+    query: str = ""  # of those, the ones it finds
+    layout: str = ""  # how charts are arranged, if not as their reader left them
+    unreadable: tuple[str, ...] = ()  # what `runs` holds and is no id
+    left_out: int = 0  # runs beyond the most that can be told apart
+
+    @property
+    def address(self) -> str:
+        """Return the query of a link to this; what is usual is left out."""
+        # Commas need no escape, and a hundred ids have as many of them.
+        return urlencode(list(self._parameters()), safe=",")
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the same as pairs, for the hidden fields of a form."""
+        return list(self._parameters())
+
+    @property
+    def step_text(self) -> str:
+        return "" if self.at is None else repr(self.at).removesuffix(".0")
+
+    @property
+    def is_coloured_by_run(self) -> bool:
+        """Say whether colours tell runs, and not values, on the tab that is open."""
+        is_by_value = self.colour and self.tab in TABS_COLOURED_BY
+        return not (is_by_value or (self.together and self.tab == "charts"))
+
+    @property
+    def slot_of(self) -> dict[UUID, int]:
+        slots = self.slots or tuple(range(len(self.runs)))
+        return dict(zip(self.runs, slots, strict=True))
+
+    def having(self, **changes: object) -> str:
+        """Return the address of the same comparison with something changed."""
+        return replace(self, **changes).address  # type: ignore[arg-type]  # names are ours
+
+    def of_only(self, run_ids: Collection[UUID]) -> CompareState:
+        """Return the same without the other runs; each keeps its colour."""
+        slot_of = self.slot_of
+        kept = [run for run in self.runs if run in run_ids]
+        slots = tuple(slot_of[run] for run in kept)
+        return replace(
+            self,
+            runs=tuple(kept),
+            slots=_unusual(slots),
+            hidden=tuple(slot for slot in self.hidden if slot in slots),
+            reference=_among(self.reference, kept),
+            left=_among(self.left, kept),
+            right=_among(self.right, kept),
+        )
+
+    def as_shared(self, tabs: Collection[str], *, with_values: bool) -> CompareState:
+        """Return what of this strangers may ask: of no other runs than these.
+
+        Without values nothing is divided, sorted or placed by any.
+        """
+        tab = self.tab if self.tab in tabs else CompareState().tab
+        state = replace(self, tab=tab, among=False, query="")
+        if with_values:
+            return state
+        usual = CompareState()
+        return replace(state, **{name: getattr(usual, name) for name in OF_VALUES})
+
+    def changed(self, asked: str) -> str:
+        """Return the address after a button of the list of runs, such as `hide.3`.
+
+        `colour.3.5` gives the run of slot 3 the slot 5.
+        """
+        verb, _, rest = asked.partition(".")
+        number, _, wanted = rest.partition(".")
+        slots = {str(slot): run_id for run_id, slot in self.slot_of.items()}
+        if number not in slots:
+            return self.address
+        match verb:
+            case "hide" | "show":
+                return self.with_hidden(int(number), is_hidden=verb == "hide")
+            case "colour" if to := _read_slots(wanted):
+                return self.with_slot(slots[number], to[0])
+            case "pin":
+                return self.with_reference(slots[number])
+            case "remove":
+                return self.without(slots[number])
+        return self.address
+
+    def with_reference(self, run_id: UUID) -> str:
+        """Tell the others against this run, which is shown."""
+        slot = self.slot_of[run_id]
+        hidden = tuple(each for each in self.hidden if each != slot)
+        return self.having(reference=run_id, hidden=hidden)
+
+    def without(self, run_id: UUID) -> str:
+        return self.of_only([run for run in self.runs if run != run_id]).address
+
+    def along_with(self, *run_ids: UUID) -> str:
+        """Add runs, each in the first colour that is free."""
+        slots = self.slot_of
+        for run_id in run_ids:
+            if run_id not in slots:
+                slots[run_id] = min(set(range(len(slots) + 1)) - set(slots.values()))
+        return self.having(runs=tuple(slots), slots=_unusual(tuple(slots.values())))
+
+    def with_hidden(self, slot: int, *, is_hidden: bool) -> str:
+        """Hide a run, or show it again."""
+        others = {each for each in self.hidden if each != slot}
+        return self.having(
+            hidden=tuple(sorted(others | {slot} if is_hidden else others))
+        )
+
+    def with_slot(self, run_id: UUID, slot: int) -> str:
+        """Give a run another colour; whichever has it gets this run's."""
+        slots = self.slot_of
+        swapped = {slots[run_id]: slot, slot: slots[run_id]}
+        return self.having(
+            slots=_unusual(tuple(swapped.get(each, each) for each in slots.values())),
+            hidden=tuple(sorted(swapped.get(each, each) for each in self.hidden)),
+        )
+
+    def _parameters(self) -> Iterator[tuple[str, str]]:
+        usual = CompareState()
+        for name, value in (
+            ("runs", ",".join(map(str, self.runs))),
+            ("colours", ".".join(map(str, self.slots))),
+            ("hidden", ".".join(map(str, self.hidden))),
+            ("reference", str(self.reference or "")),
+            ("tab", _unless(self.tab, usual.tab)),
+            ("axis", _unless(self.axis, usual.axis)),
+            ("over", self.over),
+            ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
+            ("log", "1" if self.log else ""),
+            ("logx", "1" if self.logx else ""),
+            ("clip", "1" if self.clip else ""),
+            ("bare", "1" if self.bare else ""),
+            ("low", "" if self.low is None else repr(self.low)),
+            ("high", "" if self.high is None else repr(self.high)),
+            ("together", self.together),
+            ("dash", self.dash),
+            ("chart", self.chart),
+            ("rows", "all" if self.everything else ""),
+            ("text", self.text),
+            ("regex", "1" if self.regex else ""),
+            ("at", self.step_text),
+            ("left", str(self.left or "")),
+            ("right", str(self.right or "")),
+            ("view", _unless(self.view, usual.view)),
+            ("stage", self.stage),
+            ("align", _unless(self.align, usual.align)),
+            ("group", self.group),
+            *(("dimension", path) for path in self.dimensions),
+            *(("brush", brush.text) for brush in self.brushes),
+            ("colour", self.colour),
+            ("x", self.x),
+            ("y", self.y),
+            ("size", self.size),
+            ("log_x", "1" if self.log_x else ""),
+            ("log_y", "1" if self.log_y else ""),
+            ("among", "1" if self.among else ""),
+            ("query", self.query),
+            ("layout", self.layout),
+        ):
+            if value:
+                yield name, value
+
+
+def read_state(query: QueryDict) -> CompareState:
+    """Read an address; what cannot be meant is left at its default or named."""
+    ids, unreadable = _read_ids(query.get("runs", ""))
+    runs = tuple(ids[:RUNS_AT_MOST])
+    slots = _read_slots(query.get("colours", ""))
+    if not len(slots) == len(set(slots)) == len(runs):
+        slots = ()
+    known = set(slots or range(len(runs)))
+    hidden = {slot for slot in _read_slots(query.get("hidden", "")) if slot in known}
+    low, high = _read_zoom(query)
+    texts = {name: query.get(name, "").strip()[:TEXT_LENGTH] for name in _TEXTS}
+    read: dict[str, Any] = {
+        **texts,
+        **{name: query.get(name) == "1" for name in _TICKS},
+        **{name: _choice(query, name) for name in _CHOICES},
+        **{name: _among(as_id(query.get(name, "")), runs) for name in _OF_RUNS},
+    }
+    if texts["over"]:
+        # Whoever names a series need not say that it is one.
+        read["axis"] = CompareState().axis
+    return CompareState(
+        runs=runs,
+        slots=_unusual(slots),
+        hidden=tuple(sorted(hidden)),
+        smoothing=_read_smoothing(query.get("smoothing", "")),
+        low=low,
+        high=high,
+        at=_read_step(query.get("at", "")),
+        everything=query.get("rows") == "all",
+        dimensions=_read_dimensions(query.getlist("dimension")),
+        brushes=tuple(_read_brushes(query.getlist("brush"))),
+        layout=_read_layout(query.get("layout", "")),
+        unreadable=tuple(unreadable[:RUNS_AT_MOST]),
+        left_out=max(0, len(ids) - RUNS_AT_MOST),
+        **read,
+    )
+
+
+def read_ids(text: str) -> list[UUID]:
+    """Return the ids in a list with commas, each once; what is none is left out."""
+    return _read_ids(text)[0]
+
+
+def as_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _read_ids(text: str) -> tuple[list[UUID], list[str]]:
+    ids: list[UUID] = []
+    unreadable: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        run_id = read_id(part)
+        if run_id is None:
+            unreadable.append(part[:SHOWN_OF_UNKNOWN])
+        elif run_id not in ids:
+            ids.append(run_id)
+    return ids, unreadable
+
+
+def _read_slots(text: str) -> tuple[int, ...]:
+    allowed = {str(slot): slot for slot in range(RUNS_AT_MOST)}
+    return tuple(allowed[part] for part in text.split(".") if part in allowed)
+
+
+def _choice(query: QueryDict, name: str) -> str:
+    wanted = query.get(name, "")
+    usual: str = getattr(CompareState(), name)
+    return wanted if wanted in _CHOICES[name] else usual
+
+
+def _read_dimensions(paths: Iterable[str]) -> tuple[str, ...]:
+    named = dict.fromkeys(path.strip()[:TEXT_LENGTH] for path in paths if path.strip())
+    return tuple(named)[:DIMENSIONS_AT_MOST]
+
+
+def _read_smoothing(text: str) -> float:
+    try:
+        weight = round(float(text), 2)
+    except ValueError:
+        return 0.0
+    return weight if 0 <= weight <= MAX_SMOOTHING else 0.0
+
+
+def _read_layout(text: str) -> str:
+    try:
+        read_arrangement(text)
+    except InvalidInput:
+        return ""
+    return text
+
+
+def _read_zoom(query: QueryDict) -> tuple[float | None, float | None]:
+    try:
+        low, high = float(query.get("low", "")), float(query.get("high", ""))
+    except ValueError:
+        return None, None
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        return low, high
+    return None, None
+
+
+def _read_step(text: str) -> float | None:
+    try:
+        step = float(text)
+    except ValueError:
+        return None
+    return step if math.isfinite(step) else None
+
+
+def _read_brushes(texts: Iterable[str]) -> Iterator[Brush]:
+    for text in list(texts)[:DIMENSIONS_AT_MOST]:
+        parts = text.split(":", _BRUSH_PARTS - 1)
+        if len(parts) != _BRUSH_PARTS:
+            continue
+        try:
+            low, high = float(parts[0]), float(parts[1])
+        except ValueError:
+            continue
+        if math.isfinite(low) and math.isfinite(high) and low <= high:
+            yield Brush(parts[2][:TEXT_LENGTH], low, high)
+
+
+def _among(run_id: UUID | None, run_ids: Collection[UUID]) -> UUID | None:
+    return run_id if run_id in run_ids else None
+
+
+def _unusual(slots: tuple[int, ...]) -> tuple[int, ...]:
+    return () if slots == tuple(range(len(slots))) else slots
+
+
+def _unless(value: str, usual: str) -> str:
+    return "" if value == usual else value

@@ -1,0 +1,72 @@
+"""What a dashboard or a report shows at this moment, so that a link can keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tracker.access.objects import projects_in_reach
+from tracker.actor import Actor
+from tracker.boards.board import RunSet, Widget, board_from
+from tracker.boards.frozen import Frozen
+from tracker.queries.ladders.ladders import ladder_of_project, ladder_rungs
+from tracker.queries.runs.run_sets import runs_in
+from web.pages.compare.state import as_id
+from web.pages.reports.text import readable_blocks
+from web.widgets import KINDS
+
+# Each widget with the runs that it is about.
+About = Iterable[tuple[Widget, RunSet]]
+
+
+# Any: rows of tables, which pages do not import.
+def frozen_dashboard(actor: Actor, dashboard: Any) -> Frozen:
+    board = board_from(dashboard.content)
+    widgets = [(each, each.run_set or board.run_set) for each in board.widgets]
+    return Frozen(
+        name=dashboard.name,
+        saved_at=dashboard.changed_at,
+        runs=_runs_shown(actor, dashboard.project, widgets),
+        board=replace(board, removed=()),
+    )
+
+
+def frozen_report(actor: Actor, report: Any) -> Frozen:
+    blocks = readable_blocks(report.text)
+    widgets = [(block.widget, block.run_set) for block in blocks]
+    return Frozen(
+        name=report.name,
+        saved_at=report.changed_at,
+        runs=_runs_shown(actor, report.project, widgets),
+        text=report.text,
+        number=report.version,
+    )
+
+
+def _runs_shown(
+    actor: Actor, project: Any, widgets: About
+) -> dict[str, tuple[UUID, ...]]:
+    """Return the runs of each widget, as they are now."""
+    found: dict[RunSet, tuple[UUID, ...]] = {}
+    reach = projects_in_reach(actor, project)
+    shown = {}
+    for widget, run_set in widgets:
+        kind = KINDS.get(widget.kind)
+        if kind is None or not kind.has_runs:
+            shown[widget.id] = _rungs(project, widget)
+            continue
+        if run_set not in found:
+            found[run_set] = tuple(
+                run.id for run in runs_in(project, run_set, reach).runs
+            )
+        shown[widget.id] = found[run_set]
+    return shown
+
+
+def _rungs(project: Any, widget: Widget) -> tuple[UUID, ...]:
+    ladder_id = as_id(str(widget.settings.get("ladder", "")))
+    ladder = ladder_id and ladder_of_project(project.id, ladder_id)
+    return tuple(rung.run_id for rung in ladder_rungs(ladder)) if ladder else ()

@@ -1,0 +1,264 @@
+"""Widgets as they are sent: the frame at once, what is in it once it comes into view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.translation import gettext, ngettext
+
+from tracker.access.objects import frozen_for, projects_in_reach
+from tracker.actor import Actor
+from tracker.boards.board import RunSet, Widget, checked
+from tracker.errors import InvalidInput, NotFound
+from tracker.queries.runs.run_sets import ShownRuns, runs_in
+from tracker.queries.series.versions import version_of, version_of_summaries
+from tracker.server.etags import fresh_answer
+from web.pages.charts.chart_options import ChartOptions, read_number
+from web.pages.charts.figures import drawn_by, figure_response, sent_figure
+from web.pages.dashboards.widget_kind import Body, Kind, Scene, settings_of
+from web.pages.reports.blocks import key_of
+from web.polling import poll_answer, poll_unless
+from web.texts import gettext_lazy
+from web.widgets import KINDS
+
+# What a widget says besides what came of its runs, such as tags, ledgers and how long a run
+# has been going on, is looked up so often: of runs that go on, and of others.
+LIVE_LOOK_SECONDS, LOOK_SECONDS = 60, 300
+BODY, FIGURE = "body", "figure"
+UNKNOWN_KIND = gettext_lazy(
+    "This kind of widget is not known to this version of Seamark."
+)
+VIEW_IS_GONE = gettext_lazy(
+    "The view that says which runs are shown here is deleted, or no longer shared."
+    " Choose another, or a query."
+)
+Address = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who looks, and where they ask for parts.
+
+    `address` makes the address of a widget's part, of its id and BODY or FIGURE;
+    `picture` that of a picture in a text, of the widget's id and the picture's key.
+    """
+
+    actor: Actor
+    project: Any  # a row of the projects table, which pages do not import
+    address: Address
+    picture: Address
+
+
+@dataclass(frozen=True, slots=True)
+class FrameView:
+    """A widget before anything is known of what is in it."""
+
+    widget: Widget
+    label: str
+    icon: str
+    title: str
+    body_url: str
+    drawing: str
+
+
+def frame_of(widget: Widget, run_set: RunSet, audience: Audience) -> FrameView:
+    kind = KINDS.get(widget.kind)
+    return FrameView(
+        widget,
+        kind.label if kind else widget.kind,
+        kind.icon if kind else "circle-help",
+        widget.title or (_usual_title(kind, widget, run_set, audience) if kind else ""),
+        audience.address(widget.id, BODY),
+        drawing_of(widget, run_set),
+    )
+
+
+def _usual_title(
+    kind: Kind, widget: Widget, run_set: RunSet, audience: Audience
+) -> str:
+    """Return what is shown as a title, unless that names what is not shared."""
+    try:
+        settings = _settings(kind, widget)
+    except InvalidInput:
+        return kind.label
+    paths = kind.paths(settings)
+    if audience.actor.grant is not None and paths:
+        scene = scene_of(widget, run_set, audience)
+        if scene.values(scene.runs, paths).withheld:
+            return kind.label
+    return kind.title(settings)
+
+
+def drawing_of(widget: Widget, run_set: RunSet) -> str:
+    """Return a name for what is drawn; where the widget stands is no part of it."""
+    return key_of(repr((widget.kind, widget.settings, run_set)))
+
+
+def body_response(
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
+) -> HttpResponse:
+    """Send what is in a widget; where its runs may change, it asks again by itself."""
+    scene = scene_of(widget, run_set, audience)
+    drawing = drawing_of(widget, run_set)
+    kind = KINDS.get(widget.kind)
+    if kind is None or not kind.has_runs:
+        return poll_answer(request, _drawn(request, scene, drawing))
+    news = _news(request, scene)
+    return poll_unless(request, news, lambda: _drawn(request, scene, drawing))
+
+
+def _news(request: HttpRequest, scene: Scene) -> tuple[object, ...]:
+    """Return what changes whenever the widget may say something else, cheaply read."""
+    shown = scene.shown
+    seconds = LIVE_LOOK_SECONDS if shown.is_live else LOOK_SECONDS
+    return (
+        version_of_summaries(scene.runs, request.get_full_path(), drawn_by()),
+        (scene.widget, scene.run_set, sorted(scene.names.values())),
+        replace(shown, runs=()),
+        int(time.time() // seconds),
+    )
+
+
+def _drawn(request: HttpRequest, scene: Scene, drawing: str) -> str:
+    widget, body = scene.widget, _body(scene)
+    is_live = scene.shown.is_live if body.is_live is None else body.is_live
+    notes = [*_run_notes(scene), *body.notes]
+    context = {
+        "scene": scene,
+        "widget": widget,
+        "body": body,
+        "notes": notes,
+        "is_live": is_live,
+        "may_be_joined": body.is_live is None and scene.shown.may_be_joined,
+        "drawing": drawing,
+        **body.context,
+    }
+    return render_to_string("widgets/body.html", context, request)
+
+
+def figure_answer(
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
+) -> HttpResponse:
+    """Send the figure of a widget, or what the browser lacks of it."""
+    kind = KINDS.get(widget.kind)
+    if kind is None or kind.figure is None:
+        raise NotFound("figure")
+    draw_figure, settings = kind.figure, _settings(kind, widget)
+    view = ChartOptions(
+        low=read_number(request.GET, "low"), high=read_number(request.GET, "high")
+    )
+    scene = scene_of(widget, run_set, audience)
+    if not kind.has_runs:
+        found = draw_figure(scene, settings, view)
+        return figure_response(request, found.figure, is_live=found.is_live)
+
+    asked = sorted(item for item in request.GET.lists() if item[0] != "since")
+    names = list(scene.names.values())
+    version = version_of(
+        scene.runs, drawn_by(), request.path, asked, names, scene.shown.is_live, widget
+    )
+
+    def draw() -> HttpResponse:
+        found = draw_figure(scene, settings, view)
+        return sent_figure(request, found.figure, is_live=found.is_live)
+
+    return fresh_answer(request, version, draw)
+
+
+def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
+    kind = KINDS.get(widget.kind)
+    has_runs = kind is not None and kind.has_runs
+    frozen = frozen_for(audience.actor)
+    reach = projects_in_reach(audience.actor, audience.project)
+    if frozen is not None:
+        run_set = frozen.run_set(widget.id)
+    return Scene(
+        project=audience.project,
+        widget=widget,
+        run_set=run_set,
+        shown=runs_in(audience.project, run_set, reach) if has_runs else ShownRuns(()),
+        body_url=audience.address(widget.id, BODY),
+        figure_url=audience.address(widget.id, FIGURE),
+        picture_url=partial(audience.picture, widget.id),
+        actor=audience.actor,
+        only=None if frozen is None else frozenset(run_set.runs or ()),
+    )
+
+
+def _body(scene: Scene) -> Body:
+    kind = KINDS.get(scene.widget.kind)
+    if kind is None:
+        return Body(problem=UNKNOWN_KIND)
+    if problem := _why_not_found(scene):
+        return Body(problem=problem)
+    try:
+        settings = _settings(kind, scene.widget)
+    except InvalidInput as error:
+        why = {"why": str(error)}
+        return Body(problem=gettext("Its settings cannot be read: %(why)s") % why)
+    if kind.has_runs and not scene.runs:
+        return Body(problem=_why_no_runs(scene))
+    return kind.body(scene, settings)
+
+
+def _why_not_found(scene: Scene) -> str:
+    shown = scene.shown
+    if not (shown.problem or shown.is_view_gone):
+        return ""
+    if scene.is_shared:
+        return gettext("The runs cannot be found")
+    if shown.is_view_gone:
+        return str(VIEW_IS_GONE)
+    return gettext("The runs cannot be found: %(why)s") % {"why": shown.problem}
+
+
+def _settings(kind: Kind, widget: Widget) -> Any:
+    return checked(settings_of(kind, dict(widget.settings)), kind.settings)
+
+
+def _why_no_runs(scene: Scene) -> str:
+    if scene.is_shared:
+        return gettext("There are no runs to show.")
+    if scene.run_set.runs is not None:
+        return gettext(
+            "The runs that were here are in the trash or deleted, or you may not see them."
+        )
+    if scene.shown.gone:
+        return _projects_gone(scene.shown.gone)
+    if scene.shown.view:
+        view = {"view": scene.shown.view}
+        return gettext("The view “%(view)s” has no runs now.") % view
+    if scene.run_set.query:
+        query = {"query": scene.run_set.query}
+        return gettext("No run matches: %(query)s") % query
+    return gettext("The project has no runs yet.")
+
+
+def _run_notes(scene: Scene) -> list[str]:
+    shown = scene.shown
+    if not scene.runs or scene.is_shared:
+        return []
+    notes = [_projects_gone(shown.gone)] if shown.gone else []
+    if shown.missing_count:
+        said = ngettext(
+            "%(count)s run is in the trash or deleted, or you may not see it.",
+            "%(count)s runs are in the trash or deleted, or you may not see them.",
+            shown.missing_count,
+        )
+        notes.append(said % {"count": shown.missing_count})
+    return notes
+
+
+def _projects_gone(slugs: Sequence[str]) -> str:
+    said = ngettext(
+        "There is no project “%(names)s” in this workspace, or you may not see it.",
+        "There are no projects “%(names)s” in this workspace, or you may not see them.",
+        len(slugs),
+    )
+    return said % {"names": "”, “".join(slugs)}

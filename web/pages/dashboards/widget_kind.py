@@ -1,0 +1,178 @@
+"""What a kind of widget tells about itself: its settings, its form, how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from tracker.actor import Actor
+from tracker.boards.board import RunSet, Widget, checked
+from tracker.disclosure import seen_attributes, sees_field
+from tracker.errors import InvalidInput
+from tracker.queries.run.attributes import AttributeRow, attribute_values
+from tracker.queries.runs.fields import FieldValue, field_values
+from tracker.queries.runs.run_sets import ShownRuns
+from web.figures.traces import Figure
+from web.pages.charts.chart_options import ChartOptions
+from web.texts import gettext_lazy
+
+Options = Sequence[tuple[str, str]]
+LONGEST_PROJECT = 20
+WITHHELD = gettext_lazy("This content is not shared.")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One setting in a form.
+
+    `input` is path, paths, columns, choice, number, check, text, run or ladder.
+    """
+
+    name: str
+    label: str
+    input: str
+    hint: str = ""
+    options: Options = ()
+    is_required: bool = False
+    most: int = 1  # of paths and columns
+    step: str = "any"
+    lowest: str = ""
+    highest: str = ""
+    # What is completed beside paths.
+    offered: Sequence[str] = ()
+
+    @property
+    def is_list(self) -> bool:
+        return self.input in ("paths", "columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A widget, what it is about at this moment, and where its parts are asked for."""
+
+    project: Any  # a row of the projects table, which pages do not import
+    widget: Widget
+    run_set: RunSet
+    shown: ShownRuns
+    body_url: str
+    figure_url: str
+    # The address of a picture in its text, by the picture's key.
+    picture_url: Callable[[str], str]
+    # Who looks: what is shown of the runs is asked of tracker/disclosure.py.
+    actor: Actor
+    # By a link that was frozen: no runs but these, where a kind finds its own.
+    only: frozenset[UUID] | None = None
+
+    @property
+    def runs(self) -> tuple[Any, ...]:
+        return self.shown.runs
+
+    @property
+    def names(self) -> dict[UUID, str]:
+        """Return what each run is called; where one is of another project, with its own."""
+        if all(run.project_id == self.project.id for run in self.runs):
+            return {run.id: run.name for run in self.runs}
+        return {run.id: f"{_short(run.project.name)} / {run.name}" for run in self.runs}
+
+    @property
+    def is_shared(self) -> bool:
+        """Say whether a stranger looks, by a share link."""
+        return self.actor.grant is not None
+
+    def values(self, runs: Sequence[Any], paths: Collection[str]) -> SeenValues:
+        """Return these attributes of some runs, without what is not for the actor."""
+        found = attribute_values([run.id for run in runs], paths)
+        seen = seen_attributes(self.actor, found)
+        held = {path for rows in found.values() for path in rows}
+        shown = {path for rows in seen.values() for path in rows}
+        return SeenValues(seen, frozenset(held - shown))
+
+    def fields(
+        self, runs: Sequence[Any], names: Collection[str]
+    ) -> dict[str, list[FieldValue]]:
+        """Return these fields of some runs, without what is not for the actor."""
+        seen = [name for name in names if sees_field(self.actor, name)]
+        return field_values(runs, seen)
+
+
+def _short(project: str) -> str:
+    """Leave room for the name of the run, where a widget has little."""
+    is_short = len(project) <= LONGEST_PROJECT
+    return project if is_short else f"{project[: LONGEST_PROJECT - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenValues:
+    """Attributes by run and path; `withheld` are paths of which nothing is shown."""
+
+    by_run: dict[UUID, dict[str, AttributeRow]]
+    withheld: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is shown of a widget, or `problem`: why there is nothing, and what to do."""
+
+    template: str = ""
+    context: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    notes: Sequence[str] = ()
+    is_live: bool | None = None  # None: as the runs are
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure, with the runs that it was drawn from."""
+
+    figure: Figure
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    name: str
+    label: str
+    icon: str
+    hint: str
+    settings: type[Struct]
+    fields: Sequence[Field]
+    body: Callable[[Scene, Any], Body]
+    width: int = 6
+    height: int = 4
+    figure: Callable[[Scene, Any, ChartOptions], FigureView] | None = None
+    has_runs: bool = True
+    is_for_reports: bool = True
+    # A title for widgets that were given none, and the paths of attributes it names.
+    title: Callable[[Any], str] = lambda _: ""
+    paths: Callable[[Any], Sequence[str]] = lambda _: ()
+
+
+def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as they are stored; raise InvalidInput if they are wrong."""
+    for each in kind.fields:
+        if each.is_required and not plain.get(each.name):
+            raise InvalidInput(each.label, "must be given")
+        if each.is_list and len(plain.get(each.name, ())) > each.most:
+            raise InvalidInput(each.label, f"may be at most {each.most}")
+        if each.input == "number" and each.name in plain:
+            _check_number(each, plain[each.name])
+    given = {name: value for name, value in plain.items() if value != ""}
+    settings: dict[str, Any] = msgspec.to_builtins(
+        checked(given, kind.settings, typed=True)
+    )
+    return settings
+
+
+def _check_number(each: Field, value: Any) -> None:
+    wanted = f"must be a number from {each.lowest} to {each.highest}"
+    try:
+        number = float(value or each.lowest)
+    except ValueError as error:
+        raise InvalidInput(each.label, wanted) from error
+    if not float(each.lowest) <= number <= float(each.highest):
+        raise InvalidInput(each.label, wanted)

@@ -1,0 +1,38 @@
+"""What somebody needs who has logged nothing yet: a script, and a shell elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from tracker.actor import Actor
+from tracker.queries.projects.members import memberships
+from web.snippets import first_run, start_elsewhere
+
+READERS = ("viewer", "guest")
+KEY_DAYS = 365
+ANY_PROJECT = "my-project"
+
+
+# Any: a template's context.
+def first_run_context(
+    actor: Actor, *, project: str = "", workspace: str = "", secret: str = ""
+) -> dict[str, Any]:
+    """Return what components/first_run.html says, with this server's address filled in.
+
+    Without a project it is any, and without a workspace each of the actor's own.
+    """
+    slug = project or ANY_PROJECT
+    return {
+        "snippet": first_run(slug),
+        "elsewhere": start_elsewhere(settings.PUBLIC_URL, secret),
+        "memberships": [
+            each
+            for each in memberships(actor)
+            if each.role not in READERS and workspace in ("", each.slug)
+        ],
+        "secret": secret,
+        "first_project": slug,
+        "key_days": KEY_DAYS,
+    }

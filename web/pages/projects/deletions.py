@@ -1,0 +1,71 @@
+"""What people make of runs: deleted with a way back, restored, deleted for good."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
+
+from tracker.access.objects import deleted_thing, doomed_thing
+from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
+from web.session import PageRequest, signed_in
+from web.texts import gettext_lazy
+from web.toasts import quoted, tell
+
+# How the trash calls what it lists.
+WORDS = {
+    "ladder": gettext_lazy("ladder"),
+    "dashboard": gettext_lazy("dashboard"),
+    "report": gettext_lazy("report"),
+    "view": gettext_lazy("view"),
+}
+
+
+# Any: a row of one of four tables, which pages do not import.
+def delete_with_way_back(request: PageRequest, kind: str, thing: Any) -> None:
+    """Move a thing to the trash, and offer to undo that on the next page."""
+    delete_made(thing, user_id=request.actor.user_id)
+    said = gettext("%(name)s is in the trash; runs stay where they are.")
+    undo = reverse("deleted-restore", args=[kind, thing.id])
+    tell(request, said % {"name": quoted(thing.name)}, undo=undo)
+
+
+@require_POST
+@signed_in
+def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
+    thing = deleted_thing(request.actor, kind, thing_id)
+    before = thing.name
+    restore_made(thing)
+    said = (
+        gettext("%(name)s is back from the trash.")
+        if thing.name == before
+        else gettext("It is back as %(name)s, as its name was taken meanwhile.")
+    )
+    tell(request, said % {"name": quoted(thing.name)})
+    return HttpResponseRedirect(_address(kind, thing))
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
+    """Delete for good what lies in the trash."""
+    thing = doomed_thing(request.actor, kind, thing_id)
+    name, project = thing.name, thing.project
+    delete_made_for_good(thing)
+    said = gettext("%(name)s is deleted for good.")
+    tell(request, said % {"name": quoted(name)})
+    return HttpResponseRedirect(
+        reverse("trash", args=[project.workspace.slug, project.slug])
+    )
+
+
+def _address(kind: str, thing: Any) -> str:
+    if kind != "view":
+        return reverse(kind, args=[thing.id])
+    project = thing.project
+    runs = reverse("runs", args=[project.workspace.slug, project.slug])
+    return f"{runs}?view={thing.id}"

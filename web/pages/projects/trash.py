@@ -1,0 +1,157 @@
+"""A project's trash: what lies there, and moving runs into it and out of it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST, require_safe
+
+from tracker.access.objects import (
+    doomed_run,
+    editable_run,
+    may_edit,
+    may_own,
+    owned_project,
+    readable_project,
+    trashed_run,
+)
+from tracker.actions.deletions import empty_made
+from tracker.actions.trash import (
+    delete_for_good,
+    empty_trash,
+    move_to_trash,
+    pin,
+    restore,
+    unpin,
+)
+from tracker.queries.projects.deletions import deleted_page
+from tracker.queries.projects.trash import TRASH_DAYS, trash_page
+from web.numbers import whole_number
+from web.pages.projects.deletions import WORDS
+from web.request_actor import doer_of
+from web.session import PageRequest, signed_in
+from web.toasts import quoted, tell
+
+SHOWN = 100
+
+
+@require_safe
+@signed_in
+def trash(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    found = readable_project(request.actor, workspace, project)
+    offset = whole_number(request.GET.get("offset", "0"), "offset")
+    made_offset = whole_number(request.GET.get("made", "0"), "made")
+    page = trash_page(found, offset=offset, limit=SHOWN)
+    made = deleted_page(found, request.actor, offset=made_offset, limit=SHOWN)
+    edits, owns = may_edit(request.actor, found), may_own(request.actor, found)
+    context = {
+        "project": found,
+        "tab": "trash",
+        "may_edit": edits,
+        "may_own": owns,
+        "page": page,
+        "made": made,
+        "made_things": [(thing, WORDS[thing.kind]) for thing in made.things],
+        "trash_days": TRASH_DAYS,
+        "pages_of_runs": _pages(request, "offset", offset, len(page.runs), page.total),
+        "pages_of_made": _pages(
+            request, "made", made_offset, len(made.things), made.total
+        ),
+    }
+    return render(request, "trash/trash.html", context)
+
+
+def _pages(
+    request: PageRequest, name: str, offset: int, shown: int, total: int
+) -> dict[str, str]:
+    """Return the addresses of what lies before and after; the other list stays."""
+    query = request.GET.copy()
+    pages = {}
+    if offset:
+        query[name] = str(max(0, offset - SHOWN))
+        pages["newer"] = f"?{query.urlencode()}"
+    if offset + shown < total:
+        query[name] = str(offset + shown)
+        pages["older"] = f"?{query.urlencode()}"
+    return pages
+
+
+@require_POST
+@signed_in
+def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Delete all that lies in the trash for good."""
+    found = owned_project(request.actor, workspace, project)
+    empty_trash(found, doer_of(request))
+    empty_made(found, request.actor)
+    tell(request, gettext("The trash is being emptied."))
+    return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
+
+
+@require_POST
+@signed_in
+def move(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Move a run to the trash, and offer to undo that where its runs are shown."""
+    run = editable_run(request.actor, run_id)
+    move_to_trash(run)
+    undo = reverse("run-restore", args=[run.id])
+    tell(
+        request,
+        gettext("%(run)s is in the trash.") % {"run": quoted(run.name)},
+        undo=undo,
+    )
+    project = run.project
+    return HttpResponseRedirect(
+        reverse("runs", args=[project.workspace.slug, project.slug])
+    )
+
+
+@require_POST
+@signed_in
+def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = trashed_run(request.actor, run_id)
+    restore(run)
+    tell(
+        request, gettext("%(run)s is back from the trash.") % {"run": quoted(run.name)}
+    )
+    return HttpResponseRedirect(reverse("run", args=[run.id]))
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = doomed_run(request.actor, run_id)
+    project = run.project
+    delete_for_good(run, doer_of(request))
+    tell(
+        request,
+        gettext("%(run)s is being deleted for good.") % {"run": quoted(run.name)},
+    )
+    return HttpResponseRedirect(
+        reverse("trash", args=[project.workspace.slug, project.slug])
+    )
+
+
+@require_POST
+@signed_in
+def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
+    pin(editable_run(request.actor, run_id))
+    undo = reverse("run-unpin", args=[run_id])
+    tell(
+        request,
+        gettext("Pinned: it is kept, however long the project keeps runs."),
+        undo=undo,
+    )
+    return HttpResponseRedirect(reverse("run", args=[run_id]))
+
+
+@require_POST
+@signed_in
+def unpin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
+    unpin(editable_run(request.actor, run_id))
+    undo = reverse("run-pin", args=[run_id])
+    tell(request, gettext("Unpinned: retention may take it again."), undo=undo)
+    return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -1,0 +1,105 @@
+"""What every page of a run shows around itself: its header and its tabs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
+
+from tracker.access.objects import may_edit
+from tracker.disclosure import seen_neighbours, seen_overview
+from tracker.queries.people.follows import follows_run
+from tracker.queries.run.comments import comment_count
+from tracker.queries.run.neighbors import neighbours_of
+from tracker.queries.run.run import RunOverview, may_go_on, may_resume, run_overview
+from tracker.queries.series.versions import version_of_summaries
+from web.polling import poll_unless
+from web.session import PageRequest
+
+SNIPPET = """\
+import agent
+
+run = agent.init(
+    {name},
+    project={project},
+    stage="evaluate",
+)
+run["evaluate/accuracy"].append(0.97)
+run.finish()"""
+
+# Rounding and the start of the next process are no pause.
+SHORTEST_PAUSE_SECONDS = 1.0
+
+# The tabs of a run, by their names: those of their addresses.
+TABS = {
+    "overview": "run",
+    "charts": "run-charts",
+    "hardware": "run-hardware",
+    "attributes": "run-attributes",
+    "logs": "run-logs",
+    "files": "run-files",
+    "source": "run-source",
+    "comments": "run-comments",
+}
+
+
+def _had_pauses(overview: RunOverview) -> bool:
+    """Tell whether a run's wall time is visibly longer than its duration."""
+    if overview.duration is None or overview.wall_time is None:
+        return False
+    return overview.wall_time - overview.duration > SHORTEST_PAUSE_SECONDS
+
+
+# Any: a readable row of the runs table, which pages do not import.
+def news_of(request: PageRequest, run: Any) -> tuple[object, ...]:
+    """Return what changes whenever a tab of a run may say something else, cheaply read.
+
+    What people change on pages, rather than scripts, is not in it.
+    """
+    asked = request.get_full_path()
+    return version_of_summaries([run], asked), may_go_on(run), may_resume(run)
+
+
+# Any: as below.
+def tab_answer(
+    request: PageRequest, run: Any, tab: str, context: Callable[[], dict[str, Any]]
+) -> HttpResponse:
+    """Answer a tab; to a poll what is in it, if anything may have come since."""
+    if not request.htmx:
+        return render(request, f"run/{tab}.html", context())
+    return poll_unless(
+        request,
+        news_of(request, run),
+        lambda: render_to_string(f"run/{tab}_body.html", context(), request),
+    )
+
+
+# Any: a readable row of the runs table, which pages do not import, and a template's
+# context: whatever its template shows.
+def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
+    overview = seen_overview(request.actor, run_overview(run))
+    return {
+        "run": run,
+        "overview": overview,
+        "lasted": overview.duration,
+        "had_pauses": _had_pauses(overview),
+        "silence": overview.silent_for,
+        "project": run.project,
+        "may_edit": may_edit(request.actor, run.project),
+        # The part of the header with it is not asked for again and again.
+        "follows": SimpleLazyObject(lambda: follows_run(request.actor.user_id, run)),
+        "run_tab": tab,
+        "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
+        "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
+        "tab_view": TABS.get(tab, "run"),
+        "join_snippet": SNIPPET.format(
+            # JSON's strings are Python's, and they escape what could end the line.
+            name=json.dumps(run.name),
+            project=json.dumps(run.project.slug),
+        ),
+    }

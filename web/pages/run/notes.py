@@ -1,0 +1,60 @@
+"""What people say of a run: its description, its tags, and which metrics matter."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
+
+from tracker.access.objects import editable_run
+from tracker.actions.descriptions import describe
+from tracker.actions.key_metrics import pin_metric, unpin_metric
+from tracker.actions.run_names import rename_run
+from tracker.errors import InvalidInput
+from web.session import PageRequest, local_path, signed_in
+from web.toasts import tell
+
+
+@require_POST
+@signed_in
+def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Change a run's description and its tags, and return to where that was asked."""
+    run = editable_run(request.actor, run_id)
+    describe(
+        run,
+        request.POST.get("description"),
+        add=request.POST.get("add", "").replace("\n", ",").split(","),
+        remove=request.POST.getlist("remove"),
+    )
+    asked = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, asked))
+
+
+@require_POST
+@signed_in
+def rename(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = editable_run(request.actor, run_id)
+    try:
+        rename_run(run, request.POST.get("name", ""))
+    except InvalidInput as error:
+        tell(request, gettext("Not renamed: %(why)s") % {"why": error})
+    else:
+        tell(request, gettext("Run renamed."))
+    asked = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, asked))
+
+
+@require_POST
+@signed_in
+def choose_metric(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Pin a metric for all runs of the project, or take that back."""
+    project = editable_run(request.actor, run_id).project
+    path = request.POST.get("path", "")
+    if request.POST.get("unpin"):
+        unpin_metric(project, path)
+    else:
+        pin_metric(project, path)
+    return HttpResponseRedirect(f"{reverse('run', args=[run_id])}#metrics")

@@ -1,0 +1,317 @@
+"""A stage as a run's first page shows it: its steps, and what the rules said (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from django.utils.translation import gettext
+
+from tracker.diagnosis.engine.finding import Severity
+from tracker.diagnosis.engine.judgement import Label
+from tracker.diagnosis.signals.signal import LOADER
+from tracker.queries.diagnoses.diagnoses import (
+    FindingView,
+    RuleElsewhere,
+    RuleLabel,
+    StageDiagnosis,
+    every_finding,
+)
+from tracker.queries.run.run import ProcessRow, StageRow
+from web.pages.run.failure_text import raised
+from web.pages.run.stage_verdict import StageVerdict, verdict_of
+from web.pages.run.step_figures import StepFigures, of_diagnosis
+from web.pages.run.unanswered_rules import (
+    ElsewhereGroup,
+    UnansweredGroup,
+    by_what_is_missing,
+    by_what_would_answer,
+    of_gpus,
+    of_others,
+)
+
+TRAINING = "train"
+# More stages than this are folded, but for those with something to read.
+MAX_OPEN = 8
+# Of very many ranks, those whose failures differ are few.
+MAX_FAILURES, MAX_RANKS = 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Ranks of which the same is told; `failure` is why they failed, "" of others."""
+
+    ranks: tuple[int, ...]
+    host: str = ""  # of the first
+    failure: str = ""
+    points: int = 0
+
+    @property
+    def told(self) -> str:
+        """Name the first of them: "0, 1, 2 and 61 more"."""
+        shown = ", ".join(str(rank) for rank in self.ranks[:MAX_RANKS])
+        more = len(self.ranks) - MAX_RANKS
+        if more <= 0:
+            return shown
+        return gettext("%(ranks)s and %(count)s more") % {"ranks": shown, "count": more}
+
+    @property
+    def raised(self) -> str:
+        return raised(self.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class StageSection:
+    """A stage with what was measured of its steps, and what the rules said about it.
+
+    None: nothing yet.
+    """
+
+    stage: StageRow
+    diagnosis: StageDiagnosis | None
+
+    @property
+    def steps(self) -> StepFigures | None:
+        return of_diagnosis(self.diagnosis)
+
+    @property
+    def verdict(self) -> StageVerdict | None:
+        """Return what silence means; None where a rule is sure, or none answered."""
+        found = self.diagnosis
+        faults = [f for f in self.sure if f.severity != Severity.NOTICE]
+        if found is None or not found.healthy or faults:
+            return None
+        return verdict_of(found)
+
+    @property
+    def healthy(self) -> list[RuleLabel]:
+        """Return the rules that saw no fault, and none before either."""
+        found = self.diagnosis
+        if found is None:
+            return []
+        before = {finding.rule for finding in found.cleared}
+        return [rule for rule in found.healthy if rule.name not in before]
+
+    @property
+    def cleared(self) -> list[tuple[FindingView, str]]:
+        """Return findings that are gone, each with why."""
+        found = self.diagnosis
+        if found is None:
+            return []
+        return [(finding, why_cleared(finding, found)) for finding in found.cleared]
+
+    @property
+    def unanswered(self) -> list[UnansweredGroup]:
+        return by_what_would_answer(self.diagnosis.unanswered) if self.diagnosis else []
+
+    @property
+    def hint(self) -> UnansweredGroup | None:
+        """Return the code that would let most rules answer, the loader's line first."""
+        groups = [group for group in self.unanswered if group.codes]
+        of_loader = (group for group in groups if LOADER in group.codes)
+        return next(of_loader, groups[0] if groups else None)
+
+    @property
+    def need_a_gpu(self) -> list[RuleElsewhere]:
+        return of_gpus(self.diagnosis.not_applicable) if self.diagnosis else []
+
+    @property
+    def elsewhere(self) -> list[ElsewhereGroup]:
+        """Return rules about another kind of stage, for another reason than a GPU."""
+        found = self.diagnosis
+        return by_what_is_missing(of_others(found.not_applicable)) if found else []
+
+    @property
+    def elsewhere_count(self) -> int:
+        return sum(len(group.rules) for group in self.elsewhere)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing in it that somebody must read."""
+        return not (self.sure or self.stage.failure or self._failures)
+
+    @property
+    def raised(self) -> str:
+        """Return what the stage's traceback ends with; "" if it left none."""
+        return raised(self.stage.failure)
+
+    @property
+    def failed_ranks(self) -> Ranks | None:
+        """Return the ranks that failed as the stage did; None: there is only one."""
+        same = [p for p in self.stage.processes if p.failure == self.stage.failure]
+        if not self.stage.failure or len(self.stage.processes) <= 1 or not same:
+            return None
+        return Ranks(tuple(each.rank for each in same), same[0].host)
+
+    @property
+    def other_failures(self) -> list[Ranks]:
+        """Return why ranks failed, where it is not what the stage says."""
+        return self._failures[:MAX_FAILURES]
+
+    @property
+    def more_failures(self) -> int:
+        return sum(len(failed.ranks) for failed in self._failures[MAX_FAILURES:])
+
+    @property
+    def _failures(self) -> list[Ranks]:
+        found: dict[str, list[ProcessRow]] = {}
+        for process in self.stage.processes:
+            if process.failure and process.failure != self.stage.failure:
+                found.setdefault(process.failure, []).append(process)
+        return [
+            Ranks(tuple(each.rank for each in same), same[0].host, failure)
+            for failure, same in found.items()
+        ]
+
+    @property
+    def dropped(self) -> Ranks | None:
+        """Return whose agents dropped points; None: nobody's did."""
+        lossy = [each for each in self.stage.processes if each.dropped_points]
+        if not lossy:
+            return None
+        ranks = tuple(each.rank for each in lossy)
+        return Ranks(ranks, points=sum(each.dropped_points for each in lossy))
+
+    @property
+    def sure(self) -> list[FindingView]:
+        """What is worth reading at once."""
+        return together([f for f in self._kept if is_sure(f)])
+
+    @property
+    def possible(self) -> list[FindingView]:
+        """What few windows show, or what only follows from something else."""
+        return together([f for f in self._kept if not is_sure(f)])
+
+    @property
+    def dismissed(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if finding.dismissal]
+
+    @property
+    def _kept(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if not finding.dismissal]
+
+    @property
+    def is_unjudged(self) -> bool:
+        found = self.diagnosis
+        return found is not None and not found.healthy and not found.findings
+
+    @property
+    def shown(self) -> Iterator[FindingView]:
+        """Yield its findings in the order in which they stand on the page."""
+        yield from every_finding((*self.sure, *self.possible, *self.dismissed))
+        if self.diagnosis is not None:
+            yield from self.diagnosis.cleared
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCounts:
+    """The number of rules by their result, over all stages of a run."""
+
+    passed: int
+    lacking: int
+    elsewhere: int
+    dismissed: int
+    cleared: int
+
+    @property
+    def total(self) -> int:
+        return (
+            self.passed + self.lacking + self.elsewhere + self.dismissed + self.cleared
+        )
+
+
+def check_counts(shown: Sequence[StageSection]) -> CheckCounts:
+    found = [section.diagnosis for section in shown if section.diagnosis]
+    return CheckCounts(
+        passed=sum(len(section.healthy) for section in shown),
+        lacking=sum(len(each.unanswered) for each in found),
+        elsewhere=sum(len(each.not_applicable) for each in found),
+        dismissed=sum(len(section.dismissed) for section in shown),
+        cleared=sum(len(each.cleared) for each in found),
+    )
+
+
+def shows_stages(shown: Sequence[StageSection]) -> bool:
+    """Whether a timeline of the stages shows more than the length of the run."""
+    is_measured = any(
+        stage.gpu_percent is not None or stage.cpu_percent is not None
+        for stage in (section.stage for section in shown)
+    )
+    return len(shown) > 1 or (bool(shown) and is_measured)
+
+
+def is_sure(finding: FindingView) -> bool:
+    """Whether it, or what it explains, is more than possible."""
+    labels = {finding.label, *(symptom.label for symptom in finding.all_symptoms)}
+    return labels != {Label.POSSIBLE}
+
+
+def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
+    """Say what the rule answered when it was asked again, as a sentence."""
+    lacking = {rule.name: rule.needs for rule in found.unanswered}
+    if finding.rule in lacking:
+        needs = {"needs": lacking[finding.rule]}
+        return gettext("It could not be judged again: that needs %(needs)s.") % needs
+    if finding.rule in {rule.name for rule in found.healthy}:
+        # The last time, the whole stage is judged, and not its newest part.
+        if found.is_final:
+            return gettext("It is not the case over the whole stage.")
+        return gettext("It is not the case in the newest part.")
+    if finding.rule in {each.rule for each in every_finding(found.findings)}:
+        return gettext("It is the case elsewhere in the stage, and not here.")
+    return gettext("The rule has not answered since.")
+
+
+def together(findings: Sequence[FindingView]) -> list[FindingView]:
+    """Let the first finding of each rule speak for those about other GPUs."""
+    by_rule: dict[str, list[FindingView]] = {}
+    for finding in findings:
+        by_rule.setdefault(finding.rule, []).append(finding)
+    return [
+        replace(first, also_on=tuple(other.scope for other in others))
+        for first, *others in by_rule.values()
+    ]
+
+
+def sections(
+    stages: Sequence[StageRow], diagnoses: Sequence[StageDiagnosis]
+) -> list[StageSection]:
+    """Pair stages with diagnoses; training first, because GPUs wait there longest."""
+    by_stage = {diagnosis.stage: diagnosis for diagnosis in diagnoses}
+    found = [StageSection(stage, by_stage.get(stage.name)) for stage in stages]
+    return sorted(found, key=_rank)
+
+
+def anchors(shown: Sequence[StageSection]) -> dict[int, str]:
+    """Return by its id the finding that an address with its rule's name leads to.
+
+    Two stages may have the same fault; the address leads to the first.
+    """
+    first: dict[str, int] = {}
+    for section in shown:
+        for finding in section.shown:
+            first.setdefault(finding.rule, finding.id)
+    return {finding_id: rule for rule, finding_id in first.items()}
+
+
+def main_stage(shown: Sequence[StageSection]) -> str:
+    """Return the stage that stands for a run where one must; "" without any."""
+    return shown[0].stage.name if shown else ""
+
+
+def open_sections(shown: Sequence[StageSection]) -> set[str]:
+    """Return the names of the stages that are open from the start."""
+    if len(shown) <= MAX_OPEN:
+        return {section.stage.name for section in shown}
+    loud = [section.stage.name for section in shown if not section.is_quiet]
+    return {*loud[:MAX_OPEN], main_stage(shown)}
+
+
+def _rank(section: StageSection) -> int:
+    if section.stage.name == TRAINING:
+        return 0
+    if section.stage.failure or (section.diagnosis and section.diagnosis.findings):
+        return 1
+    return 2 if section.diagnosis else 3

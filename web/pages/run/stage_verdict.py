@@ -1,0 +1,66 @@
+"""What may be said of a stage in which no rule is sure of a fault (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.breakdown.categories import LOSSES, shares
+from tracker.queries.diagnoses.diagnoses import StageDiagnosis
+from tracker.queries.diagnoses.time_breakdowns import LABELS
+from tracker.queries.runs.verdicts import is_enough
+from web.pages.run.unanswered_rules import UnansweredGroup, by_what_would_answer
+
+# A loss of this part of a stage's time is worth a word.
+NOTABLE_LOSS = 0.10
+MAX_REASONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    label: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageVerdict:
+    """`reasons` are why most rules that gave no answer could not, the commonest first."""
+
+    healthy: int
+    answered: int
+    unanswered: int
+    reasons: tuple[UnansweredGroup, ...]
+    loss: Loss | None
+
+    @property
+    def asked(self) -> int:
+        return self.answered + self.unanswered
+
+    @property
+    def is_well(self) -> bool:
+        """Whether so many answered that silence means something."""
+        return is_enough(self.answered, self.asked)
+
+
+def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
+    lacking = by_what_would_answer(diagnosis.unanswered)
+    return StageVerdict(
+        healthy=len(diagnosis.healthy),
+        answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),
+        unanswered=len(diagnosis.unanswered) + len(diagnosis.failed),
+        reasons=tuple(lacking[:MAX_REASONS]),
+        loss=largest_loss(diagnosis),
+    )
+
+
+def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
+    """Return what the ledger says cost most; None where that is little."""
+    if diagnosis.ledger is None:
+        return None
+    seconds = diagnosis.ledger.seconds
+    part = shares(seconds)
+    losses = [use for use in LOSSES if part.get(use, 0.0) >= NOTABLE_LOSS]
+    if not losses:
+        return None
+    largest = max(losses, key=lambda use: seconds[use])
+    return Loss(LABELS[largest], seconds[largest], part[largest])

@@ -1,0 +1,71 @@
+"""Rules that gave no answer about a stage, by what would let them answer (pure)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tracker.diagnosis.engine.finding import NO_GPU
+from tracker.queries.diagnoses.diagnoses import RuleElsewhere, UnansweredRule
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredGroup:
+    """Rules that the same lines of code would let answer, or else the same words.
+
+    `needs` is what most of them lack, as a part of a sentence.
+    """
+
+    needs: str
+    codes: tuple[str, ...]
+    rules: tuple[UnansweredRule, ...]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one rule, with words that say all."""
+        return len(self.rules) == 1 and not self.codes
+
+
+@dataclass(frozen=True, slots=True)
+class ElsewhereGroup:
+    """Rules about another kind of stage: `needs` says what this one is without."""
+
+    needs: str
+    rules: tuple[RuleElsewhere, ...]
+
+
+def by_what_would_answer(rules: Iterable[UnansweredRule]) -> list[UnansweredGroup]:
+    """Group rules, the largest group first; one of a kind stay in their order."""
+    found: dict[tuple[tuple[str, ...], str], list[UnansweredRule]] = {}
+    for rule in rules:
+        codes = tuple(dict.fromkeys(lack.code for lack in rule.lacks if lack.code))
+        found.setdefault((codes, "" if codes else rule.needs), []).append(rule)
+    groups = [
+        UnansweredGroup(_most_common_need(same), codes, tuple(same))
+        for (codes, _), same in found.items()
+    ]
+    return sorted(groups, key=lambda group: len(group.rules), reverse=True)
+
+
+def by_what_is_missing(rules: Iterable[RuleElsewhere]) -> list[ElsewhereGroup]:
+    found: dict[str, list[RuleElsewhere]] = {}
+    for rule in rules:
+        found.setdefault(rule.needs, []).append(rule)
+    return [ElsewhereGroup(needs, tuple(same)) for needs, same in found.items()]
+
+
+def of_gpus(rules: Iterable[RuleElsewhere]) -> list[RuleElsewhere]:
+    """Return the rules for which nothing but a GPU is missing."""
+    return [rule for rule in rules if rule.needs == NO_GPU]
+
+
+def of_others(rules: Iterable[RuleElsewhere]) -> list[RuleElsewhere]:
+    return [rule for rule in rules if rule.needs != NO_GPU]
+
+
+def _most_common_need(rules: Sequence[UnansweredRule]) -> str:
+    if len(rules) == 1:
+        return rules[0].needs
+    counts = Counter(need for rule in rules for need in rule.each_need)
+    return counts.most_common(1)[0][0] if counts else ""

@@ -1,0 +1,81 @@
+"""What a run was made from: its code, its packages and its environment."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from tracker.access.objects import readable_run, runs_of
+from tracker.disclosure import seen_source
+from tracker.errors import InvalidInput
+from tracker.queries.run.run import RunOverview
+from tracker.queries.run.source import CapturedSource, captured_source
+from web.pages.charts.figures import chosen_stages
+from web.pages.run.command_line import arguments_of
+from web.pages.run.frame import run_frame
+from web.pages.run_files.source_cards import (
+    OFF,
+    git_card,
+    loaded_rows,
+    machine_rows,
+    package_rows,
+    script_card,
+)
+from web.pages.run_files.source_changes import source_changes
+from web.session import PageRequest, signed_in
+
+
+@require_safe
+@signed_in
+def source(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = readable_run(request.actor, run_id)
+    frame = run_frame(request, run, "source")
+    overview: RunOverview = frame["overview"]
+    stages = chosen_stages(overview, request.GET.get("stage", ""))
+    context = {**frame, "stage": stages[0].name if stages else ""}
+    if stages:
+        captured = captured_source(run, stages[0].name)
+        found = seen_source(request.actor, captured)
+        packages = found.part("packages")
+        context |= {
+            "is_captured": any(
+                found.part(part) for part in ("source", "git", "packages")
+            ),
+            "script": script_card(found.part("source")),
+            "arguments": arguments_of(found.text("source", "arguments")),
+            **_against(request, frame, found, stages[0].name),
+            "git": git_card(found.part("git")),
+            "packages": package_rows(packages),
+            "packages_absent": found.text("packages", "absent") or OFF,
+            "loaded": loaded_rows(packages),
+            "environment": sorted(found.part("environment").items()),
+            "machine": machine_rows(found.part("facts")),
+            "signals": sorted(found.part("signals").items()),
+        }
+    return render(request, "run/source.html", context)
+
+
+# Any: a template's context.
+def _against(
+    request: PageRequest, frame: dict[str, Any], found: CapturedSource, stage: str
+) -> dict[str, Any]:
+    """Compare with the run that the address names, or the last that finished before.
+
+    Who came by a share link may not know that there are others.
+    """
+    if request.actor.grant is not None:
+        return {}
+    compared = frame["neighbours"].compared
+    asked = request.GET.get("against") or (str(compared.id) if compared else "")
+    try:
+        others = runs_of(frame["project"], [UUID(asked)]) if asked else []
+    except ValueError as error:
+        raise InvalidInput("against", "must be the id of a run") from error
+    if not others:
+        return {}
+    changes = source_changes(captured_source(others[0], stage), found)
+    return {"against": others[0], "changes": changes}

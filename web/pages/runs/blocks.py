@@ -1,0 +1,201 @@
+"""What the browser gets of a runs table: blocks of rows, and groups, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from tracker.errors import InvalidInput
+from tracker.queries.run.namespaces import names_parameter
+from tracker.queries.runs.column_keys import (
+    DEFAULT,
+    OF_RUN,
+    PATH_MARK,
+    of_attribute,
+    paths_of,
+)
+from tracker.queries.runs.filters import InvalidQuery
+from tracker.queries.runs.groups import GROUPS_SHOWN, RunGroup, RunGroups, run_groups
+from tracker.queries.runs.table import (
+    RunRow,
+    changed_params,
+    metric_paths,
+    rows_of_project,
+    runs_page,
+)
+from web.pages.runs.cells import json_cell, json_value, milliseconds
+from web.pages.runs.table_state import TableState, read_table
+
+BLOCK = 100
+# Metrics of a table for which no columns are chosen.
+MAIN_METRICS = 3
+
+# Whatever JSON can hold.
+Json = dict[str, Any]
+
+
+def asked_block(project_id: int, query: QueryDict, *, offset: int) -> Json:
+    """Return the rows asked for, or the mistake in the query and no rows.
+
+    A query that is being typed is full of mistakes, and none of them is an error.
+    """
+    try:
+        return _block(project_id, read_table(query), offset=offset, limit=BLOCK)
+    except InvalidQuery as error:
+        bare = _without_filter(query)
+        nothing = _block(project_id, read_table(bare), offset=0, limit=0)
+        return {**nothing, "matching": 0, "mistake": _mistake(error)}
+
+
+def first_groups(project_id: int, query: QueryDict) -> Json | None:
+    """Return the groups that a page comes with, of which the numbers follow.
+
+    To read what runs are grouped by takes a fraction of what a number of each run in
+    every column does. None: there are none, or they have to be asked for to be refused.
+    """
+    try:
+        state = read_table(query)
+        if not state.groups:
+            return None
+        found = run_groups(
+            project_id, wanted=state.wanted, keys=state.groups, columns=()
+        )
+    except InvalidInput:
+        return None
+    return _groups(state, found)
+
+
+def asked_groups(project_id: int, query: QueryDict) -> Json:
+    """Return the groups asked for; with a mistake in the query there are none."""
+    try:
+        state = read_table(query)
+    except InvalidQuery as error:
+        return {"matching": 0, "groups": [], "mistake": _mistake(error)}
+    return _groups(state, grouped(project_id, state))
+
+
+def _groups(state: TableState, found: RunGroups) -> Json:
+    return {
+        "matching": found.matching,
+        "is_cut": found.is_cut,
+        "keys": list(state.groups),
+        "columns": found.columns,
+        "left_out": found.left_out,
+        "groups": [_group(group) for group in found.groups],
+    }
+
+
+def grouped(
+    project_id: int, state: TableState, *, most: int = GROUPS_SHOWN
+) -> RunGroups:
+    """Return the groups, with the numbers of the columns that are shown."""
+    columns = shown_columns(project_id, state)
+    return run_groups(
+        project_id, wanted=state.wanted, keys=state.groups, columns=columns, most=most
+    )
+
+
+def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
+    """Return the keys of the columns, those that the runs suggest if none are chosen."""
+    if state.columns:
+        return state.columns
+    metrics = metric_paths(project_id)[:MAIN_METRICS]
+    params = changed_params(project_id)
+    return [
+        *DEFAULT,
+        *(PATH_MARK + path for path in metrics),
+        "finding",
+        *(PATH_MARK + path for path in params),
+    ]
+
+
+def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Json:
+    keys = shown_columns(project_id, state)
+    paths = paths_of(keys)
+    page = runs_page(
+        project_id,
+        wanted=state.wanted,
+        order=state.order,
+        paths=paths,
+        offset=offset,
+        limit=limit,
+    )
+    top = rows_of_project(project_id, state.top, paths)
+    places = value_places(keys, paths)
+    return {
+        "offset": offset,
+        "total": page.total,
+        "matching": page.matching,
+        "columns": [{"key": key, "kind": kind_of(key)} for key in keys],
+        "rows": [_row(row, keys, places) for row in page.rows],
+        "top": [_row(row, keys, places) for row in top],
+    }
+
+
+def value_places(keys: Sequence[str], paths: Sequence[str]) -> list[int | None]:
+    """Return for each column where its attribute stands among a row's values."""
+    by_path = {path: place for place, path in enumerate(paths)}
+    columns = map(of_attribute, keys)
+    return [by_path[column.path] if column else None for column in columns]
+
+
+def kind_of(key: str) -> str:
+    if key in OF_RUN:
+        return "run"
+    column = of_attribute(key)
+    is_param = column is not None and names_parameter(column.path)
+    return "param" if is_param else "metric"
+
+
+def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json:
+    """Present a run as JSON; lists rather than maps, so that no path is a key."""
+    return {
+        "id": str(row.id),
+        "url": reverse("run", args=[row.id]),
+        "name": row.name,
+        "state": row.state,
+        "started": milliseconds(row.started_at),
+        "ended": milliseconds(row.ended_at),
+        "active": [row.active_seconds, milliseconds(row.active_since)],
+        # Not for how long: what is answered would differ each time.
+        "silent": milliseconds(row.silent_since),
+        "values": [
+            json_cell(row, key, place) for key, place in zip(keys, places, strict=True)
+        ],
+    }
+
+
+def _group(group: RunGroup) -> Json:
+    return {
+        "values": [json_value(value) for value in group.values],
+        "count": group.count,
+        "query": group.query,
+        "numbers": [
+            [
+                numbers.count,
+                *map(
+                    json_value,
+                    (numbers.mean, numbers.lowest, numbers.highest, numbers.best),
+                ),
+            ]
+            for numbers in group.numbers
+        ],
+    }
+
+
+def _without_filter(query: QueryDict) -> QueryDict:
+    bare = query.copy()
+    for name in ("query", "within"):
+        bare.pop(name, None)
+    return bare
+
+
+def _mistake(error: InvalidQuery) -> Json:
+    return {
+        "message": error.reason,
+        "position": error.position,
+        "length": error.length,
+    }

@@ -1,0 +1,40 @@
+"""The charts beside the list of a project's runs: of those whose eyes are open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from tracker.queries.runs.filters import Found
+from web.pages.charts.compared_charts import listed_charts
+from web.pages.compare.frame import Comparison, read_comparison
+from web.pages.runs.table_state import read_table
+from web.session import PageRequest, signed_in
+
+
+@require_safe
+@signed_in
+def runs_charts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Answer the charts of the runs asked for that the table shows."""
+    comparison = _of_the_table(request, read_comparison(request, workspace, project))
+    context = {
+        "project": comparison.project,
+        "state": comparison.state,
+        "runs": comparison.shown,
+        "is_beside": True,
+        **listed_charts(comparison),
+    }
+    return render(request, "compare/_chart_sections.html", context)
+
+
+def _of_the_table(request: PageRequest, asked: Comparison) -> Comparison:
+    """Leave out the runs that the table's filter does not let through."""
+    table = read_table(request.GET)
+    ids = [run.id for run in asked.runs]
+    listed = Found(asked.project.id, table.wanted).among(ids) | set(table.top)
+    return replace(
+        asked, everyone=[each for each in asked.shown if each.run.id in listed]
+    )

@@ -1,0 +1,135 @@
+"""What strangers see by a share link: the pages' own views, below the link's address.
+
+The views are called with an actor who may read what the link opens and nothing else.
+Addresses that they and their templates make lie below the link's, because that is
+Django's script prefix meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import get_script_prefix, resolve, reverse, set_script_prefix
+from django.utils.http import escape_leading_slashes
+from django.views.decorators.http import require_safe
+
+from tracker.access.objects import readable_by_member
+from tracker.actions.shares import OpenedLink, note_opening, open_link
+from tracker.errors import NotFound, TrackerError
+from web.errors import Told, page_not_found, refusal
+from web.pages.sharing.shared_pages import SharedPage
+from web.pages.sharing.shared_routes import opens
+from web.session import wants_json
+from web.texts import gettext_lazy
+
+HEADERS = {
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+    # The address is the secret, so nothing is told where somebody came from.
+    "Referrer-Policy": "no-referrer",
+}
+GONE = {
+    "told": Told(
+        gettext_lazy("Nothing is shared here"),
+        gettext_lazy("The link is not whole, or it has expired, or it was revoked."),
+        gettext_lazy("Ask the person who sent it."),
+    ),
+    "is_for_strangers": True,
+}
+
+
+@require_safe
+def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
+    """Lead to the page of what is shared."""
+    opened = open_link(secret)
+    if opened is None:
+        return _private(_gone(request))
+    with _addresses_below(_base(secret)):
+        return _private(HttpResponseRedirect(opened.address()))
+
+
+@require_safe
+def shared_page(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
+    """Answer what the page at the rest of the address does, as far as it is shared."""
+    opened = open_link(secret)
+    if opened is None:
+        return _private(_gone(request))
+    base = _base(secret)
+    request.link_actor = opened.actor  # type: ignore[attr-defined]
+    request.shared_page = SharedPage(  # type: ignore[attr-defined]
+        project=opened.project_name,
+        expires_at=opened.expires_at,
+        frozen_at=opened.frozen_at,
+        member_address=_member_address(request, opened, base),
+    )
+    with _addresses_below(base):
+        response = _answer(request, opened, f"/{rest}")
+    if _is_page(request, response):
+        note_opening(opened)
+    return _private(response)
+
+
+def _answer(request: HttpRequest, opened: OpenedLink, path: str) -> HttpResponseBase:
+    try:
+        page = resolve(path)
+        if not opens(page.view_name, opened.parts):
+            raise NotFound("page here")
+        answer: HttpResponseBase = page.func(request, *page.args, **page.kwargs)
+    except Http404:
+        return page_not_found(request)
+    except TrackerError as error:
+        return refusal(request, error)
+    return answer
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    """Answer the same whatever is wrong with a link."""
+    if wants_json(request):
+        return page_not_found(request)
+    return render(request, "errors/plain.html", GONE, status=HTTPStatus.NOT_FOUND)
+
+
+def _private(response: HttpResponseBase) -> HttpResponseBase:
+    for name, value in HEADERS.items():
+        response[name] = value
+    # Figures may be kept, and are asked for again each time: a revoked link is over.
+    response.setdefault("Cache-Control", "private, no-store")
+    return response
+
+
+def _base(secret: str) -> str:
+    return reverse("shared", args=[secret])
+
+
+@contextmanager
+def _addresses_below(base: str) -> Iterator[None]:
+    before = get_script_prefix()
+    set_script_prefix(base)
+    try:
+        yield
+    finally:
+        set_script_prefix(before)
+
+
+def _member_address(request: HttpRequest, opened: OpenedLink, base: str) -> str:
+    """Return where members see the same with everything around it; "" for others."""
+    if not request.user.is_authenticated:
+        return ""
+    if not readable_by_member(request.user.pk, opened.project_id):
+        return ""
+    within = request.get_full_path().removeprefix(base.rstrip("/"))
+    # Two slashes at the beginning would lead to another host.
+    return escape_leading_slashes(within)
+
+
+def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
+    return (
+        request.method == "GET"
+        and response.status_code == HTTPStatus.OK
+        and response.get("Content-Type", "").startswith("text/html")
+        and "HX-Request" not in request.headers
+    )
