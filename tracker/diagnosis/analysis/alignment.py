@@ -1,4 +1,4 @@
-"""Turns series that were logged step by step into rows, one per step."""
+"""Aligns series that were logged step by step into one row per step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def align(
 ) -> Steps:
     """Return rows in order of time, for the steps of `base`; gaps are NaN.
 
-    Where a step was logged twice, as after a restart, the points of one time belong
-    together; of series whose times differ, the last point of a step counts.
+    If a step was logged twice, for example after a restart, points with the same time
+    are matched; for series with other times, the last point of a step counts.
     """
     if not len(base):
         return Steps.none()
@@ -36,10 +36,10 @@ def align(
 
 
 def split_phase(base: Points, phase: Points) -> tuple[Array, Points]:
-    """Return a phase's time in each step of `base`, NaN without, and the rest of it.
+    """Return a phase's time in each step of `base` (NaN if absent), and its other points.
 
-    A phase of a step is logged with the step: its time and number are the same. What
-    is left ran outside of any step and is numbered by itself.
+    A phase of a step has the same time and step number as the step. The other points ran
+    outside of steps and have their own numbers.
     """
     base, phase = base.sorted_by_time(), phase.sorted_by_time()
     if not len(phase):
@@ -55,9 +55,9 @@ def split_phase(base: Points, phase: Points) -> tuple[Array, Points]:
 
 
 def align_ranks(steps: Mapping[int, Steps]) -> Ranks:
-    """Return the steps that all ranks made, side by side; repeated ones count once.
+    """Return the steps that all ranks have, side by side.
 
-    Of a step that was made twice, as after a restart, the last one counts.
+    Of a repeated step, for example after a restart, only the last one counts.
     """
     if len(steps) < FEWEST_RANKS or not all(len(rows) for rows in steps.values()):
         return Ranks()
@@ -85,7 +85,7 @@ def align_ranks(steps: Mapping[int, Steps]) -> Ranks:
 
 
 def _last_of_each(steps: Steps) -> Steps:
-    """Return the rows in order of numbers, the last of those with equal ones."""
+    """Return the rows in order of step number, the last one of each number."""
     ordered = steps.select(np.argsort(steps.numbers, kind="stable"))
     is_last = np.append(np.diff(ordered.numbers) != 0, [True] * bool(len(ordered)))
     return ordered.select(is_last.astype(np.bool_))
@@ -97,7 +97,7 @@ def _flat(steps: Steps) -> dict[str, Array]:
     return {
         **steps.columns,
         **{f"phase/{name}": np.nan_to_num(column) for name, column in phases.items()},
-        # What is unknown of some steps is not compared.
+        # Columns with unknown values are not compared.
         **{
             f"device/{name}": column
             for name, column in on_device.items()
@@ -121,8 +121,8 @@ def _matched(base: Points, points: Points) -> Array:
 
 
 def _together(base: Points, points: Points) -> tuple[Rows, Mask]:
-    """Return for each point of `base` the place of one logged with it, and if it is."""
-    # What was measured together has the time in common, too.
+    """Return for each point of `base` the index of its match, and whether it has one."""
+    # Values measured together have the same time.
     near = np.minimum(np.searchsorted(points.times, base.times), len(points) - 1)
     is_together = (points.times[near] == base.times) & (
         points.steps[near] == base.steps
@@ -133,7 +133,7 @@ def _together(base: Points, points: Points) -> tuple[Rows, Mask]:
 def _by_step(base: Points, points: Points) -> Array:
     if not len(points):
         return np.full(len(base), np.nan)
-    # The last of equal steps: a stable sort keeps them in order of time.
+    # A stable sort keeps equal steps in order of time; the last one counts.
     order = np.argsort(points.steps, kind="stable")
     steps, values = points.steps[order], points.values[order]
     place = np.searchsorted(steps, base.steps, side="right") - 1

@@ -1,10 +1,9 @@
-"""Where series change their level together: the best of all ways to cut them.
+"""Finds the points at which several series change their level together.
 
-Optimal partitioning (Jackson and others, 2005), which PELT (Killick and others, 2012)
-makes faster by leaving out beginnings that cannot win; of so few rows as are looked at
-here, all are tried. The cost of a segment is the sum of squared distances from its mean,
-of all series together, and each cut costs a penalty. Single readings that stick out are
-smoothed away before, since squares would follow them.
+Optimal partitioning (Jackson et al., 2005), the exact method that PELT (Killick et al.,
+2012) accelerates by pruning; with so few rows, all candidates are tried. The cost of a
+segment is the sum of squared distances from its mean over all series, and each cut has a
+penalty. Single outliers are smoothed first, because they dominate squared distances.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array
 
-# Rows that a median is taken of, which two that stick out do not move.
+# Window of the running median; two outliers in it have no effect.
 SMOOTHED = 5
-# Readings follow their neighbours, so that a change must be clearer than of noise that
-# knows nothing of the row before; 1 is the usual criterion (BIC).
+# Neighboring samples correlate, so the penalty is higher than for independent noise; 1
+# is the usual criterion (BIC).
 CAUTION = 3.0
 
 
 def change_points(levels: Array, *, shortest: int) -> list[int]:
     """Return the rows in which a new level begins.
 
-    `levels` are (rows, series), in units in which a change by 1 is small: as large as
-    noise, or not worth a word. No segment has fewer than `shortest` rows.
+    `levels` has shape (rows, series), scaled so that a change of 1 is small: the size of
+    the noise or an irrelevant change. No segment has fewer than `shortest` rows.
     """
     rows, series = levels.shape
     if rows < 2 * shortest or not series:
@@ -34,7 +33,7 @@ def change_points(levels: Array, *, shortest: int) -> list[int]:
 
     smooth = smoothed(levels)
     penalty = CAUTION * (series + 1) * math.log(rows)
-    # Sums from the first row on, with 0 before it: a segment's are a difference.
+    # Prefix sums that start with 0, so that a segment's sum is a difference.
     zero = np.zeros((1, series))
     sums = np.concatenate([zero, np.cumsum(smooth, axis=0)])
     squares = np.append(0.0, np.cumsum(np.sum(smooth**2, axis=1)))
@@ -60,7 +59,7 @@ def change_points(levels: Array, *, shortest: int) -> list[int]:
 
 
 def smoothed(levels: Array) -> Array:
-    """Return the median of each row and its neighbours."""
+    """Return the median of each row and its neighbors."""
     beside = SMOOTHED // 2
     padded = np.pad(levels, ((beside, beside), (0, 0)), mode="edge")
     windows = np.lib.stride_tricks.sliding_window_view(padded, SMOOTHED, axis=0)
@@ -68,9 +67,9 @@ def smoothed(levels: Array) -> Array:
 
 
 def noise_of(values: Array) -> float:
-    """Return the usual distance between neighbours, as of a normal distribution.
+    """Return the standard deviation, estimated from the differences of neighbors.
 
-    Half of all neighbours may lie at a change, and it would not show.
+    Level changes do not affect it while fewer than half of the differences are changes.
     """
     if len(values) < 2:  # noqa: PLR2004 - neighbours
         return 0.0

@@ -1,6 +1,6 @@
-"""What happens now and then beside training: how long it takes, and what runs meanwhile.
+"""Occasional work during training, such as evaluations: durations and end times.
 
-An episode is a phase that ran between steps, as a span of its own, or within steps.
+An episode is a phase between steps, logged as a span, or within steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episodes:
-    """`seconds` of each, and when it ended in microseconds where that is known."""
+    """`seconds` of each episode; `ends` in microseconds since 1970."""
 
     seconds: Array
     ends: NDArray[np.int64]
@@ -38,7 +38,7 @@ def find_episodes(
     phase_seconds: Mapping[str, Array] | None,
     step_end_seconds: Array | None,
 ) -> Episodes | None:
-    """Return None where no phase of the kind was named anywhere."""
+    """Return None if there is no phase of this kind."""
     between = spans_of_kind(spans or {}, kind)
     within = seconds_of_kind(phase_seconds or {}, kind)
     if between is None and (within is None or step_end_seconds is None):
@@ -56,14 +56,14 @@ def find_episodes(
 
 
 def is_during(times: NDArray[np.int64], episodes: Episodes) -> NDArray[np.bool_]:
-    """Return which of the times lie within an episode."""
+    """Return which of the times are within an episode."""
     order = np.argsort(episodes.ends)
     ends = episodes.ends[order]
     starts = ends - (episodes.seconds[order] * MICROSECONDS).astype(np.int64)
     inside = np.zeros(len(times), np.bool_)
     if not len(ends):
         return inside
-    # The first episode that ends at or after a time has to have begun before it.
+    # A time is inside if the first episode that ends at or after it started before it.
     after = np.searchsorted(ends, times, side="left")
     is_before_an_end = after < len(ends)
     inside[is_before_an_end] = starts[after[is_before_an_end]] < times[is_before_an_end]

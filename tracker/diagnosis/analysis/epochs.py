@@ -1,4 +1,4 @@
-"""Where epochs begin: a loop that starts anew leaves time between two steps."""
+"""Finds epochs: a loop that restarts leaves a gap between two steps."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array, Samples
 
-# Between two steps of one loop there is what it takes to log them.
+# Within a loop, the gap between two steps is only the time for logging.
 SHORTEST_GAP_SECONDS = 0.002
 SHORTEST_GAP_OF_STEP = 0.02
 
-# Loops whose lengths differ by more are not over the same data.
+# Loops whose lengths differ by more do not iterate over the same data.
 LARGEST_DIFFERENCE = 0.05
 
 FEWEST_EPOCHS = 2
 
-# What a rule lacks that compares them.
+# The missing input in the answer of a rule that compares epochs.
 EPOCHS = "two whole epochs over the same data"
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """`rows` of the steps; times in seconds since 1970, the gap before it included."""
+    """`rows` of the steps; times in seconds since 1970, including the gap before it."""
 
     rows: slice
     start: float
@@ -39,7 +39,7 @@ class Epoch:
         return self.end - self.start
 
     def mean(self, samples: Samples) -> float | None:
-        """Return the mean of the readings within it; None without any."""
+        """Return the mean of the samples within the epoch; None without any."""
         edges = np.array((self.start, self.end)) * 1e6
         first, last = np.searchsorted(samples.times, edges, side="right")
         if first >= last:
@@ -48,7 +48,7 @@ class Epoch:
 
 
 def epoch_starts(step_seconds: Array, gap_before_step_seconds: Array) -> list[int]:
-    """Return the rows of the first steps of epochs, but for the first epoch."""
+    """Return the rows of the first step of each epoch except the first epoch."""
     if not len(step_seconds):
         return []
     least = max(
@@ -61,9 +61,9 @@ def epoch_starts(step_seconds: Array, gap_before_step_seconds: Array) -> list[in
 def find_epochs(
     step_seconds: Array, step_end_seconds: Array, gap_before_step_seconds: Array
 ) -> tuple[Epoch, ...]:
-    """Return the whole epochs, all over the same data; nothing where there are no two.
+    """Return the complete epochs over the same data; empty if there are fewer than two.
 
-    The last one is left out where it is shorter: it has not ended.
+    A shorter last epoch has not ended and is excluded.
     """
     starts = epoch_starts(step_seconds, gap_before_step_seconds)
     if not starts:

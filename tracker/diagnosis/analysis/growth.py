@@ -1,4 +1,4 @@
-"""Whether a measurement keeps growing, and when it reaches a limit."""
+"""Detects steady growth of a measurement, and when it reaches a limit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tracker.diagnosis.signals import Samples
 FEWEST_SECONDS = 300.0
 BLOCKS = 30
 
-# The start allocates what the work needs; it is growth of another kind.
+# Allocations at the start are not growth.
 LEFT_OUT_SHARE = 0.10
 
-# Noise may hide some of the growth between neighbours, but a fall of this part of
-# all growth means that something was given back.
+# Noise may hide growth between neighboring blocks, but a fall by this share of the total
+# growth means that memory was freed.
 RISING_SHARE = 0.80
 LARGEST_FALL_SHARE = 0.20
-# Growth that fades is not going to reach any limit.
+# Growth that slows down does not reach a limit.
 LATE_PACE_SHARE = 0.50
-# Of the variance: what a straight line leaves is no pause and no plateau.
+# Share of variance explained by a straight line; a pause or a plateau explains less.
 MIN_FIT = 0.99
 
 
@@ -39,7 +39,7 @@ class Growth:
 def steady_growth(
     samples: Samples, *, fewest_seconds: float = FEWEST_SECONDS, blocks: int = BLOCKS
 ) -> Growth | None:
-    """Return how fast the readings grow, or None if they do not, or not steadily."""
+    """Return the growth rate of the samples, or None if they do not grow steadily."""
     start = int(LEFT_OUT_SHARE * len(samples.values))
     seconds = (samples.times[start:] - samples.times[start : start + 1]) / 1e6
     values = samples.values[start:]
@@ -64,7 +64,7 @@ def steady_growth(
 
 
 def is_linear(samples: Samples) -> bool:
-    """Whether the readings rise by the same amount all the time, without a pause."""
+    """Return whether the samples rise at a constant rate without a pause."""
     start = int(LEFT_OUT_SHARE * len(samples.values))
     seconds, values = samples.times[start:] / 1e6, samples.values[start:]
     if len(values) < BLOCKS or not (np.ptp(seconds) > 0 and np.ptp(values) > 0):
@@ -73,7 +73,7 @@ def is_linear(samples: Samples) -> bool:
 
 
 def since(samples: Samples, seconds: float) -> Samples:
-    """Return the readings after a time, such as the end of the first step."""
+    """Return the samples after a time, such as the end of the first step."""
     rows = samples.times > seconds * 1e6
     return replace(samples, times=samples.times[rows], values=samples.values[rows])
 

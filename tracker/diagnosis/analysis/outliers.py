@@ -1,4 +1,4 @@
-"""Steps that take much longer than the others: how they come, and what runs in them."""
+"""Steps that take much longer than the others: their period and their causes."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ MIN_FACTOR = 1.3  # of the median
 MIN_OF_LARGEST = 0.5
 
 FEWEST_STEPS_OF_PERIODS = 100
-# A period is seen so many times at least.
+# Minimum number of periods in the series.
 FEWEST_PERIODS = 3
-# Of the slow steps, this part has another one a period later.
+# This share of the slow steps must have another slow step one period later.
 MIN_CORRELATION = 0.60
 PEAK_SHARE = 0.75
 SHORTEST_PERIOD = 3
 
-# Extra time of one size: the spread of its middle half, of its median.
+# Interquartile range of the extra time, relative to its median.
 SAME_SIZE_SPREAD = 0.25
-# Of the extra times as of the gaps between slow steps: room for the jitter of a machine.
+# Share of slow steps that must fit a period; the rest is jitter.
 ALIKE_SHARE = 0.80
-# Optimization steps after so many forward passes at most, and no longer than so many.
+# Limits for gradient accumulation: period, and length of the optimizer step.
 SHORTEST_RHYTHM = 8
 LONGEST_ACCUMULATION = 32
-LARGEST_ACCUMULATED_FACTOR = 4.0  # of the usual step
-# A kind of steps has so many of them.
+LARGEST_ACCUMULATED_FACTOR = 4.0  # of the median step
+# Minimum number and share of steps for a separate kind.
 FEWEST_OF_A_KIND = 20
 MIN_OF_A_KIND = 0.03
 
-# What is logged at the end of a step may come a moment later.
+# Values logged at the end of a step may arrive slightly later.
 LATE_SECONDS = 0.05
 MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Outliers:
-    """`rows` are their places among the steps, `excess` their time beyond the median."""
+    """`rows` are their indices among the steps, `excess` their time above the median."""
 
     rows: NDArray[np.int64]
     median: float
     excess: Array
-    total: float  # of all steps
+    total: float  # time of all steps
 
     @property
     def share(self) -> float:
         return float(self.excess.sum()) / self.total
 
     def of(self, chosen: NDArray[np.bool_]) -> Outliers:
-        """Return some of them."""
+        """Return a subset."""
         return replace(self, rows=self.rows[chosen], excess=self.excess[chosen])
 
 
 def find_outliers(seconds: Array) -> Outliers | None:
-    """Return None where no time passed."""
+    """Return None if the total time is 0."""
     if not len(seconds) or not seconds.sum() > 0:
         return None
     median = float(np.median(seconds))
@@ -74,15 +74,15 @@ def largest_of(outliers: Outliers) -> Outliers:
     """Return the outliers of the largest size, without the many small ones of jitter."""
     if len(outliers.rows) < FEWEST_PERIODS:
         return outliers
-    # Not the largest alone, which may be one of a kind.
+    # The largest outlier alone may be a single event.
     large = float(np.sort(outliers.excess)[-FEWEST_PERIODS])
     return outliers.of(outliers.excess >= MIN_OF_LARGEST * large)
 
 
 def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
-    """Whether slow steps are a kind of their own, and no incidents.
+    """Return whether slow steps are a separate kind of step rather than incidents.
 
-    Every k-th step updates the weights, or many batches have one other length.
+    For example, every k-th step updates the weights, or many batches have a second length.
     """
     large = largest_of(outliers)
     if not len(large.rows):
@@ -100,9 +100,9 @@ def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:
 
 
 def is_rhythm(outliers: Outliers, period: int | None) -> bool:
-    """Whether slow steps keep their period from the first to the last.
+    """Return whether slow steps keep their period from the first to the last.
 
-    Jitter of a busy machine has a short period here and there, by chance.
+    Jitter of a busy machine has short periods by chance.
     """
     if period is None or period < SHORTEST_RHYTHM:
         return False
@@ -117,7 +117,7 @@ def are_logged(
     seconds: Array,
     tracked: Mapping[str, Tracked] | None,
 ) -> bool:
-    """Whether one of the series has its points in the largest slow steps, and few elsewhere."""
+    """Return whether a series has its points in the largest slow steps, and few elsewhere."""
     large = largest_of(outliers)
     return ends is not None and any(
         _is_logged(large, ends, seconds, series.times)
@@ -135,21 +135,21 @@ def _is_logged(
     in_slow = int(has_points[outliers.rows].sum())
     return (
         in_slow >= ALIKE_SHARE * len(outliers.rows)
-        # A point may fall between two steps, and count in both.
+        # A point may fall between two steps and count in both.
         and int(has_points.sum()) <= 2 * len(outliers.rows) / ALIKE_SHARE
     )
 
 
 def period_of(rows: NDArray[np.int64], count: int) -> int | None:
-    """Return after how many steps an outlier comes again; None if irregularly.
+    """Return the number of steps between outliers; None if they are irregular.
 
-    By the autocorrelation of where they are, a step to either side allowed: a thing
-    that is done every minute does not fall on exactly the same step.
+    From the autocorrelation of their positions, with a tolerance of one step: events with a
+    fixed interval in seconds do not fall on exactly the same step.
     """
     if count < FEWEST_STEPS_OF_PERIODS or len(rows) < FEWEST_PERIODS:
         return None
     apart = np.diff(rows)
-    # Slow steps in a row, as after a stall, are one event.
+    # Consecutive slow steps, for example after a stall, are one event.
     starts = rows[np.concatenate([[True], apart > 1])]
     if len(starts) < FEWEST_PERIODS:
         return None
@@ -163,7 +163,7 @@ def period_of(rows: NDArray[np.int64], count: int) -> int | None:
 
     possible = np.searchsorted(starts, count - np.arange(len(matches)))
     correlation = matches / np.maximum(possible, 1)
-    # What comes every second or third step is a rhythm of the work itself.
+    # A period of two or three steps belongs to the work itself.
     correlation[:SHORTEST_PERIOD] = 0.0
     correlation[possible < FEWEST_PERIODS - 1] = 0.0
     return _middle_of_first_peak(correlation)
@@ -173,7 +173,7 @@ def _middle_of_first_peak(correlation: Array) -> int | None:
     highest = float(correlation.max())
     if highest < MIN_CORRELATION:
         return None
-    # Of a period of 10 steps 20 is a period, too; and neighbours match as well.
+    # Multiples of the period are also peaks, and so are neighboring lags.
     is_high = np.append(correlation >= PEAK_SHARE * highest, [False])
     first = int(np.argmax(is_high))
     last = first + int(np.argmin(is_high[first:])) - 1

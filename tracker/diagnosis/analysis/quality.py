@@ -1,9 +1,9 @@
-"""Whether one run learned worse than another, beyond the noise of its losses.
+"""Decides whether one run learned worse than another, beyond the noise of its losses.
 
-Two questions, as a faster run can fail either: what is the loss after as many examples, and
-what is it after as long? The level of a loss is the mean over the last part before the
-point that both runs reached; its noise is how much the means of parts of that differ, with
-the trend taken out. That is the noise within a run; another seed can differ by more.
+Losses are compared after equally many examples and after equal time, because a faster run can
+be worse in either. The level is the mean over the last part before the point that both runs
+reached; its noise is the spread of block means, without the trend. This is the noise within a
+run; another seed can differ by more.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array, EarlierRun, Times, Tracked
 
-# The level is taken over this last part of the way, and over at least so many values.
+# The level is the mean over this last part of the axis, and at least this many values.
 LAST_SHARE = 0.10
 FEWEST_VALUES = 8
 BLOCKS = 4
 
-# Beyond so many standard errors, and by so much of the loss, it is no noise.
+# A change above this many standard errors and this share of the loss is significant.
 BEYOND_NOISE = 3.0
 NOTABLE_SHARE = 0.02
 
-# Runs of which one saw little of what the other did cannot be compared there.
+# The shorter run must cover this share of the longer one.
 FEWEST_IN_COMMON = 0.20
 
 HELD_OUT = re.compile(r"(^|[/_.-])(val|valid|validation|eval|test|dev)([/_.-]|$)", re.I)
@@ -35,7 +35,7 @@ MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A loss over the way: by examples that were seen, and by seconds that passed."""
+    """A loss over two axes: processed examples and elapsed seconds."""
 
     losses: Array
     examples: Array
@@ -44,7 +44,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Two losses at one point of the way, and the standard error of their difference."""
+    """Two losses at one point of an axis, and the standard error of their difference."""
 
     at: float
     before: float
@@ -65,14 +65,14 @@ class Level:
 
     @property
     def margin(self) -> float:
-        """Return the least change that is more than noise."""
-        # Losses may be negative, or 0: then the noise alone decides.
+        """Return the smallest change that exceeds the noise."""
+        # abs() because losses may be negative; for a loss of 0, only the noise counts.
         return max(BEYOND_NOISE * self.noise, NOTABLE_SHARE * abs(self.before))
 
 
 @dataclass(frozen=True, slots=True)
 class QualityChange:
-    """A loss of two runs; None where they have no such point in common."""
+    """The change of a loss between two runs; None for an axis without a common point."""
 
     path: str
     at_equal_examples: Level | None
@@ -80,7 +80,7 @@ class QualityChange:
 
     @property
     def is_worse(self) -> bool:
-        """Worse by time, so that being faster did not help, or not known by time."""
+        """Return whether the loss is worse at equal time, or else at equal examples."""
         levels = [
             level for level in (self.at_equal_time, self.at_equal_examples) if level
         ]
@@ -88,19 +88,19 @@ class QualityChange:
 
     @property
     def costs_examples(self) -> bool:
-        """Worse after as many examples: each teaches less than before."""
+        """Return whether the loss is worse after equally many examples."""
         level = self.at_equal_examples
         return level is not None and level.is_worse
 
 
 def common_loss(one: Collection[str], other: Collection[str]) -> str | None:
-    """Return the loss to compare: of data that was held out, if both have one."""
+    """Return the loss to compare: a validation loss if both runs have one."""
     both = set(one) & set(other)
     return min(both, key=lambda p: (not HELD_OUT.search(p), len(p), p), default=None)
 
 
 def curve_of(loss: Tracked, step_times: Times, step_examples: Array) -> Curve | None:
-    """Lay a loss over the steps of its run; None where it has too few values."""
+    """Map a loss to the steps of its run; None if it has too few values."""
     if not len(step_times) or len(step_times) != len(step_examples):
         return None
     order = np.argsort(loss.times, kind="stable")
@@ -126,7 +126,7 @@ def compare_quality(path: str, before: Curve, after: Curve) -> QualityChange:
 
 
 def compare_learning(before: EarlierRun, after: EarlierRun) -> QualityChange | None:
-    """Compare the loss that two runs have in common; None where they have none."""
+    """Compare a loss that both runs have; None if there is none."""
     path = common_loss(before.losses, after.losses)
     if path is None:
         return None
@@ -142,7 +142,7 @@ def compare_learning(before: EarlierRun, after: EarlierRun) -> QualityChange | N
 def _level(
     way: Array, losses: Array, other_way: Array, other_losses: Array
 ) -> Level | None:
-    """Compare where the shorter of both ways ends."""
+    """Compare both losses at the end of the shorter run."""
     ends = float(way.max()), float(other_way.max())
     at = min(ends)
     if not at > 0 or at < FEWEST_IN_COMMON * max(ends):
@@ -154,7 +154,7 @@ def _level(
 
 
 def _last(way: Array, losses: Array, at: float) -> tuple[float, float] | None:
-    """Return the level and its standard error just before a point of the way."""
+    """Return the level and its standard error just before a point of the axis."""
     until = losses[way <= at]
     recent = int(((way <= at) & (way > (1.0 - LAST_SHARE) * at)).sum())
     count = max(recent, FEWEST_VALUES)

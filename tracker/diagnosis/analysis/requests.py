@@ -1,10 +1,9 @@
-"""What a service spends its requests' time on: asked by the rules about services.
+"""How the time of a service's requests is divided, for the rules about services.
 
-A phase's time is without the phases in it. Where the run says what requests held, a
-request takes its own time and theirs. Of phases that it holds in no request it takes
-those that ended before it did and after the request before, as of older runs: there,
-where requests overlap, a part may be counted for a neighbour, and sums and medians
-hold, while single requests are estimates.
+A phase's time excludes the phases inside it. If the run reports the phases within requests, a
+request takes its own time and theirs. Other phases are assigned by time to the request that
+ends next, as in runs of older agents: if requests overlap, a part may be assigned to a neighbor,
+so sums and medians are correct while single requests are estimates.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase, spans_o
 from tracker.diagnosis.signals import Array, Samples, Times
 
 FEWEST_REQUESTS = 10
-# What a rule lacks where there are fewer.
+# The missing input in the answer of a rule if there are fewer.
 TOO_FEW_REQUESTS = f"at least {FEWEST_REQUESTS} requests"
 MICROSECONDS = 1_000_000
 
@@ -29,16 +28,16 @@ NO_PARTS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
-    """`seconds` are of whole requests; the others are of each part, in order of time."""
+    """`seconds` is per request; `parts` has the times of each part, in order of time."""
 
     times: Times
     seconds: Array
     parts: Mapping[PhaseKind, Array]
-    # How often each part happened since the first request began.
+    # Occurrences of each part since the first request began.
     counts: Mapping[PhaseKind, int]
-    # How often each model was loaded, by the name of its phase.
+    # Number of loads of each model, by phase name.
     loads: Mapping[str, int]
-    # What loading took of the first request, as far as it is known to be in there.
+    # Loading time within the first request, if the nesting is known.
     first_load_seconds: float
 
     @property
@@ -50,7 +49,7 @@ class Requests:
         return float(self.seconds.mean())
 
     def share(self, kind: PhaseKind) -> float:
-        """Return how much of all requests' time a part takes; 0 where it is not timed."""
+        """Return a part's share of the time of all requests; 0 if it is not timed."""
         total = float(self.seconds.sum())
         part = self.parts.get(kind, np.empty(0))
         return min(1.0, float(part.sum()) / total) if total > 0 else 0.0
@@ -62,9 +61,9 @@ class Requests:
 def measure_requests(
     spans: Mapping[str, Samples], held: Mapping[str, Samples] | None = None
 ) -> Requests | None:
-    """Return None where there are too few requests to judge.
+    """Return None if there are too few requests to judge.
 
-    `held` are the phases within requests, as the signal `request_parts` says.
+    `held` are the phases within requests, from the signal `request_parts`.
     """
     handled = _joined(spans, PhaseKind.REQUEST)
     if len(handled.times) < FEWEST_REQUESTS:
@@ -73,7 +72,7 @@ def measure_requests(
     held = {
         name: _at_ends(part, handled.times)
         for name, part in (held or {}).items()
-        # A request within a request is one of its own.
+        # A nested request counts as a separate request.
         if kind_of_phase(name) is not PhaseKind.REQUEST
     }
     seconds = handled.values.copy()
@@ -87,10 +86,10 @@ def measure_requests(
         within = _joined(held, kind)
         beside = _joined({n: span for n, span in spans.items() if n not in held}, kind)
         if kind is PhaseKind.LOAD_MODEL:
-            # Most services load before the first request.
+            # Most services load the model before the first request.
             beside = _after(beside, float(handled.times[0]))
         owner = np.searchsorted(handled.times, beside.times)
-        # What ends after the last request belongs to one that goes on.
+        # Phases that end after the last request belong to one that is still running.
         inside = owner < len(seconds)
         np.add.at(seconds, owner[inside], beside.values[inside])
         if len(within.times) or len(beside.times):
@@ -114,7 +113,7 @@ def measure_requests(
 
 
 def _at_ends(part: Samples, ends: Times) -> Samples:
-    """Return those of a part that were logged with a request."""
+    """Return the points of a part that were logged with a request."""
     is_known = np.isin(part.times, ends)
     return Samples(part.times[is_known], part.values[is_known])
 

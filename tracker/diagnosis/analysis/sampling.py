@@ -1,4 +1,4 @@
-"""How densely what a rule needs was read, and where readings are missing."""
+"""How densely the required signals of a rule were sampled, and where samples are missing."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from tracker.diagnosis.engine.measurements import MICROSECONDS, Measurements, Wi
 from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.signals import SIGNALS, Array, Samples, Times
 
-# A window of which less is covered by readings cannot be judged by them.
+# A window with a lower share of samples cannot be judged.
 SMALLEST_COVERAGE = 0.5
-# A reading speaks about so many of the usual intervals before it: one may be missed.
+# A sample covers this many median intervals before it, so one may be missing.
 INTERVALS_OF_A_READING = 2.0
-# Fewer have no interval that could be called usual.
+# With fewer samples there is no median interval.
 FEWEST_READINGS = 3
 
-# Slower than this, readings are worth less: what happens between them goes unseen.
+# Slower sampling lowers the quality, because events between samples are missed.
 SLOW_SECONDS = 5.0
 SLOW_QUALITY = 0.8
-# What comes every five seconds comes a little late at times.
+# A sample every five seconds is sometimes slightly late.
 TOLERANCE = 1.2
 
-# A point for each event, and none for a time without.
+# These signals have one point per event, and none otherwise.
 EVENTS = {"gpu_xid"}
 
 
 class Sampling:
-    """The readings of the sampled signals that a rule cannot do without."""
+    """The samples of the required sampled signals of a rule."""
 
     def __init__(self, measurements: Measurements, rule: Rule, gpu: int | None) -> None:
         values = measurements.values(gpu)
@@ -42,18 +42,18 @@ class Sampling:
         self._intervals = {
             name: interval_seconds(samples) for name, samples in self._needed.items()
         }
-        # As they are here, some may have been left out.
+        # The actual spacing in this series, which may be thinned.
         self._spacings = {
             name: _interval(samples.times) for name, samples in self._needed.items()
         }
-        # Some readings are taken seldom on purpose; it is slow if all are.
+        # Some signals are sampled rarely on purpose; sampling is slow only if all are.
         self._is_slow = bool(self._needed) and (
             _tick(measurements) > SLOW_SECONDS * TOLERANCE
         )
 
     @property
     def too_slow(self) -> tuple[str, ...]:
-        """Name the signals that are read too seldom for the rule."""
+        """Return the signals that are sampled too rarely for the rule."""
         if self._limit is None:
             return ()
         longest = self._limit * TOLERANCE
@@ -64,7 +64,7 @@ class Sampling:
         return SLOW_QUALITY if self._is_slow else 1.0
 
     def holes(self, window: Window) -> tuple[str, ...]:
-        """Name the signals that cover too little of a window."""
+        """Return the signals that cover too little of a window."""
         return tuple(
             name
             for name, samples in self._needed.items()
@@ -73,14 +73,14 @@ class Sampling:
 
 
 def interval_seconds(samples: Samples) -> float:
-    """Return the usual time between readings; 0 where there are too few to say."""
+    """Return the median time between samples; 0 if there are too few."""
     if samples.interval_seconds is not None:
         return samples.interval_seconds
     return _interval(samples.times)
 
 
 def _tick(measurements: Measurements) -> float:
-    """Return the time between readings of what was read most often."""
+    """Return the interval of the signal that is sampled most often."""
     known = (
         samples.interval_seconds
         for samples in measurements.all_samples()
@@ -90,7 +90,7 @@ def _tick(measurements: Measurements) -> float:
 
 
 def coverage(samples: Samples, window: Window, interval: float) -> float:
-    """Return the share of a window that readings speak about."""
+    """Return the share of a window that samples cover."""
     if not interval > 0 or not window.seconds > 0:
         return 1.0
     first, last = np.searchsorted(

@@ -1,4 +1,4 @@
-"""Slow steps in which a job writes files, though no phase says that it saves anything."""
+"""Slow steps in which a job writes files without a named phase."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ MICROSECONDS = 1_000_000
 
 FEWEST_STEPS = 100
 FEWEST_SAVES = 3
-# Of all that is written, and at most so many of the ticks: by chance they hold as much.
+# Share of all writes in the slow steps, which may cover only this share of the intervals:
+# otherwise they could contain the writes by chance.
 WRITTEN_SHARE = 0.80
 MAX_TICKS_SHARE = 0.60
-# Of the slow steps, so many have written at least that.
+# Share of the slow steps that wrote at least this much.
 SAVES_SHARE = 0.70
 MIN_BYTES = 1_000_000.0
 MUCH_BYTES = 8_000_000.0
-# Of the extra time: what lies in no phase, and waits for no data.
+# Share of the extra time that is in no phase and no wait for data.
 UNNAMED_SHARE = 0.60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """Steps with the times at which they ended, in seconds."""
+    """Steps with their end times in seconds."""
 
     seconds: Array
     ends: Array
@@ -55,7 +56,7 @@ class Saves:
 
 
 def find_saves(loop: Loop, written: Samples) -> Saves | None:
-    """Return None where slow steps and writing do not come together."""
+    """Return None if slow steps and writes do not coincide."""
     if len(loop.seconds) < FEWEST_STEPS:
         return None
     dropped, _ = warm_up_steps(loop.seconds)
@@ -95,7 +96,7 @@ def _written_in(
 ) -> Array | None:
     """Return the bytes written around each slow step; None if much is written elsewhere.
 
-    Where slow steps are in nearly all ticks, they have to come regularly, and to write much.
+    If slow steps are in nearly all intervals, they must be periodic and write much.
     """
     if len(written.times) < FEWEST_SAVES:
         return None

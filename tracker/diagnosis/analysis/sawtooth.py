@@ -1,4 +1,4 @@
-"""Memory that is taken and given back, again and again."""
+"""Memory that repeatedly rises and falls."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array, Samples
 
-# Of the height: above the one it is taken, below the other given back.
+# Shares of the height: above the first, memory is taken; below the second, freed.
 TAKEN, GIVEN_BACK = 0.75, 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    height: float  # what is taken each time
+    height: float  # memory taken each time
     rises: int
 
 
 def find_sawtooth(samples: Samples) -> Sawtooth:
-    """Count how often the readings rise from their low end to their high end."""
+    """Count how often the samples rise from their low end to their high end."""
     values = samples.values
     if not len(values):
         return Sawtooth(0.0, 0)
@@ -31,7 +31,7 @@ def find_sawtooth(samples: Samples) -> Sawtooth:
 
 
 def _rises(values: Array, lower: float, height: float, low: float) -> int:
-    # What lies between counts as what it was before: small waves are no rises.
+    # Values in between keep the previous state, so small waves do not count.
     states = np.where(
         values >= low + TAKEN * height, 1, np.where(values <= lower, 0, -1)
     )

@@ -1,9 +1,8 @@
-"""Divides a stage without steps into parts in which it does the same all the time.
+"""Divides a stage without steps into periods of constant activity.
 
-What the stage uses (GPU time, GPU memory, power, cores) is cut where it changes for at
-least 20 seconds. Neighbours between which nothing jumps belong together, as in a slow
-rise; and so does everything between two working parts that are alike, as where loading
-and computing take turns for minutes.
+The usage (GPU time, GPU memory, power, cores) is cut where it changes for at least 20 seconds.
+Neighboring segments without a jump between them are merged, as in a slow rise; so is everything
+between two similar working segments, for example if loading and computing alternate.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ MAX_ROWS = 1_000
 
 # A stage works while it uses this share of its cores, or of a GPU's time.
 WORKING_CPU_SHARE = 0.20
-WORKING_CPU_CORES = 0.20  # where the number of cores is not known
+WORKING_CPU_CORES = 0.20  # if the number of cores is unknown
 WORKING_GPU_PERCENT = 5.0
-# Of a part, one reading in twenty is more.
+# One sample in twenty may be higher.
 WORKING_PERCENTILE = 95.0
 
-# A change that is not worth a word: of a GPU's time, and of the most of anything else.
+# A small change: in GPU utilization, and relative to the maximum of other signals.
 SMALL_PERCENT = 10.0
 SMALL_SHARE = 0.10
-# In those, or in the noise where that is larger: a jump, or another level.
+# Number of small changes, or of noise units if larger, that make a jump or a new level.
 NOTABLE_CHANGE = 2.0
-# On either side of a cut, where it is asked whether something jumped there.
+# Time on either side of a cut in which a jump is looked for.
 BORDER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """What a stage uses, in rows of equal duration.
+    """The usage of a stage, in rows of equal duration.
 
-    `levels` are in units of small changes, `is_working` is of each row.
+    `levels` are in units of small changes; `is_working` has one value per row.
     """
 
     span: Window
@@ -52,7 +51,7 @@ class Usage:
     is_working: NDArray[np.bool_]
 
     def window(self, first: int, last: int) -> Window:
-        """Return the time of the rows from the first to before the last."""
+        """Return the time from the start of row `first` to the start of row `last`."""
         row = self.row_seconds * MICROSECONDS
         is_end = last >= len(self.is_working)
         return Window(
@@ -62,7 +61,7 @@ class Usage:
 
 
 def find_regimes(measurements: Measurements) -> list[Window]:
-    """Return the parts in which the stage works, in order of time."""
+    """Return the periods in which the stage works, in order of time."""
     span = measurements.span()
     if span is None:
         return []
@@ -74,7 +73,7 @@ def find_regimes(measurements: Measurements) -> list[Window]:
 
 
 def working_limit(effective_cores: object) -> float:
-    """Return how many cores a stage keeps busy at the least while it works."""
+    """Return the minimum number of cores that a working stage uses."""
     if isinstance(effective_cores, int | float) and effective_cores > 0:
         return WORKING_CPU_SHARE * effective_cores
     return WORKING_CPU_CORES
@@ -119,10 +118,10 @@ def _usage(measurements: Measurements, span: Window) -> Usage:
 def _in_rows(
     samples: Samples | None, span: Window, row_seconds: float, rows: int
 ) -> Array | None:
-    """Return the mean of the readings in each row; without any, the one before."""
+    """Return the mean of the samples in each row; rows without a sample repeat the previous."""
     if samples is None or not len(samples.times):
         return None
-    # Readings speak of the time before them.
+    # A sample describes the time before it.
     since = (samples.times - span.start - 1) / (row_seconds * MICROSECONDS)
     row = np.clip(since.astype(np.int64), 0, rows - 1)
     counts = np.bincount(row, minlength=rows)
@@ -130,7 +129,7 @@ def _in_rows(
     is_read = counts > 0
     means = np.divide(sums, counts, out=np.zeros(rows), where=is_read)
     latest = np.maximum.accumulate(np.where(is_read, np.arange(rows), 0))
-    # Before the first reading, as that.
+    # Rows before the first sample have its value.
     latest = np.maximum(latest, int(np.argmax(is_read)))
     return np.asarray(means[latest], np.float64)
 
@@ -146,7 +145,7 @@ def _in_small_changes(column: Array, small: float) -> Array:
 
 
 def _without_slow_changes(usage: Usage, edges: list[int]) -> list[int]:
-    """Keep the cuts at which something jumps; the others are steps of a slow rise."""
+    """Keep the cuts with a jump; the others are parts of a slow rise."""
     beside = max(1, round(BORDER_SECONDS / usage.row_seconds))
     kept = [edges[0]]
     for before, cut, after in zip(edges, edges[1:], edges[2:], strict=False):
@@ -158,7 +157,7 @@ def _without_slow_changes(usage: Usage, edges: list[int]) -> list[int]:
 
 
 def _working_parts(usage: Usage, edges: list[int]) -> list[tuple[int, int]]:
-    """Return first and last row of the parts in which the stage works."""
+    """Return the first and last row of each period in which the stage works."""
     working = [
         (first, last)
         for first, last in pairwise(edges)
@@ -174,7 +173,7 @@ def _working_parts(usage: Usage, edges: list[int]) -> list[tuple[int, int]]:
 
 
 def _last_alike(usage: Usage, working: list[tuple[int, int]], place: int) -> int:
-    """Return the last segment that is like one between here and itself."""
+    """Return the last segment that is similar to one from `place` up to itself."""
     end, seen = place, place
     while seen <= end:
         first, last = working[seen]

@@ -1,4 +1,4 @@
-"""Numeric questions that two or more parts of the diagnosis ask."""
+"""Numeric functions that several parts of the diagnosis use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tracker.diagnosis.signals import Array, Samples
 
 
 def typical(samples: Samples) -> float:
-    """Return the median of the readings; NaN without any."""
+    """Return the median of the samples; NaN without any."""
     return float(np.median(samples.values)) if len(samples.values) else float("nan")
 
 
@@ -21,7 +21,7 @@ def average_or_none(samples: Samples | None) -> float | None:
 
 
 def highest_average(*several: Samples | None) -> float | None:
-    """Return the mean of those readings whose mean is highest; None without any."""
+    """Return the highest of the means of several series; None without any."""
     means = [mean for each in several if (mean := average_or_none(each)) is not None]
     return max(means) if means else None
 
@@ -51,7 +51,7 @@ def margin_below(value: float, limit: float) -> float:
 
 
 def margin_towards(value: float, limit: float, full: float) -> float:
-    """Return 0.5 at the limit, growing to 1 where the value is `full`."""
+    """Return 0.5 at the limit, growing to 1 if the value is `full`."""
     return _margin(value - limit, full - limit)
 
 

@@ -1,20 +1,20 @@
-"""Finds the part of a stage that speaks for it, without warm-up.
+"""Finds the representative part of a stage, without warm-up.
 
-With steps: they are cut into blocks of 20 steps or 10 seconds, whichever is more,
-and the steady part starts with the first three neighbours whose median step times
-lie within 5 % of each other. At least 10 steps are warm-up, and at most 30 %.
+With steps: they are divided into blocks of 20 steps or 10 seconds, whichever is more, and the
+steady part starts with the first three consecutive blocks whose median step times are within
+5 % of each other. At least 10 steps are warm-up, and at most 30 %.
 
-Short runs get shorter blocks, a tenth of their steps and at least 5 steps, and
-keep 50 steps to be judged where they have that many after the first 10. A run of
-60 steps so loses 10, one of 100 between 10 and 30.
+Short runs have shorter blocks, a tenth of their steps and at least 5 steps, and keep 50 steps
+if they have that many after the first 10. A run of 60 steps loses 10, one of 100 between 10
+and 30.
 
-A profiler's trace has few steps, timed exactly, after a warm-up that the profiler's
-schedule left out. The first of four or more is dropped, because it includes the start
-of the profiler. One step is enough for a finding, but never confirms it.
+A profiler trace has few, exactly timed steps after the warm-up of the profiler's schedule. The
+first of four or more steps is dropped, because it includes the start of the profiler. One step
+is enough for a finding, but never confirms it.
 
-Without steps: from the first reading in which the stage works to the last; of that, if
-the stage does one thing after the other, the longest part in which it does the same, and
-the newest while it runs.
+Without steps: from the first sample in which the stage works to the last. If the stage does
+several kinds of work in sequence, only the longest period counts, or the latest one while the
+stage runs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST_WARM_UP_SHARE = 0.30
 FEWEST_STEPS = 50
 FEWEST_SECONDS = 60.0
 
-# Of a trace.
+# Limits for a trace.
 TRACED = "traced_with"
 FEWEST_TRACED_STEPS = 1
 STEPS_WITHOUT_THE_FIRST = 4
@@ -53,7 +53,7 @@ STEPS_WITHOUT_THE_FIRST = 4
 
 @dataclass(frozen=True, slots=True)
 class SteadyPart:
-    """`is_steady` is false where step times never settled; it is judged all the same."""
+    """`is_steady` is false if step times never settled; the part is judged anyway."""
 
     window: Window
     step_count: int
@@ -70,7 +70,7 @@ class SteadyPart:
 def find_steady_part(
     measurements: Measurements, *, has_ended: bool = True
 ) -> SteadyPart | None:
-    """Return the part to judge; None where nothing was measured over time."""
+    """Return the part to judge; None if nothing was measured over time."""
     if len(measurements.steps):
         is_traced = TRACED in measurements.facts
         return _of_trace(measurements) if is_traced else _after_warm_up(measurements)
@@ -78,7 +78,7 @@ def find_steady_part(
 
 
 def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
-    """Return how many steps are warm-up, and whether the rest is steady."""
+    """Return the number of warm-up steps, and whether the rest is steady."""
     at_most = _most_warm_up_steps(len(step_seconds))
     at_least = min(FEWEST_WARM_UP_STEPS, at_most)
 
@@ -126,8 +126,8 @@ def _of_trace(measurements: Measurements) -> SteadyPart:
 
 
 def _window_after(steps: Steps, dropped: int) -> Window:
-    """Return the time of all steps but the first ones; at least one is left."""
-    # A step that is not dropped began when the one before it ended.
+    """Return the time of all steps except the first `dropped`; at least one remains."""
+    # The first remaining step began at the end of the one before it.
     first_end = int(steps.times[dropped])
     seconds = float(steps.columns["step_seconds"][0])
     start = (
@@ -166,7 +166,7 @@ def _overlap(one: Window, other: Window) -> Window:
 
 
 def _times_above(samples: Samples | None, limit: float) -> list[int]:
-    """Return the first and the last time above the limit, or nothing."""
+    """Return the first and the last time above the limit, or an empty list."""
     if samples is None:
         return []
     above = samples.times[samples.values > limit]

@@ -1,10 +1,9 @@
-"""Which ranks make the others wait, by how much, and in which part of their step.
+"""Finds slow ranks, how much they delay the others, and in which part of their step.
 
-Ranks that work together take equally long for a step, whoever is slow: the others wait
-for the slow one where they meet. So the time of meeting is taken off, and what remains is
-each rank's own work. The place where they meet is the phases that are named as
-communication; where none is named and all steps take equally long, it is the part that
-differs most of those in which frameworks exchange gradients.
+Synchronized ranks take equally long for a step, because the others wait for the slow one when
+they synchronize. So this time is subtracted, and the rest is each rank's own work. It is the
+time of phases named as communication; if none is named and all steps take equally long, it is
+the part that varies most among those in which frameworks exchange gradients.
 """
 
 from __future__ import annotations
@@ -22,43 +21,45 @@ STEP, WAIT, OTHER = "step_seconds", "data_wait_seconds", "other"
 CORE_WAIT = "core_wait_seconds"
 PHASE = "phase/"
 
-# A step of one rank that is so much longer than those of the others stands out.
+# A step of one rank longer than those of the others by this factor is an outlier.
 OUTLIER_RATIO = 1.25
-# Fewer than this part of the steps that stand out are single incidents, which say
-# nothing of a rank that is always a little slower.
+# Fewer outlier steps than this share are single incidents; a rank that is always slightly
+# slower needs all steps.
 FEWEST_OUTLIERS = 0.05
-# Chance gives each rank its share; so many standard errors above is no chance.
+# Number of standard errors above the share that a rank has by chance.
 BEYOND_CHANCE = 3.0
 
-# Steps of ranks that meet in every step take equally long, within this.
+# Relative difference of step times between synchronized ranks.
 TOGETHER = 0.05
 
-# Ranks that are slower than half of all by this belong together, as those of one machine.
+# Ranks slower than half of all by this factor are reported together, like one machine.
 SET_RATIO = 1.10
-# A step in which the slow ranks are beyond the others by more than jitter.
+# Ratio above which a slow rank exceeds the others by more than jitter.
 BEYOND_OTHERS = 1.05
 
-# Where gradients are exchanged if the script does not say.
+# Phases in which gradients are exchanged if the script does not name communication.
 MEETING_KINDS = (PhaseKind.BACKWARD, PhaseKind.OPTIMIZER)
 
 
 @dataclass(frozen=True, slots=True)
 class Straggler:
-    """The rank that is slowest most often, or several that are; means over the steps.
+    """The rank that is slowest most often, or several slow ranks; means over the steps.
 
-    `excess` is by part of the step: seconds more than the other ranks' median.
+    `excess` is by part of the step: seconds above the median of the other ranks.
     """
 
     ranks: tuple[int, ...]
     step_seconds: float
     own_seconds: float
     others_seconds: float
-    share: float  # of the time of all steps: what it takes longer than the others
-    tail_share: float  # of the steps that stand out: those in which it was slowest
-    chance_share: float  # what it would have by chance, at the most
-    above_share: float  # of all steps: those in which it takes longer than the others
+    share: float  # extra time, share of the time of all steps
+    tail_share: (
+        float  # outlier steps in which it is slowest, share of all outlier steps
+    )
+    chance_share: float  # maximum of that share by chance
+    above_share: float  # share of all steps in which it takes longer than the others
     excess: Mapping[str, float]
-    met_in: str  # the part in which ranks wait for each other; "" where they do not
+    met_in: str  # the part in which ranks wait for each other; "" if they do not
 
     @property
     def rank(self) -> int:
@@ -66,7 +67,7 @@ class Straggler:
 
 
 def find_straggler(ranks: Ranks) -> Straggler | None:
-    """Return None where the ranks' own work cannot be told from waiting."""
+    """Return None if own work and waiting of the ranks cannot be separated."""
     parts = _parts(ranks)
     steps = ranks.columns.get(STEP)
     if steps is None or not len(steps) or steps.shape[1] < 2:  # noqa: PLR2004 - ranks
@@ -76,8 +77,8 @@ def find_straggler(ranks: Ranks) -> Straggler | None:
     if meeting is None:
         return None
     own = np.maximum(0.0, steps - sum((parts[name] for name in meeting), 0.0 * steps))
-    # What other jobs take of the cores is no rank's fault. Where in a step a rank waited for
-    # one is not known: all of its parts count for as much less.
+    # Waiting for a core is caused by other jobs. Its part of the step is unknown, so all
+    # parts are scaled down equally.
     own = own * (1.0 - ranks.columns.get(CORE_WAIT, 0.0 * steps) / steps)
     slow = _slow(own)
     others = _of_others(own, slow)
@@ -120,7 +121,7 @@ def _parts(ranks: Ranks) -> dict[str, Array]:
 
 
 def _meeting(parts: Mapping[str, Array], steps: Array) -> list[str] | None:
-    """Return the parts in which ranks wait for each other; None where unknown."""
+    """Return the parts in which ranks wait for each other; None if unknown."""
     named = [
         name
         for name in parts
@@ -130,7 +131,7 @@ def _meeting(parts: Mapping[str, Array], steps: Array) -> list[str] | None:
         return named
     totals = steps.sum(axis=0)
     if float(np.ptp(totals)) > TOGETHER * float(totals.max()):
-        # Each goes its own way, and none waits.
+        # The ranks are not synchronized, so none waits.
         return []
     candidates = [
         name
@@ -146,7 +147,7 @@ def _meeting(parts: Mapping[str, Array], steps: Array) -> list[str] | None:
 def _slow(own: Array) -> list[int]:
     """Return the ranks that are slow together, or the one that is slowest most often."""
     usual = np.median(own, axis=0)
-    # Of ranks of which half are slow, the others are the measure.
+    # If half of the ranks are slow, the faster half is the reference.
     typical = float(np.sort(usual)[(len(usual) - 1) // 2])
     together = np.flatnonzero(usual > SET_RATIO * typical)
     if 1 < len(together) <= len(usual) / 2:
@@ -155,7 +156,7 @@ def _slow(own: Array) -> list[int]:
 
 
 def _slowest(own: Array) -> int:
-    """Return the rank that is slowest in most steps; of equals, by its time."""
+    """Return the rank that is slowest in most steps; ties by total time."""
     counts = np.bincount(own.argmax(axis=1), minlength=own.shape[1])
     most = np.flatnonzero(counts == counts.max())
     return int(most[own[:, most].sum(axis=0).argmax()])
@@ -167,7 +168,7 @@ def _of_others(column: Array, slow: list[int]) -> Array:
 
 
 def _tail(own: Array, slow: list[int]) -> tuple[float, float]:
-    """Return the share of steps that stand out in the slow ranks, and by chance at most."""
+    """Return the share of outlier steps in the slow ranks, and its maximum by chance."""
     count, width = own.shape
     slowest = own.argmax(axis=1)
     rows = np.arange(count)

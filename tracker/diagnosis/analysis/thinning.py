@@ -1,9 +1,9 @@
-"""Leaves out points of long series, so that what is left says the same of them.
+"""Thins long series without changing the conclusions from them.
 
-Of a stretch of readings every so many-th stays, which keeps shares, means and
-percentiles; and its lowest and highest, its first and last, and those around pauses,
-so that peaks, counters and holes are what they were. Of curves, as losses are, levels
-and noise count; of steps of several ranks, that the same ones stay of each.
+Regular samples of a series remain, which preserves shares, means and percentiles; also its
+minimum and maximum, its first and last point, and points around pauses, which preserves peaks,
+counters and gaps. For curves such as losses, level and noise matter; for steps of several
+ranks, the same steps of each rank must remain.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from numpy.typing import NDArray
 from tracker.diagnosis.engine.measurements import MICROSECONDS
 from tracker.series.points import Floats, Integers, Points
 
-# Readings that a series keeps, about. Of a day that is one in twenty seconds, and of a
-# fifth of it enough for a share to be known to a percent.
+# Approximate number of samples per series. For a day that is one in twenty seconds, and a
+# fifth of the day still gives a share within one percent.
 MAX_READINGS = 4_096
-# Points that a curve keeps, about: the last tenth of it still is thousands.
+# Approximate number of points per curve: its last tenth still has thousands.
 MAX_CURVE_POINTS = 65_536
-# Points that all series of ranks keep together, about: of 64 ranks, thousands of steps.
+# Approximate number of points of all series of all ranks: thousands of steps for 64 ranks.
 MAX_RANK_POINTS = 2_000_000
-# So many points at the end of each stretch stay: rules ask for that many in a row.
+# Number of points at the end of each series that remain, because rules need them.
 LAST_POINTS = 3
-# A pause is longer than so many of the usual intervals.
+# A pause is longer than this many median intervals.
 PAUSE_INTERVALS = 5.0
 
 
 def stride_of(count: int, most: int = MAX_READINGS) -> int:
-    """Return which readings to keep of so many: every one, every second, …"""
+    """Return the stride to keep at most about `most` of `count` samples."""
     return max(1, -(-count // most))
 
 
 class Thinner:
-    """Thins series, of which many share their times: what follows from those is kept."""
+    """Thins series; the selection is cached, because many series share their times."""
 
     def __init__(self, *, whole_after: int | None = None) -> None:
         self._whole_after = whole_after
         self._kept: tuple[Integers, int, NDArray[np.bool_]] | None = None
 
     def thin(self, points: Points, stride: int) -> Points:
-        """Keep one of `stride` points, and all after a time; `points` are in order."""
+        """Keep one of `stride` points, and all after a time; `points` are ordered by time."""
         if stride <= 1 or not len(points):
             return points
         kept = self._by_times(points.times, stride).copy()
@@ -67,10 +67,10 @@ class Thinner:
 
 
 def thin_curve(points: Points, stride: int) -> Points:
-    """Keep one of `stride` points, and where it ends to be a number; in order of step.
+    """Keep one of `stride` points, and the place where the values stop being numbers.
 
-    Neither the highest nor the lowest stays, which would shift means; unless all that
-    is left is alike, as it is of a curve that does not change.
+    `points` are ordered by step. Minimum and maximum are not kept, because they would shift
+    means, unless all remaining values are equal, as for a mostly constant curve.
     """
     if stride <= 1 or not len(points):
         return points
@@ -88,7 +88,7 @@ def thin_curve(points: Points, stride: int) -> Points:
 
 
 class StepSample:
-    """Keeps the same steps of all series, by chance: ranks are compared step by step."""
+    """Keeps the same random steps of all series, because ranks are compared by step."""
 
     def __init__(self, *, whole_after: int | None = None) -> None:
         self._whole_after = whole_after
@@ -104,12 +104,11 @@ class StepSample:
 
 
 def _by_chance(steps: Floats) -> NDArray[np.uint64]:
-    """Return a number for each step that has nothing to do with its neighbours'.
+    """Return a hash of each step that is independent of its neighbors.
 
-    Of every so many-th step, what happens each hundred steps would be there always or
-    never.
+    With a fixed stride, events every hundred steps would always or never be included.
     """
-    # The end of splitmix64; + 0.0 makes -0.0 0.0.
+    # The finalizer of splitmix64; + 0.0 turns -0.0 into 0.0.
     mixed = (steps + 0.0).view(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -118,7 +117,7 @@ def _by_chance(steps: Floats) -> NDArray[np.uint64]:
 
 
 def usual_interval(times: Integers) -> float | None:
-    """Return the median of the seconds between readings; None without any."""
+    """Return the median of the seconds between samples; None without any."""
     if len(times) < 2:  # noqa: PLR2004 - two have something between them
         return None
     return float(np.median(np.abs(np.diff(times)))) / MICROSECONDS

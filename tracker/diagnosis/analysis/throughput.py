@@ -1,4 +1,4 @@
-"""How fast a stage is in the window that was judged."""
+"""Throughput of a stage in the judged window."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ EXAMPLES, WAIT = "step_examples", "data_wait_seconds"
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Per second of steps; examples are None where nobody knows how many a step has.
+    """Values per second of step time; `examples` is None if their number is unknown.
 
-    `data_wait_share` is of the time of the steps; None: waiting was not measured.
+    `data_wait_share` is relative to the step time; None if waiting was not measured.
     """
 
     steps: float
@@ -27,7 +27,7 @@ class Throughput:
 def throughput_of(
     measurements: Measurements, window: Window | None
 ) -> Throughput | None:
-    """Return None where no steps were measured."""
+    """Return None if no steps were measured."""
     if window is None:
         return None
     within = clean(measurements).within(window)

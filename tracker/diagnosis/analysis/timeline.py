@@ -1,4 +1,4 @@
-"""When steps and phases of a stage ran, laid end to end, and when nobody measured."""
+"""When steps and phases of a stage ran, and when no data was measured."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tracker.diagnosis.engine.measurements import (
 )
 from tracker.diagnosis.signals import Array, Samples
 
-# Without a reading for so long, or for so many of the usual intervals, nobody knows
-# what went on.
+# Without a sample for this long, or this many median intervals, the activity is unknown.
 SILENT_SECONDS = 30.0
 SILENT_INTERVALS = 10.0
 
@@ -25,9 +24,9 @@ FEWEST_READINGS = 2
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Phases outside of steps, one after the other; `seconds` is by their names.
+    """Phases outside of steps, one after the other; `seconds` is by name.
 
-    `edges` are the begin and end of each, `covered` how long had passed in them.
+    `edges` are the start and end of each, `covered` the total time in phases until then.
     """
 
     edges: Array
@@ -41,12 +40,12 @@ class Spans:
         return values
 
     def within(self, starts: Array, ends: Array) -> Array:
-        """Return how much of each interval lies in a span."""
+        """Return the part of each interval that is in a span."""
         return self.until(ends) - self.until(starts)
 
 
 def lay_out(spans: Mapping[str, Samples], window: Window) -> Spans:
-    """Lay spans one after the other: where they overlap, the earlier one counts."""
+    """Arrange spans one after the other; where they overlap, the earlier one counts."""
     rows = sorted(
         (end - seconds * MICROSECONDS, end, name)
         for name, span in spans.items()
@@ -69,7 +68,7 @@ def lay_out(spans: Mapping[str, Samples], window: Window) -> Spans:
 
 
 def step_intervals(steps: Steps, window: Window) -> tuple[Array, Array]:
-    """Return when each step began and ended, none before the one before had ended."""
+    """Return start and end of each step; a step starts after the end of the previous one."""
     if not len(steps):
         return np.empty(0), np.empty(0)
     ends = steps.times.astype(np.float64)
@@ -80,14 +79,14 @@ def step_intervals(steps: Steps, window: Window) -> tuple[Array, Array]:
 
 
 def reading_times(measurements: Measurements) -> Array:
-    """Return the times of the signal that was read most often."""
+    """Return the times of the signal with the most samples."""
     every: Iterable[Samples] = measurements.all_samples()
     longest = max((samples.times for samples in every), key=len, default=np.empty(0))
     return longest.astype(np.float64)
 
 
 def silent_seconds(times: Array, start: float, end: float) -> float:
-    """Return how much of a time lies between readings that stopped and began again."""
+    """Return how much of an interval is without samples."""
     if len(times) < FEWEST_READINGS:
         return 0.0
     usual = float(np.median(np.diff(times))) / MICROSECONDS

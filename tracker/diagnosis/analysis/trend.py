@@ -1,4 +1,4 @@
-"""Whether step times drift, told block by block so that single steps do not matter."""
+"""Detects drift of step times, by blocks, so that single steps do not matter."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from tracker.diagnosis.signals import Array
 
 MAX_BLOCKS = 40
 FEWEST_BLOCKS = 8
-FEWEST_STEPS = 20  # of a block
-# What a rule lacks where there are fewer.
+FEWEST_STEPS = 20  # per block
+# The missing input in the answer of a rule if there are fewer.
 TOO_FEW_STEPS = f"at least {FEWEST_BLOCKS * FEWEST_STEPS} steps after warm-up"
 
-# A rise of which one pair of neighbours has this part is a jump, not a drift.
+# If one pair of neighbors has this share of the rise, it is a jump and not a drift.
 JUMP_SHARE = 0.70
 FEWEST_BEFORE_AND_AFTER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """`change` is the rise from the first block to the last, of the first one's level.
+    """`change` is the rise from the first block to the last, relative to the first.
 
-    `chance` is how likely as clear a trend would be if the blocks came in any order.
+    `chance` is the probability of such a trend if the blocks were in random order.
     """
 
     first: float
     last: float
     mean: float  # of the levels of all blocks, without single slow steps
     change: float
-    tau: float  # 1: every later block is higher
+    tau: float  # 1 if every later block is higher
     chance: float
-    jump: int | None  # where all changed at once: the first step after it
+    jump: int | None  # first step after a single jump
 
 
 def trend_of(values: Array) -> Trend | None:
-    """Return None where there are too few steps to tell."""
+    """Return None if there are too few steps."""
     count = min(MAX_BLOCKS, len(values) // FEWEST_STEPS)
     if count < FEWEST_BLOCKS:
         return None
@@ -69,7 +69,7 @@ def trend_of(values: Array) -> Trend | None:
 
 
 def median_slope(x: Array, y: Array) -> float:
-    """Return the median of the slopes between all pairs: outliers do not turn it."""
+    """Return the median of the slopes between all pairs, which is robust to outliers."""
     first, second = np.triu_indices(len(x), k=1)
     apart = x[second] - x[first]
     slopes = (y[second] - y[first])[apart > 0] / apart[apart > 0]
@@ -77,7 +77,7 @@ def median_slope(x: Array, y: Array) -> float:
 
 
 def _kendall(levels: Array) -> tuple[float, float]:
-    """Return Kendall's tau against time, and its two-sided chance by Mann and Kendall."""
+    """Return Kendall's tau against time, and its two-sided p-value (Mann-Kendall test)."""
     count = len(levels)
     first, second = np.triu_indices(count, k=1)
     score = float(np.sign(levels[second] - levels[first]).sum())
@@ -87,7 +87,7 @@ def _kendall(levels: Array) -> tuple[float, float]:
 
 
 def _jump(levels: Array) -> int | None:
-    """Return the block from which the level is higher at once; None if bit by bit."""
+    """Return the block at which the level jumps; None if it rises gradually."""
     some = max(FEWEST_BEFORE_AND_AFTER, len(levels) // 4)
     rise = float(np.median(levels[-some:]) - np.median(levels[:some]))
     inner = np.diff(levels)[FEWEST_BEFORE_AND_AFTER - 1 : 1 - FEWEST_BEFORE_AND_AFTER]

@@ -1,4 +1,4 @@
-"""Divides the steady part of a stage into the windows that rules are asked about."""
+"""Divides the steady part of a stage into the windows that rules judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_WINDOWS = 5
 WINDOW_SECONDS = 60.0
 WINDOW_STEPS = 50
 
-# A window with less than this says nothing: readings come once a second.
+# A smaller window cannot be judged, because samples come once a second.
 FEWEST_STEPS = 10
 FEWEST_SECONDS = 2.0
 
@@ -21,7 +21,7 @@ FEWEST_SECONDS = 2.0
 def divide(
     measurements: Measurements, steady: SteadyPart, *, has_ended: bool
 ) -> tuple[Window, ...]:
-    """Return windows in order of time, each beginning where the one before ends."""
+    """Return consecutive windows in order of time."""
     window = steady.window
     if not has_ended:
         newest = MAX_WINDOWS * _usual_seconds(measurements)

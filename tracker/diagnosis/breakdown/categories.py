@@ -28,7 +28,7 @@ class Use(StrEnum):
     UNKNOWN = "unknown"
 
 
-# A GPU that is held for these computes nothing. Evaluation computes.
+# A GPU held in these categories computes nothing. Evaluation computes.
 IDLE_USES = (
     Use.IDLE_IN_STEPS,
     Use.DATA_WAIT,
@@ -48,9 +48,9 @@ LOSSES = tuple(use for use in KNOWN_USES if use is not Use.COMPUTING)
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`seconds` has every use and adds up to `total`; energy is None if not measured.
+    """`seconds` has every category and adds up to `total`; energy is None if not measured.
 
-    `gpus` is how many GPUs were held; 0: the seconds are the stage's own.
+    `gpus` is the number of held GPUs; with 0 the seconds are those of the stage.
     """
 
     gpus: int
@@ -88,7 +88,7 @@ def grown_most(before: Ledger | None, after: Ledger | None) -> tuple[Use, float]
 
 
 def added_up(ledgers: Iterable[Ledger]) -> Ledger | None:
-    """Add ledgers of the same kind: all with GPUs, or all without."""
+    """Add time breakdowns of the same kind: all with GPUs, or all without."""
     found = list(ledgers)
     if not found:
         return None

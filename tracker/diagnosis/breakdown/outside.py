@@ -1,4 +1,4 @@
-"""Time of a step that is neither waiting for data nor in a named phase."""
+"""Step time that is neither waiting for data nor in a named phase."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracker.diagnosis.signals import Array
 def outside_seconds(
     step_seconds: Array, waits: Array | None, phases: Mapping[str, Array] | None
 ) -> Array:
-    """Return for each step the time that no phase and no wait accounts for."""
+    """Return the time of each step that no phase and no wait accounts for."""
     left = step_seconds
     if waits is not None:
         left = left - np.minimum(waits, step_seconds)

@@ -1,7 +1,7 @@
-"""What a phase is about, by the name that a script gave it.
+"""Maps the names of phases to kinds.
 
-Names are the user's own: `forward`, `Forward pass` and `train/fwd` mean the same. What
-no set of names knows has no kind, and rules say nothing of it.
+Names are chosen by users: `forward`, `Forward pass` and `train/fwd` have the same kind.
+Rules ignore names without a known kind.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class PhaseKind(StrEnum):
     LOAD_MODEL = "load model"
     LOAD_DATA = "load data"  # scanning and indexing it, before the first batch
     DECODE = "decode"  # images, video and sound
-    PREPROCESS = "preprocess"  # what is the same each time; augmentation is not
+    PREPROCESS = "preprocess"  # deterministic preprocessing; augmentation is not
     IMPORT = "import"
     COMPILE = "compile"
-    REQUEST = "request"  # one answer of a service
-    QUEUE = "queue"  # until a request gets its turn
-    COMPUTE = "compute"  # of a service: one request, or several together
+    REQUEST = "request"  # one request of a service
+    QUEUE = "queue"  # waiting time of a request
+    COMPUTE = "compute"  # inference for one or several requests
 
 
 def _words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words of a name are joined by underscores. Where a name has several of these, the
-# longest decides, and of equal ones the first.
+# Words of a name are joined by underscores. If a name contains several of these, the
+# longest wins, then the first.
 NAMES: dict[PhaseKind, frozenset[str]] = {
     PhaseKind.COPY: _words_of(
         "copy h2d to_device to_gpu to_cuda host_to_device transfer"
@@ -91,7 +91,7 @@ NAMES: dict[PhaseKind, frozenset[str]] = {
 }
 MAX_WORDS = max(name.count("_") + 1 for names in NAMES.values() for name in names)
 
-# What a service does, outside of loops.
+# Phases of a service, outside of loops.
 OF_SERVICES = frozenset(
     {PhaseKind.REQUEST, PhaseKind.QUEUE, PhaseKind.LOAD_MODEL, PhaseKind.COMPUTE}
 )
@@ -99,7 +99,7 @@ OF_SERVICES = frozenset(
 T = TypeVar("T")
 
 WORD = re.compile(r"[a-z0-9]+")
-# Where a word of `saveCheckpoint` begins.
+# The position before a capitalized word, as in `saveCheckpoint`.
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 LONGEST_NAME = 200
 
@@ -117,7 +117,7 @@ def kind_of_phase(name: str) -> PhaseKind | None:
 
 
 def of_kind(phases: Mapping[str, T], kind: PhaseKind) -> dict[str, T]:
-    """Return those phases that are of a kind."""
+    """Return the phases of a kind."""
     return {
         name: phase for name, phase in phases.items() if kind_of_phase(name) is kind
     }
@@ -128,7 +128,7 @@ def seconds_of_kind(
 ) -> Array | None:
     """Return the time of each step in all phases of these kinds; None without any.
 
-    NaN stays NaN: what is not known of one phase is not known of the sum.
+    NaN stays NaN: if one phase is unknown, so is the sum.
     """
     wanted = (kind, *more)
     found = [phases[name] for name in phases if kind_of_phase(name) in wanted]

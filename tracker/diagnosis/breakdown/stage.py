@@ -37,7 +37,7 @@ from tracker.diagnosis.engine.measurements import (
 from tracker.diagnosis.hardware.activity import activity_of
 from tracker.diagnosis.signals import Array, Samples
 
-# A GPU of which less is used than this in nearly every reading does nothing at all.
+# A GPU that is below this in nearly every sample is unused.
 UNUSED_BELOW_PERCENT = 1.0
 UNUSED_PERCENTILE = 95.0
 
@@ -52,10 +52,10 @@ USE_OF_PHASE = {
     PhaseKind.IMPORT: Use.INITIALIZATION,
     PhaseKind.COMPILE: Use.INITIALIZATION,
 }
-# A GPU computes in these, too, and rests in those.
+# The GPU computes in the active categories, and is idle in the quiet ones.
 ACTIVE = (Use.COMMUNICATION, Use.EVALUATION)
 QUIET = (Use.COPY, Use.CHECKPOINT, Use.BOUNDARY)
-# Outside of steps, these are work, too.
+# Outside of steps these phases are work, too.
 WORK = (
     PhaseKind.FORWARD,
     PhaseKind.BACKWARD,
@@ -71,10 +71,10 @@ def keep_ledger(
     has_failed: bool = False,
     machines: int = 1,
 ) -> Ledger:
-    """Divide the time of a stage that lasted over `window`.
+    """Divide the time of a stage that lasted over `window` into categories.
 
-    `machines` have as many GPUs each, of which those of one are measured. Of a stage
-    that failed, what came after its last checkpoint is lost, if any was timed.
+    Each of `machines` has the same number of GPUs, and those of one machine are measured.
+    For a failed stage, time after its last timed checkpoint is lost.
     """
     measurements = clean(measurements)
     kept = window
@@ -94,14 +94,14 @@ def keep_ledger(
 def _divide(
     measurements: Measurements, window: Window, gpu: int | None
 ) -> dict[Use, float]:
-    """Divide the time of one GPU, or of the stage where it has none."""
+    """Divide the time of one GPU, or of the stage if it has no GPU."""
     seconds = dict.fromkeys(Use, 0.0)
     if window.end <= window.start:
         return seconds
 
     read_at = reading_times(measurements)
     if gpu is not None and _is_unused(measurements, gpu):
-        # Whatever the others do, this one does nothing.
+        # This GPU is idle regardless of the other ones.
         absent = silent_seconds(read_at, window.start, window.end)
         seconds[Use.IDLE] = max(0.0, window.seconds - absent)
         return _settled(seconds, window.seconds)
@@ -132,7 +132,7 @@ def _divide(
 
 
 def _settled(seconds: dict[Use, float], total: float) -> dict[Use, float]:
-    """What nothing accounts for is unknown; more than all there is cannot be."""
+    """Count unexplained time as unknown, and scale down a sum above the total."""
     known = sum(seconds.values())
     if known > total:
         return {use: value * total / known for use, value in seconds.items()}
@@ -153,7 +153,7 @@ def _add_steps(
     if not len(steps):
         return
     lasting = (ends - starts) / MICROSECONDS
-    # What lies in an evaluation, say, is counted there.
+    # Time within an evaluation span, for example, is counted there.
     own = np.maximum(0.0, lasting - spans.within(starts, ends))
     parts = _parts_of_steps(steps)
     # Phases in several threads can add up to more than the step.
@@ -167,7 +167,7 @@ def _add_steps(
 
 
 def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
-    """Return what is known of each step beside its work."""
+    """Return the known times of each step other than its own work."""
     parts: dict[Use, Array] = {}
     if "data_wait_seconds" in steps.columns:
         parts[Use.DATA_WAIT] = np.minimum(
@@ -186,16 +186,16 @@ def _parts_of_steps(steps: Steps) -> dict[Use, Array]:
 
 
 def _lasting(use: Use, in_script: Array, on_device: Array | None) -> Array:
-    """Return how long a phase lasted in each step, in the script or on the GPU."""
+    """Return the duration of a phase in each step, in the script or on the GPU."""
     if on_device is None or not np.isfinite(on_device).any():
         return in_script
     if use is Use.COMMUNICATION:
-        # The script may wait for other ranks, or have only begun what the GPU does.
+        # The script may wait for other ranks, or return before the GPU has finished.
         return np.fmax(in_script, on_device)
     if use is not Use.COPY:
         return in_script
-    # What was queued on the GPU before a copy is no part of it, though the script waits.
-    # Of the last steps the GPU may not have told.
+    # Work queued on the GPU before a copy does not belong to the copy, although the script
+    # waits for it. GPU times of the last steps may be missing.
     return np.where(np.isfinite(on_device), on_device, np.nanmean(on_device))
 
 
@@ -204,7 +204,7 @@ def _split_by_gpu(
 ) -> None:
     """Split unexplained work, and `free` time around it, by the GPU's mean activity.
 
-    The GPU is active during work, communication and evaluation before anything else.
+    Activity is assigned to work, communication and evaluation first.
     """
     if mean is None:
         return
@@ -233,10 +233,10 @@ def _split_by_gpu(
 def _hide_waits(
     seconds: dict[Use, float], waited: float, running: float | None, steps: float
 ) -> None:
-    """Count waits as idleness of the GPU's processors while any kernel runs.
+    """Count waits as idle multiprocessors while any kernel runs.
 
-    A few processors that work through the queue hide a wait as all of them would: rules
-    about waiting go by that, too.
+    A few active multiprocessors that process the queue hide a wait like all of them would;
+    the rules about waiting use the same definition.
     """
     if running is None:
         return
@@ -249,7 +249,7 @@ def _hide_waits(
 def _split_by_cores(
     seconds: dict[Use, float], mean: float | None, free: float = 0.0
 ) -> None:
-    """Count as computing the share of time in which the job's processes worked."""
+    """Count the share of time in which the job's processes worked as computing."""
     if mean is None:
         return
     unexplained = seconds[Use.UNATTRIBUTED] + free
@@ -258,7 +258,7 @@ def _split_by_cores(
 
 
 def _free_seconds(read_at: Array, spans: Spans, starts: Array, ends: Array) -> float:
-    """Return how long nothing ran that was named, but for what nobody measured."""
+    """Return the time outside of named phases, without unmeasured time."""
     free = np.maximum(0.0, (ends - starts) / MICROSECONDS - spans.within(starts, ends))
     is_long = free > SILENT_SECONDS
     absent = sum(
@@ -269,7 +269,7 @@ def _free_seconds(read_at: Array, spans: Spans, starts: Array, ends: Array) -> f
 
 
 def _is_unused(measurements: Measurements, gpu: int) -> bool:
-    """Whether a GPU does nothing while another works."""
+    """Return whether a GPU is idle while another one works."""
     if not len(measurements.steps):
         return False
     busy = {
@@ -283,7 +283,7 @@ def _is_unused(measurements: Measurements, gpu: int) -> bool:
 
 
 def _last_checkpoint(measurements: Measurements, window: Window) -> int | None:
-    """Return when the last checkpoint was written; None: none was timed."""
+    """Return the time of the last timed checkpoint; None if there is none."""
     ends = [
         int(span.times[-1])
         for name, span in measurements.spans.items()
@@ -299,14 +299,14 @@ def _last_checkpoint(measurements: Measurements, window: Window) -> int | None:
 
 
 def _energy(measurements: Measurements, machines: int) -> float | None:
-    """Return what all GPUs took; None unless each of them was measured."""
+    """Return the energy of all GPUs; None unless each of them was measured."""
     taken = []
     for signals in measurements.gpus.values():
         found = signals.get("gpu_energy_joules")
-        # The first answer is 0, and of a short run there is no other.
+        # The first sample is 0, and a short run may have no other.
         if not isinstance(found, Samples) or not found.values.any():
             return None
-        # The counter begins at 0, and again where the agent did.
+        # The counter starts at 0, and again after a restart of the agent.
         rises = np.diff(found.values, prepend=0.0)
         taken.append(float(np.where(rises < 0, found.values, rises).sum()))
     return machines * sum(taken) if taken else None

@@ -1,4 +1,4 @@
-"""Where the time of a step goes, and how one breakdown compares with another."""
+"""The parts of the step time, and the comparison of two such breakdowns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ DATA_WAIT, OTHER = "data wait", "other"
 EXAMPLES = "step/examples"
 PHASE_START, PHASE_END = "step/phase/", "_seconds"
 
-# Throughput is taken block by block, so that its spread is known. Runs with too few
-# steps for three blocks have shorter ones, and what they say is rough; long runs have
-# longer ones.
+# Throughput is computed per block, which gives its spread. Runs with too few steps for
+# three blocks have shorter ones and a rough result; long runs have longer blocks.
 BLOCK_STEPS = 50
 SHORTEST_BLOCK_STEPS = 10
 WANTED_BLOCKS = 6
@@ -39,8 +38,8 @@ class Part:
 class StepBreakdown:
     """The steady part of a stage; `parts` add up to `mean_step_seconds`.
 
-    `blocks` are examples per second, or steps per second where nobody knows how many
-    examples a step has; `examples_per_step` is None then.
+    `blocks` are examples per second, or steps per second if the examples are unknown;
+    `examples_per_step` is None then.
     """
 
     window: Window
@@ -53,7 +52,7 @@ class StepBreakdown:
     examples_per_step: float | None
     blocks: tuple[float, ...]
     cpu_cores: float | None
-    cpu_percent: float | None  # of the cores the job may use
+    cpu_percent: float | None  # of the job's cores
     gpu_percent: float | None  # mean over the GPUs
 
     @property
@@ -79,9 +78,9 @@ class Ratio:
 
 
 def break_down(measurements: Measurements) -> StepBreakdown | None:
-    """Return None where no steps were measured.
+    """Return None if no steps were measured.
 
-    Columns of the steps other than signals are named by their path.
+    Step columns other than signals are named by their path.
     """
     measurements, examples = _prepare(measurements)
     steady = find_steady_part(measurements) if len(measurements.steps) else None
@@ -110,9 +109,9 @@ def break_down(measurements: Measurements) -> StepBreakdown | None:
 
 
 def compare_throughput(before: StepBreakdown, after: StepBreakdown) -> Ratio | None:
-    """Return None where there are too few blocks, or only one side counts examples.
+    """Return None with too few blocks, or if only one side counts examples.
 
-    None, too, where a whole block counted no example: nobody knows how long one takes.
+    Also None if a block has no examples, because the time per example is then undefined.
     """
     counts_differ = (before.examples_per_step is None) != (
         after.examples_per_step is None
@@ -122,10 +121,10 @@ def compare_throughput(before: StepBreakdown, after: StepBreakdown) -> Ratio | N
     if not all(block > 0 for block in (*before.blocks, *after.blocks)):
         return None
 
-    # Seconds for an example, or a step: their mean is that of all blocks together, as
-    # each has as many steps; that of rates would count quick blocks for more.
+    # Averages seconds per example or step: blocks have equal sizes, so this is the mean of
+    # the whole series, while averaging rates would overweight fast blocks.
     old, new = 1.0 / np.array(before.blocks), 1.0 / np.array(after.blocks)
-    # Seeded: a page that is opened twice says the same.
+    # A fixed seed makes the result repeatable.
     random = np.random.default_rng(0)
     ratios = _resampled_means(old, random) / _resampled_means(new, random)
     low, high = np.percentile(ratios, INTERVAL)
@@ -145,7 +144,7 @@ def _resampled_means(blocks: Array, random: np.random.Generator) -> Array:
 
 
 def _prepare(measurements: Measurements) -> tuple[Measurements, bool]:
-    """Fill gaps that are no reason to leave a step out; return whether examples count."""
+    """Fill gaps that need not exclude a step; return whether examples are known."""
     steps = measurements.steps
     columns = {
         # A phase that a step did not enter took no time.
@@ -154,7 +153,7 @@ def _prepare(measurements: Measurements) -> tuple[Measurements, bool]:
     }
 
     examples = columns.pop(EXAMPLES, np.full(len(steps), np.nan))
-    # The loader's word stands in where a batch could not be counted.
+    # The loader's batch size replaces batches that could not be counted.
     examples = np.where(
         np.isfinite(examples), examples, _number(measurements.facts.get("batch_size"))
     )
@@ -193,7 +192,7 @@ def _throughput_of_blocks(seconds: Array, per_step: Array | None) -> tuple[float
     if not count:
         return ()
 
-    # What is left over belongs to no block.
+    # Steps that do not fill a block are left out.
     amounts = np.ones(len(seconds)) if per_step is None else per_step
     amount = amounts[: count * size].reshape(count, size).sum(axis=1)
     duration = seconds[: count * size].reshape(count, size).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Which finding is the cause, and which are its symptoms."""
+"""Orders findings by cause and symptom."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tracker.diagnosis.engine.judgement import LIKELY_FROM, Judgement
 from tracker.diagnosis.engine.speedup import USUAL_RECOVERY, recoverable_share
 
 SEVERITIES = list(Severity)
-# A cause that saves less than this part of what its symptom would save is not its cause.
+# A finding that saves less than this part of another one cannot be its cause.
 MIN_OF_SYMPTOM = 0.25
 
 
 def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Name each symptom's cause, and put the primary finding first.
+    """Set each symptom's cause, and put the primary finding first.
 
-    The order is: the primary cause and what it explains, then the next cause. A
-    cause outweighs another by the time its fix would save, times confidence; those
-    whose cure would not help before another's come last, and what ended the run first.
+    The order is the primary cause with its symptoms, then the next cause. Causes are
+    ordered by the expected saved time times confidence; causes that depend on another
+    fix come last, and findings that ended the run come first.
     """
     judgements = [_deferred(judgement, judgements) for judgement in judgements]
     ranked = sorted(judgements, key=weight, reverse=True)
@@ -37,8 +37,8 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
     for judgement in ranked:
         if not _nearest_cause(judgement, ranked):
             place(judgement, "")
-    # What is left are rules that explain each other in a ring: the heaviest is taken
-    # as the cause.
+    # The remaining rules explain each other in a cycle; the one with the largest weight
+    # becomes the cause.
     for judgement in ranked:
         place(judgement, "")
 
@@ -58,7 +58,7 @@ def weight(judgement: Judgement) -> tuple[bool, bool, float, int, float]:
 
 
 def saved_share(judgement: Judgement) -> float:
-    """Return the share of all time that a fix is expected to save; 0 where unknown."""
+    """Return the share of all time that a fix is expected to save; 0 if unknown."""
     finding = judgement.finding
     if finding.gain is not None:
         return recoverable_share(finding.gain)
@@ -66,7 +66,7 @@ def saved_share(judgement: Judgement) -> float:
 
 
 def _deferred(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:
-    """Name what has to be cured first, if that was found and is no guess."""
+    """Set the finding that has to be fixed first, if it is likely."""
     first = (
         other
         for other in sorted(others, key=weight, reverse=True)
@@ -80,14 +80,14 @@ def _deferred(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:
 
 
 def _nearest_cause(symptom: Judgement, others: Sequence[Judgement]) -> str:
-    """Return the cause that explains none of the other causes, or nothing."""
+    """Return the cause that explains no other cause of the symptom, or ""."""
     causes = [cause for cause in others if _explains(cause, symptom)]
     nearest = (
         cause.rule
         for cause in causes
         if not any(_explains(cause, other) for other in causes)
     )
-    # In a ring every cause explains another.
+    # In a cycle every cause explains another one.
     return next(nearest, causes[0].rule if causes else "")
 
 

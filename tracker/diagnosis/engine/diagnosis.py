@@ -1,13 +1,12 @@
-"""Asks every rule about one stage, and makes one diagnosis of the answers.
+"""Evaluates all rules for one stage and combines their answers into a diagnosis.
 
 Pure: the same measurements and open findings give the same diagnosis.
 
-A rule about the steady part is asked about up to five windows in a row, and about
-all of them together for the numbers shown. A finding opens when at least 60 % of
-the windows have it, and stays open until fewer than 30 % do. While a stage runs,
-the windows are the newest ones of a minute (or 50 steps) each; once it has ended
-they divide the whole steady part. Short runs get shorter and fewer windows; of those under
-five seconds no rule says that all is well.
+A rule for the steady part is evaluated on up to five consecutive windows, and on all of
+them together for the displayed values. A finding opens if at least 60 % of the windows
+have it, and closes if fewer than 30 % do. While a stage runs, the windows are the latest
+ones of one minute (or 50 steps) each; after its end they divide the whole steady part.
+Short runs get shorter and fewer windows; below five seconds no rule reports "healthy".
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from tracker.diagnosis.rules import RULES
 
 logger = logging.getLogger(__name__)
 
-# A shorter stage may have findings, but is never healthy.
+# A shorter stage can have findings, but is never healthy.
 FEWEST_SECONDS_TO_CLEAR = 5.0
 
 ENTER_SHARE = 0.60
@@ -57,17 +56,17 @@ LEAVE_SHARE = 0.30
 
 GAP = "gap_before_stage_seconds"
 
-# A rule and a scope.
+# Rule name and scope.
 Key = tuple[str, str]
 
 
 class RuleFailed(Exception):
-    """A rule raised; what it raised is logged."""
+    """A rule raised an exception, which has been logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`findings` are in the order to show them, the primary one first."""
+    """`findings` are in display order, the primary one first."""
 
     steady: SteadyPart | None
     window: Window | None
@@ -79,7 +78,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a rule is asked about: some windows, and all of them together."""
+    """The measurements for one rule: each window, and all windows together."""
 
     whole: Measurements
     parts: tuple[Measurements, ...]
@@ -105,7 +104,7 @@ def diagnose(
     has_ended: bool = True,
     recoveries: Mapping[str, Recovery] = MappingProxyType({}),
 ) -> Diagnosis:
-    """Ask the rules; `recoveries` are what fixes of their findings recovered so far."""
+    """Evaluate the rules; `recoveries` are results of earlier fixes, by rule."""
     measurements = clean(measurements)
     steady = find_steady_part(measurements, has_ended=has_ended)
     windows = divide(measurements, steady, has_ended=has_ended) if steady else ()
@@ -127,7 +126,7 @@ def diagnose(
 
 
 def _not_alone(findings: list[Judgement]) -> list[Judgement]:
-    """Leave out hints that say nothing without the finding that they are about."""
+    """Drop findings whose required companion finding is absent."""
     rules = {judgement.rule for judgement in findings}
     return [
         judgement
@@ -138,7 +137,7 @@ def _not_alone(findings: list[Judgement]) -> list[Judgement]:
 
 
 class _Stage:
-    """A stage's measurements, cut once for all rules."""
+    """A stage's measurements, divided into windows once for all rules."""
 
     def __init__(
         self,
@@ -159,14 +158,14 @@ class _Stage:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether silence means nothing: hardware is read once a second."""
+        """Return whether the stage is too short to be healthy; samples come once a second."""
         if self.steady is not None and self.steady.is_traced:
             return False
         seen = self.judged or self.span
         return seen is None or seen.seconds < FEWEST_SECONDS_TO_CLEAR
 
     def question(self, rule: Rule) -> _Question | None:
-        """Return None where the stage is too short for the rule."""
+        """Return None if the stage is too short for the rule."""
         if rule.span is Span.STAGE:
             if self.span is None:
                 return None
@@ -183,7 +182,7 @@ class _Stage:
             windows = self.windows
             reliability = 1.0 if self.steady.is_steady else UNSTEADY
 
-        # Of several traces of one run, the time between them was not seen.
+        # Traces of one run have gaps between them that were not measured.
         is_traced = self.steady is not None and self.steady.is_traced
         is_short = len(whole.steps) < STEPS_TO_CONFIRM and (
             is_traced or window.seconds < SECONDS_TO_CONFIRM
@@ -215,18 +214,18 @@ def _note_answer(
 def _ask_everywhere(
     rule: Rule, stage: _Stage, open_findings: Collection[Key]
 ) -> list[Judgement | Abstention | None]:
-    """Ask about the stage, or about each of its GPUs."""
+    """Evaluate the rule for the stage, or for each of its GPUs."""
     if without := _what_the_stage_is_without(rule, stage.measurements):
         return [Abstention((without,))]
     if not rule.is_per_gpu:
         return [_judge(rule, stage, None, open_findings)]
-    # Without any GPU the rule is asked once, to say what it lacks.
+    # Without a GPU the rule is evaluated once, to list its missing signals.
     gpus: list[int | None] = [*sorted(stage.measurements.gpus)]
     return [_judge(rule, stage, gpu, open_findings) for gpu in gpus or [None]]
 
 
 def _what_the_stage_is_without(rule: Rule, measurements: Measurements) -> str:
-    """Return why a rule is not about such a stage; "" where it is or nobody knows."""
+    """Return why the rule does not apply to the stage; "" if it does or if unknown."""
     if rule.is_about_gpus and measurements.gpu_count == 0:
         return NO_GPU
     if rule.is_about_ranks and measurements.is_one_process:
@@ -234,7 +233,7 @@ def _what_the_stage_is_without(rule: Rule, measurements: Measurements) -> str:
     is_service = "requests" in measurements.values()
     if rule.is_about_requests and len(measurements.steps) and not is_service:
         return NO_REQUESTS
-    # Without facts nothing was read of the run, nor of what was before it.
+    # Without facts no metadata of the run was loaded, including its earlier runs.
     return _what_was_not_before(rule, measurements) if measurements.facts else ""
 
 
@@ -254,7 +253,7 @@ def _missing(
 
 
 def _lacks_of_short_stage(rule: Rule, stage: _Stage) -> tuple[str, ...]:
-    """A rule with several ways to know says itself what it lacks for all of them."""
+    """Return the rule's own list of missing signals if it has several alternatives."""
     if not rule.needs:
         answer = _ask(rule, stage.measurements, None, already_open=False)
         if isinstance(answer, Abstention):
@@ -282,10 +281,10 @@ def _judge(
     answers = [
         _ask(rule, part, gpu, already_open=is_open)
         for part, window in zip(question.parts, question.windows, strict=True)
-        # A single part is the whole, and asking again would say the same.
+        # A single window equals the whole, so it is not evaluated twice.
         if len(question.parts) > 1 and not sampling.holes(window)
     ]
-    # Parts that cannot be judged count neither for nor against.
+    # Windows that cannot be judged do not count.
     judged = [a for a in answers if not isinstance(a, Abstention)] or [whole]
     found = [answer for answer in judged if answer]
     share = len(found) / len(judged)
@@ -319,7 +318,7 @@ def _judge(
 
 
 def _with_crossed_limit(cited: Evidence) -> Evidence:
-    """Leave out a limit that has nothing to do with why the rule fired."""
+    """Remove a limit that did not cause the finding."""
     if cited.is_crossed or cited.is_held:
         return cited
     return replace(cited, limit=None, side=None, release=None)
@@ -335,7 +334,7 @@ def _ask(
     try:
         answer = rule.ask(measurements.values(gpu), already_open=already_open)
     except Exception as error:
-        # A broken rule must not hide what the other rules found.
+        # A broken rule must not hide the findings of other rules.
         logger.exception("rule %s failed", rule.name)
         raise RuleFailed from error
 

@@ -1,4 +1,4 @@
-"""Writes the page of a rule, and the list of all, from what the rule itself says."""
+"""Renders the page of each rule and the index page from the rules themselves."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def page_of(rule: Rule) -> str:
         NOTICE,
         f"# {rule.title}",
         rule.explanation,
-        "## What it needs",
+        "## Signals",
         _signals(rule),
-        "## Its limits",
+        "## Thresholds",
         _limits(rule),
-        "## Where it looks",
+        "## Scope",
         _span(rule),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def index_of(rules: Iterable[Rule]) -> str:
-    parts = [NOTICE, "# What the diagnosis knows"]
+    parts = [NOTICE, "# Diagnosis rules"]
     for group, grouped in groupby(rules, key=lambda rule: rule.group):
         rows = [f"| [{r.title}]({r.name}.md) | {_scope(r)} |" for r in grouped]
         parts.append(f"## {GROUPS[group]}")
-        parts.append("\n".join(["| rule | asked about |", "|---|---|", *rows]))
+        parts.append("\n".join(["| rule | scope |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

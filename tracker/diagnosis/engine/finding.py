@@ -1,4 +1,4 @@
-"""What a rule answers: a finding, an abstention, or None when all is well."""
+"""The answers of a rule: a finding, an abstention, or None if there is no fault."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much the fault costs, not how sure the rule is."""
+    """How much the fault costs, independent of the confidence."""
 
     NOTICE = "notice"
     WARNING = "warning"
     CRITICAL = "critical"
 
 
-# How good a measurement is, 0 to 1.
+# Quality of a measurement, 0 to 1.
 MEASURED = 1.0  # step timers, hardware counters
-SAMPLED = 0.8  # NVML and cgroup readings
-COARSE = 0.6  # host-wide readings
-INFERRED = 0.4  # a guess from something else
+SAMPLED = 0.8  # NVML and cgroup samples
+COARSE = 0.6  # host-wide samples
+INFERRED = 0.4  # inferred from other signals
 
-# Whether independent signals agree.
-AGREEING = 1.0  # two independent signals say the same
-ALONE = 0.85  # one signal says it
-CONTRADICTED = 0.5  # another signal says the opposite
+# Corroboration: whether independent signals agree.
+AGREEING = 1.0  # two independent signals agree
+ALONE = 0.85  # a single signal
+CONTRADICTED = 0.5  # another signal contradicts
 
-# Why a rule abstains although its signals are there.
+# Reasons to abstain although the signals are present.
 TOO_SHORT = "60 seconds, or 50 steps and 5 seconds, of steady work"
 NO_GPU = "a GPU"
 ONE_GPU = "more than one GPU"
@@ -34,14 +34,14 @@ NO_REQUESTS = "requests of a service"
 NO_EARLIER_RUN = "an earlier run to compare with"
 NO_STAGE_BEFORE = "a stage before this one"
 
-# Lacks that say of a stage that the rule has nothing to do with it.
+# With these reasons the rule does not apply to the stage.
 NOT_APPLICABLE = frozenset(
     {NO_GPU, ONE_GPU, ONE_PROCESS, NO_REQUESTS, NO_EARLIER_RUN, NO_STAGE_BEFORE}
 )
 
 
 class Side(StrEnum):
-    """On which side of its limit a value speaks for the finding."""
+    """The side of the limit on which a value supports the finding."""
 
     ABOVE = "above"
     BELOW = "below"
@@ -52,8 +52,8 @@ class Evidence:
     """One measured value and the limit it crossed.
 
     The engine removes limits that are not crossed. `side` is None in findings of old
-    versions. `release` is where the value has to come back to before an open finding
-    clears; None: to the limit.
+    versions. An open finding clears when the value is back at `release`, or at the limit
+    if that is None.
     """
 
     signal: str  # a name in tracker.diagnosis.signals
@@ -74,7 +74,7 @@ class Evidence:
 
     @property
     def is_held(self) -> bool:
-        """Whether it came back over its limit, and not yet so far that it clears."""
+        """Return whether the value is back across its limit, but not yet at the release."""
         if self.limit is None or self.release is None:
             return False
         if self.side is Side.BELOW:
@@ -84,7 +84,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """One instruction, with the values it changes and the line that changes them."""
+    """One instruction, with the old and new values and the line of code to change."""
 
     text: str
     current: str = ""
@@ -94,16 +94,16 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a fix is worth as a factor of throughput: 1.5 is half as fast again.
+    """The gain of a fix as a factor of throughput: 1.5 is 50 % faster.
 
-    `recovers` says what a fix is taken to recover a part of ("the difference"), where
-    `likely` follows from what fixes usually recover; it is empty where it does not.
+    `recovers` names the time of which a fix usually recovers a part ("the difference") if
+    `likely` is derived from usual recoveries; otherwise it is empty.
     """
 
-    bound: float  # cannot be beaten
+    bound: float  # maximum speedup
     likely: float
-    basis: str  # how the two were computed, as a sentence
-    next_limit: str = ""  # what binds once this is fixed
+    basis: str  # how both values were computed, as a sentence
+    next_limit: str = ""  # the limit after this fix
     recovers: str = ""
 
 
@@ -111,15 +111,14 @@ class Gain:
 class Finding:
     """One rule's claim about one scope.
 
-    `title` may be left empty: the rule's own is used then. `explains` names the
-    rules whose findings are symptoms of this one. `only_beside` names rules of which one must
-    have a finding, too: without it this one is worth nothing. `comes_after` names the rules whose
-    findings have to be cured first, before the cure of this one changes anything: it
-    is shown then as what comes next. `spoils_the_run` is for what no speed makes up for: it
-    ended the run, or made its result worthless. `lost_share` is the share of all time
-    that is lost, of a finding without a gain. `margin` says how far beyond
-    the limit the evidence is (0.5 to 1); the engine multiplies it with quality,
-    corroboration and persistence.
+    An empty `title` stands for the title of the rule. `explains` names rules whose
+    findings are symptoms of this one. `only_beside` names rules of which at least one must
+    also have a finding; otherwise this one is dropped. `comes_after` names rules whose
+    findings have to be fixed before a fix of this one has an effect; this one is then
+    shown as the next step. `spoils_the_run` marks faults that ended the run or made its
+    result worthless, regardless of speed. `lost_share` is the lost share of all time for a
+    finding without a gain. `margin` is the distance of the evidence from the limit (0.5 to
+    1); the engine multiplies it with quality, corroboration and persistence.
     """
 
     summary: str
@@ -141,7 +140,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """The rule cannot judge this scope; `lacks` names a signal or says what else."""
+    """The rule cannot judge this scope; `lacks` lists missing signals or reasons."""
 
     lacks: tuple[str, ...]
 

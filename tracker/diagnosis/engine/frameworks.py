@@ -1,9 +1,9 @@
-"""How each framework says what a recommendation asks for."""
+"""Lines of code for recommendations, by framework."""
 
 from __future__ import annotations
 
-# Frameworks that take most of a GPU's memory when they start, so that what the
-# driver reports says nothing about need.
+# Frameworks that reserve most of the GPU's memory at start, so that the driver's value
+# does not show the need.
 RESERVING = ("tensorflow", "jax")
 
 

@@ -1,4 +1,4 @@
-"""A finding with what the engine makes of it: how sure, how long, whose symptom."""
+"""A finding with the engine's assessment: confidence, window and cause."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Label(StrEnum):
 
 CONFIRMED_FROM = 0.75
 LIKELY_FROM = 0.50
-# Below this a finding is not worth anybody's time.
+# Findings below this confidence are not reported.
 SILENT_BELOW = 0.30
 
-# A share of windows is worth less where step times never settled.
+# Factor for persistence if step times never became steady.
 UNSTEADY = 0.80
 
-# Less than both, and nothing is confirmed however clear it looks.
+# Below both limits no finding is confirmed, however clear it is.
 STEPS_TO_CONFIRM = 200
 SECONDS_TO_CONFIRM = 300.0
 MAX_WHEN_SHORT = 0.74
@@ -36,13 +36,13 @@ class Judgement:
     scope: str  # "" for the whole stage, or "gpu/0"
     finding: Finding
     window: Window
-    persistence: float  # share of the windows in which the rule saw it
+    persistence: float  # share of the windows with the finding
     confidence: float
     # The steps of the window; None in a stage without steps.
     first_step: float | None = None
     last_step: float | None = None
     explained_by: str = ""
-    # The rule whose finding has to be cured before the cure of this one helps.
+    # The rule whose finding has to be fixed before a fix of this one helps.
     comes_after: str = ""
     is_primary: bool = False
 

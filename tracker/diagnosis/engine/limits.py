@@ -1,4 +1,4 @@
-"""Rules as a project wants them: some switched off, some under limits of its own."""
+"""Per-project rule settings: disabled rules and changed limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_LIMIT = 1e15
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """`limits` are those that differ from the rule's own, by their names there."""
+    """`limits` are those that differ from the rule's defaults, by their names."""
 
     is_off: bool = False
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class RuleSettings:
 
 
 class InvalidLimit(ValueError):
-    """No value for a limit; `limit` names it, the text says why."""
+    """The value of a limit is invalid; `limit` names it, the message has the reason."""
 
     def __init__(self, limit: str, requirement: str) -> None:
         super().__init__(requirement)
@@ -38,29 +38,29 @@ class InvalidLimit(ValueError):
 
 
 def rules_under(settings: Mapping[str, RuleSettings]) -> tuple[Rule, ...]:
-    """Return the rules to ask; what settings say of rules that are gone is passed over."""
+    """Return the enabled rules; settings of removed rules are ignored."""
     usual = RuleSettings()
     chosen = [(rule, settings.get(rule.name, usual)) for rule in RULES]
     return tuple(_under(rule, wanted) for rule, wanted in chosen if not wanted.is_off)
 
 
 def checked_limit(rule: Rule, name: str, value: float) -> float:
-    """Return the value as the rule's constant would have it, or refuse."""
+    """Return the value in the type of the rule's constant, or raise InvalidLimit."""
     usual = rule.limits.get(name)
     if usual is None:
-        raise InvalidLimit(name, "is no limit of this rule")
+        raise InvalidLimit(name, "is not a limit of this rule")
     if not math.isfinite(value) or abs(value) > LARGEST_LIMIT:
         raise InvalidLimit(name, "must be a finite number")
     if isinstance(usual, int) and not float(value).is_integer():
         raise InvalidLimit(name, "must be a whole number")
-    # Much divides by a limit.
+    # Many computations divide by a limit.
     if usual > 0 and not value > 0:
         raise InvalidLimit(name, "must be more than 0")
     return int(value) if isinstance(usual, int) else float(value)
 
 
 def changed_limits(rule: Rule, limits: Mapping[str, float]) -> dict[str, float]:
-    """Check limits, and return those that differ from the rule's own."""
+    """Check limits, and return those that differ from the rule's defaults."""
     checked = {name: checked_limit(rule, name, limits[name]) for name in limits}
     return {
         name: value for name, value in checked.items() if value != rule.limits[name]

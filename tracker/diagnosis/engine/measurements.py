@@ -1,7 +1,7 @@
-"""Everything measured about one stage, as arrays that can be cut to a window.
+"""All measurements of one stage, as arrays that can be cut to a window.
 
-Windows are half open, `start < time <= end`: a step's time is its end, and a
-reading speaks about the interval before it.
+Windows are half open, `start < time <= end`: a step's time is its end, and a sample
+describes the interval before it.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from tracker.diagnosis.signals import (
     Tracked,
 )
 
-# Beyond this a number is a broken counter: no machine has so many of anything.
+# A larger value comes from a broken counter.
 LARGEST = 1e18
 
-# Closer to 0 than anything that is measured once; dividing by it overflows.
+# Smaller facts are treated as 0, because a division by them overflows.
 SMALLEST_FACT = 1e-9
 
-# Shorter than a step of anything: a clock that stood still.
+# A shorter step means that the clock did not advance.
 SHORTEST_STEP_SECONDS = 1e-9
 
 MICROSECONDS = 1_000_000
 
-# A GPU that waits for another one in a collective is busy with so few processors.
+# A GPU in a collective is "busy" with few active multiprocessors.
 SPINNING_PERCENT = 85.0
 SPINNING_SM_PERCENT = 20.0
 
-# Times are those of machines that log; years beyond 9999 have no date.
+# Times come from the clocks of machines; years after 9999 are not valid dates.
 LATEST = 253_402_300_799 * MICROSECONDS
 
-# What of some steps may not be known, and the least that it can be.
+# Columns that may be unknown in some steps, with their minimum value.
 SOMETIMES_UNKNOWN = {"step_examples": 1e-9, "exposed_wait_seconds": 0.0}
-# Only traced steps have them; other steps have 0, and no kernels.
+# Only traced steps have these; other steps have 0 and no kernels.
 TRACED = (
     "exposed_communication_seconds",
     "exposed_copy_seconds",
@@ -72,7 +72,7 @@ class Window:
 class Steps:
     """Per-step signals in order of time, aligned: one row per step.
 
-    `phases` holds the signals of kind PHASES by name, each an array per phase.
+    `phases` holds the signals of kind PHASES by name, with one array per phase.
     """
 
     numbers: Array
@@ -98,9 +98,9 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements:
-    """`gpus` holds the per-GPU signals by number of the GPU.
+    """`gpus` holds the per-GPU signals by GPU number.
 
-    `gpu_count` is 0 where the driver says so, and None where nobody knows.
+    `gpu_count` is 0 if the driver reports no GPU, and None if unknown.
     """
 
     steps: Steps = field(default_factory=Steps.none)
@@ -109,18 +109,18 @@ class Measurements:
     gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
     gpu_count: int | None = None
     spans: Mapping[str, Samples] = field(default_factory=dict)
-    # What phases took within requests, at the end of each request.
+    # Times of phases within requests, at the end of each request.
     request_parts: Mapping[str, Samples] = field(default_factory=dict)
     losses: Mapping[str, Tracked] = field(default_factory=dict)
     evaluations: Mapping[str, Tracked] = field(default_factory=dict)
     learning_rates: Mapping[str, Tracked] = field(default_factory=dict)
     ranks: Ranks = field(default_factory=Ranks)
-    # Other runs by the name of the signal.
+    # Other runs, by signal name.
     earlier: Mapping[str, EarlierRun] = field(default_factory=dict)
 
     @property
     def is_one_process(self) -> bool:
-        """Whether only one process took part; False where nobody knows."""
+        """Return whether only one process took part; False if unknown."""
         counts = [self.facts.get(name) for name in ("world_size", "logging_ranks")]
         known = [count for count in counts if isinstance(count, int | float)]
         return bool(known) and max(known) <= 1 and not len(self.ranks.times)
@@ -152,7 +152,7 @@ class Measurements:
         )
 
     def values(self, gpu: int | None = None) -> dict[str, SignalValue]:
-        """Return what a rule may ask for; a signal without any value is absent."""
+        """Return the signals for a rule by name; signals without a value are absent."""
         sampled: dict[str, Samples | Fact] = dict(self.samples)
         if gpu is not None:
             sampled |= self.gpus[gpu]
@@ -195,7 +195,7 @@ class Measurements:
             return None
 
         first = min(int(times[0]) for times in filled)
-        # The first measurement belongs to the window, which excludes its start.
+        # The window excludes its start, so it starts before the first measurement.
         return Window(first - 1, max(int(times[-1]) for times in filled))
 
     def all_samples(self) -> Iterator[Samples]:
@@ -207,7 +207,7 @@ class Measurements:
 
 
 def clean(measurements: Measurements) -> Measurements:
-    """Leave out what is no measurement, so that rules see finite numbers only."""
+    """Remove invalid values, so that rules get finite numbers only."""
     gpus = {
         gpu: {
             name: _clean_samples(value) if isinstance(value, Samples) else value
@@ -247,12 +247,12 @@ def clean(measurements: Measurements) -> Measurements:
 
 
 def filled(spans: Mapping[str, Samples]) -> dict[str, Samples]:
-    """Return those of which there are any."""
+    """Return the spans that are not empty."""
     return {name: span for name, span in spans.items() if len(span.values)}
 
 
 def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
-    """Return what a service does; nothing of a script that handles no requests."""
+    """Return the phases of a service; empty for a script without requests."""
     kinds = {name: kind_of_phase(name) for name in spans}
     if PhaseKind.REQUEST not in kinds.values():
         return {}
@@ -260,7 +260,7 @@ def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
 
 
 def _is_known(earlier: EarlierRun) -> bool:
-    """Whether its numbers are measurements; of series, those who use them decide."""
+    """Return whether the numbers are valid; series are checked where they are used."""
     numbers = [earlier.ranks, earlier.step_seconds, earlier.examples_per_second]
     numbers += [*earlier.parts.values(), *earlier.medians]
     known = (
@@ -280,7 +280,7 @@ def _clean_steps(steps: Steps) -> Steps:
         if column is not None and not np.all(
             _is_measurement(column) & (column >= least)
         ):
-            # Not to be known of some steps is no reason to leave these out.
+            # A column with unknown steps is dropped instead of these steps.
             columns = {other: c for other, c in steps.columns.items() if other != name}
             steps = replace(steps, columns=columns)
 
@@ -296,16 +296,16 @@ def _clean_steps(steps: Steps) -> Steps:
         good &= _is_measurement(column) & (column >= 0)
     steps = _clean_phases(steps.select(good))
 
-    # Clocks of different machines may jump; windows need order.
+    # Clocks of several machines may differ; windows need ordered times.
     if np.any(np.diff(steps.times) < 0):
         steps = steps.select(np.argsort(steps.times, kind="stable"))
     return _with_times(steps)
 
 
 def _with_times(steps: Steps) -> Steps:
-    """Let rules know when steps ended, and what time passed between them.
+    """Add the end time of each step and the gap before it.
 
-    Only neighbours have time between them: what a restart took is no gap.
+    Only consecutive step numbers have a gap, so the time of a restart does not count.
     """
     gaps = np.zeros(len(steps))
     between = np.diff(steps.times) / MICROSECONDS - steps.columns["step_seconds"][1:]
@@ -322,9 +322,9 @@ def _with_times(steps: Steps) -> Steps:
 
 
 def _clean_phases(steps: Steps) -> Steps:
-    """A phase that a step did not enter took no time, in the script and on the GPU.
+    """Set the time of phases that a step did not enter to 0, in the script and on the GPU.
 
-    What the GPU took for one that it did enter may be unknown.
+    The GPU time of an entered phase may be unknown (NaN).
     """
     phases = {
         signal: {
@@ -386,7 +386,7 @@ def _is_date(times: Times) -> NDArray[np.bool_]:
 
 
 def _without_spinning(signals: Mapping[str, Samples | Fact]) -> Samples | None:
-    """Return a GPU's utilization; of kernels that only wait for another GPU, their work."""
+    """Return a GPU's utilization, replaced by SM activity while it only spins."""
     busy = signals.get("gpu_utilization_percent")
     working = signals.get("gpu_sm_active_percent")
     if not isinstance(busy, Samples):
@@ -403,7 +403,7 @@ def _without_spinning(signals: Mapping[str, Samples | Fact]) -> Samples | None:
 
 def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
     found = (
-        # A GPU alone has no other to wait for.
+        # A single GPU has no other GPU to wait for.
         _without_spinning(signals)
         if len(gpus) > 1
         else signals.get("gpu_utilization_percent")
@@ -415,11 +415,11 @@ def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
 
     first, *others = readings
     if all(np.array_equal(first.times, other.times) for other in others):
-        # Read together, as windows of a trace are, far more often than once a second.
+        # Samples of a trace have equal times and come far more often than once a second.
         values = np.maximum.reduce([samples.values for samples in readings])
         return Samples(first.times, values)
 
-    # All GPUs are read within one tick of the agent, a second apart at most.
+    # The agent samples all GPUs within one tick, at most a second apart.
     times = np.concatenate([samples.times for samples in readings])
     values = np.concatenate([samples.values for samples in readings])
     order = np.argsort(times, kind="stable")
@@ -439,7 +439,7 @@ def _cut_all(tracked: Mapping[str, Tracked], window: Window) -> dict[str, Tracke
 
 
 def _cut_tracked(series: Tracked, window: Window) -> Tracked:
-    # By mask: what users log may come in any order.
+    # A mask, because logged series may be unordered.
     rows = (series.times > window.start) & (series.times <= window.end)
     return Tracked(series.steps[rows], series.times[rows], series.values[rows])
 

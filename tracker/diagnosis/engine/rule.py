@@ -1,9 +1,9 @@
-"""A rule is a module with a docstring and a `check` function; this reads one.
+"""Reads a rule from its module, which has a docstring and a `check` function.
 
-The parameters of `check` are the signals it needs; those with a default are
-optional. `already_open` is no signal: it is true while the rule's finding is open,
-when lower limits hold. A module may set `SPAN`, and `NEEDS_INTERVAL_SECONDS`: how far
-apart the readings that it needs may be at most, which is one of its limits, too.
+The parameters of `check` are signals; those with a default are optional. `already_open`
+is not a signal: it is true while the rule's finding is open, and release limits apply.
+A module may set `SPAN`, and `NEEDS_INTERVAL_SECONDS`: the maximum sampling interval
+of the required signals, which is also one of its limits.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ SignalValue = (
 )
 
 ALREADY_OPEN = "already_open"
-# The last line of a rule's text: its number in the catalogue of faults, such as D3.
+# The last line of a rule's docstring: its number in the catalogue, such as D3.
 CATALOGUE = re.compile(r"^Catalogue: ([A-Z])(\d+),.*$", re.MULTILINE)
 
-# Which part of the work a rule is about, by the letter of its number, in the order in
-# which findings of equal weight are shown.
+# Subject of a rule, by the letter of its number, in the order in which findings of equal
+# weight are shown.
 GROUPS = {
     "D": "Data path",
     "C": "Compute",
@@ -63,15 +63,15 @@ GROUPS = {
 }
 
 
-# Constants that are no limits, wherever they come from.
+# Constants that are units and not limits.
 UNITS = {"KIB", "MIB", "GIB", "TIB", "KIBI", "MEBI", "GIBI", "MICROSECONDS", "SECOND"}
 
 
 class Span(Enum):
-    """How much of a stage a rule looks at."""
+    """The part of a stage that a rule judges."""
 
     STEADY = auto()  # the steady part, without warm-up
-    STAGE = auto()  # all of it: what happened once is enough
+    STAGE = auto()  # the whole stage, because a single event counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,16 @@ class Rule:
     name: str
     group: str  # one of GROUPS, by its letter
     number: int  # within the group
-    title: str  # the fault as a sentence without its full stop
+    title: str  # the fault as a sentence without the final period
     check: Check = field(repr=False)
     needs: tuple[str, ...]
     may_use: tuple[str, ...]
     hears_state: bool  # whether check takes already_open
     span: Span
     explanation: str = field(repr=False)  # Markdown
-    # Named constants of the module: the limits.
+    # Named constants of the module, which are its limits.
     limits: Mapping[str, float] = field(repr=False)
-    # Readings that are farther apart say nothing to it: it looks at how they fluctuate.
+    # Rules about fluctuations cannot use samples with longer intervals.
     needs_interval_seconds: float | None = None
 
     @classmethod
@@ -96,14 +96,12 @@ class Rule:
         parameters = inspect.signature(module.check).parameters
         signals = {name: p for name, p in parameters.items() if name != ALREADY_OPEN}
         if unknown := signals.keys() - SIGNALS.keys():
-            raise TypeError(
-                f"{module.__name__}.check asks for unknown signals: {unknown}"
-            )
+            raise TypeError(f"{module.__name__}.check uses unknown signals: {unknown}")
 
         title, _, text = (inspect.getdoc(module) or "").partition("\n")
         catalogue = CATALOGUE.search(text)
         if catalogue is None or catalogue[1] not in GROUPS:
-            raise TypeError(f"{module.__name__} has no number in the catalogue")
+            raise TypeError(f"{module.__name__} has no catalogue number")
         explanation = CATALOGUE.sub("", text)
         return cls(
             name=module.__name__.rpartition(".")[2].replace("_", "-"),
@@ -130,34 +128,34 @@ class Rule:
 
     @property
     def is_about_gpus(self) -> bool:
-        """Whether it says nothing of a stage that has no GPU."""
+        """Return whether the rule does not apply to a stage without a GPU."""
         return self.is_per_gpu or "gpus" in self.needs
 
     @property
     def is_about_ranks(self) -> bool:
-        """Whether it says nothing of a stage that is one process."""
+        """Return whether the rule does not apply to a stage with one process."""
         return not {"ranks", "world_size"}.isdisjoint(self.needs)
 
     @property
     def compares_with(self) -> set[str]:
-        """Return the earlier runs without which it has nothing to say."""
+        """Return the signals of earlier runs that the rule requires."""
         return {name for name in self.needs if SIGNALS[name].kind is Kind.EARLIER}
 
     @property
     def is_about_requests(self) -> bool:
-        """Whether it says nothing of a stage that is a loop."""
+        """Return whether the rule does not apply to a stage that is a loop."""
         return "requests" in self.needs
 
     def ask(
         self, values: Mapping[str, SignalValue], *, already_open: bool = False
     ) -> Answer:
-        """Ask about one window; `values` holds all of `needs`, some of `may_use`."""
+        """Evaluate one window; `values` has all of `needs` and some of `may_use`."""
         wanted = {
             name: values[name]
             for name in (*self.needs, *self.may_use)
             if name in values
         }
-        # Division by a total of 0 gives NaN, which crosses no limit.
+        # A division by a total of 0 gives NaN, which crosses no limit.
         with np.errstate(all="ignore"):
             if self.hears_state:
                 return self.check(**wanted, already_open=already_open)
@@ -165,7 +163,7 @@ class Rule:
 
 
 def constant_of(limit: str) -> str:
-    """Return the name of the constant that a limit is."""
+    """Return the name of the constant for a limit."""
     return limit.upper().replace(" ", "_")
 
 
@@ -177,6 +175,6 @@ def _limits(module: ModuleType) -> dict[str, float]:
         and isinstance(value, int | float)
         and not isinstance(value, bool)
         and name not in UNITS
-        # Words for how good a measurement is come from there, and are no limits.
+        # Constants of the finding module describe quality and are not limits.
         and not hasattr(finding, name)
     }

@@ -1,4 +1,4 @@
-"""What a fix is worth: a bound that cannot be beaten, and what is likely."""
+"""The gain of a fix: the maximum and the expected speedup."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from tracker.diagnosis.engine.finding import Gain
 from tracker.diagnosis.engine.wording import count, duration, percent
 
-# The part of the recoverable time that fixes recover. A prior from one public pair
-# of runs before and after a fix; pairs of this server move it.
+# The share of the recoverable time that fixes usually recover. This prior comes from one
+# public pair of runs before and after a fix; pairs of this server adjust it.
 USUAL_RECOVERY = 0.5
-# The prior counts as much as so many pairs.
+# The weight of the prior, in pairs.
 PRIOR_PAIRS = 4
 
-# A step without any work of its own would promise a gain without bound.
+# Limits the gain of a step that has no work of its own.
 LARGEST_BOUND = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A time below which a step cannot fall, and what holds it there."""
+    """A minimum step time, and the limit that sets it."""
 
     seconds: float
     limit: str
@@ -30,7 +30,7 @@ class Floor:
 def usual_gain(
     share: float, basis: str, *, recovers: str = "the difference", next_limit: str = ""
 ) -> Gain:
-    """Return what it is worth if a fix saves the usual part of a share of all time."""
+    """Return the gain of a fix that saves the usual part of a share of all time."""
     return Gain(
         bound=1.0 / (1.0 - share),
         likely=_likely(share, USUAL_RECOVERY),
@@ -55,7 +55,7 @@ def expected_gain(
 
 
 def gain_of_share(share: float, what: str, *, next_limit: str = "") -> Gain:
-    """Return what it is worth to save a share of all time; `what` takes that time."""
+    """Return the gain of saving a share of all time; `what` takes that time."""
     share = min(max(0.0, share), 1.0 - 1.0 / LARGEST_BOUND)
     return usual_gain(
         share,
@@ -67,7 +67,7 @@ def gain_of_share(share: float, what: str, *, next_limit: str = "") -> Gain:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A fix that was made: shares of the time before it, as promised and as saved."""
+    """An applied fix: predicted and saved share of the time before it."""
 
     rule: str
     promised: float
@@ -76,7 +76,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """The part of the recoverable time to expect; `observed` is the mean of the pairs."""
+    """The share of recoverable time to expect; `observed` is the mean of the pairs."""
 
     expected: float
     observed: float
@@ -84,7 +84,7 @@ class Recovery:
 
 
 def learn_recoveries(pairs: Iterable[Pair]) -> dict[str, Recovery]:
-    """Return what fixes of each rule's findings recovered, held towards the prior."""
+    """Return the share that fixes recovered, by rule, shrunk towards the prior."""
     recovered: dict[str, list[float]] = {}
     for pair in pairs:
         if not (pair.promised > 0 and math.isfinite(pair.saved)):
@@ -102,7 +102,7 @@ def learn_recoveries(pairs: Iterable[Pair]) -> dict[str, Recovery]:
 
 
 def with_recovery(gain: Gain | None, recovery: Recovery | None) -> Gain | None:
-    """Have a usual gain follow what was learned, and say what it assumes."""
+    """Adjust a usual gain to the learned recovery, and add the assumption to its basis."""
     if gain is None or not gain.recovers or not gain.bound > 1.0:
         return gain
     if recovery is None:
@@ -127,5 +127,5 @@ def _likely(share: float, recovery: float) -> float:
 
 
 def recoverable_share(gain: Gain | None) -> float:
-    """Return the share of time that a likely fix would save."""
+    """Return the share of time that a fix is expected to save."""
     return 1.0 - 1.0 / gain.likely if gain and gain.likely > 0 else 0.0

@@ -1,9 +1,8 @@
-"""Loads a rule once more, with other limits.
+"""Loads a rule again with other limits.
 
-Limits are constants of a rule's module, or of a module that it shares with others. So
-a rule under other limits is its own copy of these modules, in which such a name gets
-another value, whatever the module says. Modules that do not lead to such a constant stay
-the ones that all rules use.
+Limits are constants of a rule's module or of a module that it imports. A rule with other limits
+is a separate copy of these modules in which the constants have other values. Modules that do not
+lead to such a constant are shared by all rules.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from typing import Any
 PACKAGE = "tracker.diagnosis."
 MAX_VARIANTS = 1024
 
-# Name of a module → constants of it and their values.
+# Module name → constants and their values.
 Values = Mapping[str, Mapping[str, float]]
 
 
 def load_variant(module: str, constants: Mapping[str, float]) -> ModuleType:
-    """Return a module of its own, in which these constants have other values."""
+    """Return a separate copy of a module in which these constants have other values."""
     values: dict[str, dict[str, float]] = {module: {}}
     for name, value in constants.items():
         for home, original in _homes(module, name):
@@ -35,7 +34,7 @@ def load_variant(module: str, constants: Mapping[str, float]) -> ModuleType:
 
 
 class _Variant:
-    """The copies of one variant, which know each other and nobody else."""
+    """The module copies of one variant, which import only each other."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -51,7 +50,7 @@ class _Variant:
                 **vars(builtins),
                 "__import__": self._import,
             }
-            # Not among the modules of the process: nobody else gets it.
+            # Not in sys.modules, so that no other import gets this copy.
             self._copies[name] = module
             code = spec.loader.get_code(name)
             assert code is not None
@@ -59,7 +58,7 @@ class _Variant:
             exec(code, vars(module), names)
         return self._copies[name]
 
-    # Any: whatever a statement of import says.
+    # Any: the arguments of an import statement.
     def _import(self, name: str, *args: Any, **more: Any) -> ModuleType:
         if any(_leads_to(name, home) for home in self._values):
             return self.load(name)
@@ -67,7 +66,7 @@ class _Variant:
 
 
 class _Names(MutableMapping[str, Any]):
-    """The names of a module while it runs; some of them get a value of ours."""
+    """The namespace of a module during execution, which overrides some values."""
 
     def __init__(self, names: dict[str, Any], values: Mapping[str, float]) -> None:
         self._names = names
@@ -90,7 +89,7 @@ class _Names(MutableMapping[str, Any]):
 
 
 def _homes(module: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield each module through which a constant comes here, and its name there."""
+    """Yield each module that defines or re-exports a constant, and its name there."""
     yield module, name
     for statement in _tree(module).body:
         if isinstance(statement, ast.ImportFrom) and statement.module:
@@ -101,7 +100,7 @@ def _homes(module: str, name: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _leads_to(module: str, home: str) -> bool:
-    """Whether a module is that one, or imports it, or what imports it."""
+    """Return whether a module is `home`, or imports it directly or indirectly."""
     if module == home:
         return True
     if not _is_ours(module) or not _is_file(module):
@@ -123,7 +122,7 @@ def _is_ours(module: str) -> bool:
 
 @cache
 def _is_file(module: str) -> bool:
-    # Lists, such as that of all signals, are the same for everybody.
+    # Package modules, such as the list of all signals, are shared by all variants.
     return not _path_of(module).endswith("__init__.py")
 
 

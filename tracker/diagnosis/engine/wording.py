@@ -1,4 +1,4 @@
-"""How numbers read in the sentences of findings."""
+"""Formats numbers for the sentences of findings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def percent(share: float) -> str:
 
 
 def small_percent(share: float) -> str:
-    """Write a share of which less than 1 % matters."""
+    """Format a share with more precision if it is small."""
     return f"{share * 100:.2g} %" if abs(share) < A_TENTH else percent(share)
 
 
 def rounded(value: float) -> str:
-    """Write a value with three digits, without an exponent for hundreds."""
+    """Format a value with three digits, without an exponent for hundreds."""
     return f"{value:.0f}" if HUNDREDS <= abs(value) < MANY else f"{value:.3g}"
 
 
@@ -52,7 +52,7 @@ def cores(count: float) -> str:
 
 
 def ordinal(number: float) -> str:
-    """Write which one in a row: 1st, 2nd, 572nd, 1,011th; 97.5th."""
+    """Format an ordinal number: 1st, 2nd, 572nd, 1,011th; 97.5th."""
     text = f"{number:,.15g}"
     if "." in text or int(number) % 100 in TEENS:
         return f"{text}th"

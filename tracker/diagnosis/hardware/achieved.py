@@ -1,6 +1,6 @@
-"""How much of its peak a GPU reaches in training (MFU): model operations over time.
+"""MFU: model operations per second as a share of the GPU's peak.
 
-What is computed twice to save memory counts once: it is no progress.
+Recomputed operations, for example in activation checkpointing, count once.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ def measure_achieved(
     torch_matmul_precision: str | None = None,
     gpu_compute_capability: str | None = None,
 ) -> Achieved | None:
-    """Return None where operations, examples or the card are not known.
+    """Return None if operations, examples or the card are unknown.
 
-    Where nobody says which precision is computed in, the peak is that of 32 bits: of
-    any other the share would be smaller still.
+    With an unknown precision the 32-bit peak is used; the true share is then lower.
     """
     peak = peak_of(gpu_name)
     examples = (

@@ -1,4 +1,4 @@
-"""How active the hardware of a stage was, from the best measurement there is."""
+"""How active the hardware of a stage was, from the most precise measurement."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tracker.diagnosis.analysis.timeline import SILENT_SECONDS
 from tracker.diagnosis.engine.measurements import MICROSECONDS, Measurements
 from tracker.diagnosis.signals import Samples
 
-# Best first: how many multiprocessors work, and whether any kernel runs at all.
+# Most precise first: the share of active multiprocessors, then time with any kernel.
 OF_GPU = ("gpu_sm_active_percent", "gpu_utilization_percent")
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Samples between 0 and 1, the best measurement first.
+    """Samples between 0 and 1, the most precise signal first.
 
-    `running` is whether any kernel runs, which hides a wait however little it does.
+    `running` is the share of time with any kernel, which hides even a small wait.
     """
 
     samples: tuple[Samples, ...]
@@ -35,7 +35,7 @@ class Activity:
 
 
 def activity_of(measurements: Measurements, gpu: int | None) -> Activity:
-    """Return the activity of a GPU, or without one of the job's processes."""
+    """Return the activity of a GPU, or of the job's processes if `gpu` is None."""
     if gpu is None:
         cores = measurements.samples.get("job_cpu_cores")
         if cores is None:

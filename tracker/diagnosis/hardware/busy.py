@@ -1,4 +1,4 @@
-"""What was measured while a GPU worked: an idle card lowers its clocks on purpose."""
+"""Samples from the time in which a GPU was busy; an idle card lowers its clocks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 
 from tracker.diagnosis.signals import Array, Samples, Times
 
-# Of the time before a reading; below, the card may have gone to rest meanwhile.
+# Mean utilization in the time before a sample; below it the card may have been idle.
 BUSY_GPU_PERCENT = 30.0
-# What a few readings say may be chance.
+# Fewer samples may be chance.
 FEWEST_BUSY_READINGS = 3
-# Readings that come seldom are of a moment, not of all the time before them.
+# A sample represents at most this much time before it.
 LONGEST_LOOK_BACK = 10_000_000  # microseconds
 
 NEVER_BUSY = "a GPU that is busy"
 
 
 def while_busy(samples: Samples, utilization_percent: Samples) -> Samples:
-    """Return those readings before which the GPU was busy."""
+    """Return the samples before which the GPU was busy."""
     busy = means_before(utilization_percent, samples.times) >= BUSY_GPU_PERCENT
     return replace(samples, times=samples.times[busy], values=samples.values[busy])
 
 
 def means_before(samples: Samples, times: Times) -> Array:
-    """Return the mean of the readings since the time before each; NaN without any."""
+    """Return the mean of the samples in the time before each; NaN if there are none."""
     if not len(times):
         return np.empty(0)
     starts = np.concatenate((times[:1] - LONGEST_LOOK_BACK, times[:-1]))

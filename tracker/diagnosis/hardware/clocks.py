@@ -1,8 +1,7 @@
-"""How long a GPU's clocks were held down, by what, and what that costs.
+"""How long a GPU's clocks were limited, for which reason, and the cost of it.
 
-A limit is a share of the time before each reading. Counters of the driver say it
-exactly; where there are none, a flag is seen at one moment, and one such moment
-proves nothing.
+A limit is a share of the time before each sample. Driver counters give it exactly;
+without them a flag shows the current state only, and a single flag is no evidence.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ LARGEST_SHARE = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """`share` is of the time in which the GPU was busy; 0 to 1."""
+    """`share` is relative to the time in which the GPU was busy; 0 to 1."""
 
     share: float
     readings: int  # while busy
-    raised: int  # readings with any of it
+    raised: int  # samples above 0
     quality: float
 
     @property
@@ -41,16 +40,16 @@ class Limited:
 
     @property
     def is_chance(self) -> bool:
-        """Whether it was seen at too few moments to mean anything."""
+        """Return whether too few samples show it to be significant."""
         return not self.is_counted and self.raised < FEWEST_FLAGS
 
 
 def measure_limit(
     utilization_percent: Samples, *limits: Samples | None
 ) -> Limited | None:
-    """Return how much of its busy time any of these limited the GPU, or None.
+    """Return the share of its busy time in which any of these limited the GPU.
 
-    None where it was hardly ever busy, or where nobody looked.
+    None if the GPU was hardly ever busy, or if no limit was measured.
     """
     known = [while_busy(limit, utilization_percent) for limit in limits if limit]
     known = [limit for limit in known if len(limit.values) >= FEWEST_BUSY_READINGS]
@@ -79,7 +78,7 @@ def clock_while_busy(
 def clock_while_limited(
     sm_clock_mhz: Samples | None, utilization_percent: Samples, limit: Samples
 ) -> float | None:
-    """Return the mean clock of the busy time that was limited."""
+    """Return the mean clock in the busy time with this limit."""
     if sm_clock_mhz is None:
         return None
     limited = while_busy(limit, utilization_percent)
@@ -98,7 +97,7 @@ def clock_gain(
     full_mhz: float | None,
     limited_share: float = 1.0,
 ) -> Gain | None:
-    """Return what full clocks would be worth; None where the clocks are unknown."""
+    """Return the gain of full clocks; None if the clocks are unknown."""
     if clock_mhz is None or full_mhz is None or not 0 < clock_mhz < full_mhz:
         return None
     busy = min(1.0, max(0.0, average(utilization_percent.values) / 100))
@@ -109,6 +108,6 @@ def clock_gain(
     return usual_gain(
         lost,
         f"The GPU works {percent(busy)} of the time{during}, at"
-        f" {clock_mhz:.0f} MHz of {full_mhz:.0f}. What is limited by memory"
+        f" {clock_mhz:.0f} MHz of {full_mhz:.0f}. Work limited by memory"
         " or by power gains less than its clock.",
     )

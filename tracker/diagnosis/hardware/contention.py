@@ -1,13 +1,13 @@
-"""Whether other jobs of the host take the cores that this one may use."""
+"""Detects other jobs on the host that use the cores of this job."""
 
 from __future__ import annotations
 
 from tracker.diagnosis.analysis.statistics import typical
 from tracker.diagnosis.signals import Samples
 
-# A host with less than this part of its cores idle is full.
+# A host with a smaller share of idle cores is full.
 MIN_IDLE_SHARE = 0.10
-# Others that use less than this are no reason for a job to be slow.
+# Other jobs that use less than this do not slow down the job.
 NOTABLE_CORES = 0.50
 
 CROWDED = "a host whose cores are not taken by other jobs"
@@ -18,7 +18,7 @@ def is_crowded(
     host_cpu_percent: Samples | None,
     host_cores: float | None,
 ) -> bool:
-    """Return False where nobody knows: most jobs have their cores to themselves."""
+    """Return False if unknown, because most jobs have dedicated cores."""
     if host_cpu_percent is None or host_cores is None:
         return False
     busy_share = typical(host_cpu_percent) / 100

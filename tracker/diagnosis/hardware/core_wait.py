@@ -1,6 +1,6 @@
-"""How long steps could have run and had no core, from readings of the scheduler.
+"""How long steps were runnable without a core, from samples of the scheduler.
 
-Readings are means over a tick, so a step shorter than a tick has no figure of its own.
+Samples are means over a sampling interval, so shorter steps have no value of their own.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from tracker.diagnosis.signals import Array, Samples
 
 MICROSECONDS = 1_000_000
 
-# Of an outlier's extra time: enough to call waiting for a core its cause.
+# Share of an outlier's extra time at which waiting for a core is its cause.
 EXPLAINED_SHARE = 0.50
-# A missed reading stretches the tick of the next one no further.
-LONGEST_TICK = 2.0  # of the usual ticks
+# A missed sample extends the interval of the next one at most to this.
+LONGEST_TICK = 2.0  # in median intervals
 FEWEST_READINGS = 2
 
 
 def most_waited(
     ends_seconds: Array, step_seconds: Array, *shares: Samples | None
 ) -> Array:
-    """Return the most that each step can have waited for a core.
+    """Return the maximum time that each step can have waited for a core.
 
-    All waiting in the ticks that a step touches may have been in that step.
+    All waiting in the sampling intervals that a step overlaps may belong to that step.
     """
     found = np.zeros(len(step_seconds))
     for samples in shares:
@@ -43,7 +43,7 @@ def most_waited(
 def without_core_waits(
     step_seconds: Array, ends_seconds: Array, *shares: Samples | None
 ) -> Array:
-    """Return step times less the usual wait for a core at that time."""
+    """Return step times minus the mean wait for a core at that time."""
     waited = np.zeros(len(step_seconds))
     for samples in shares:
         ticks = _ticks(samples)
@@ -58,13 +58,13 @@ def without_core_waits(
 
 
 def without_waiting_steps(outliers: Outliers, waited: Array) -> Outliers:
-    """Leave out slow steps whose extra time is mostly waiting for a core."""
+    """Exclude slow steps whose extra time is mostly waiting for a core."""
     is_own = waited[outliers.rows] < EXPLAINED_SHARE * outliers.excess
     return outliers.of(is_own)
 
 
 def _ticks(samples: Samples | None) -> tuple[Array, Array] | None:
-    """Return the edges of ticks in seconds, and the wait until each edge."""
+    """Return the edges of sampling intervals in seconds, and the total wait until each."""
     if samples is None or len(samples.times) < FEWEST_READINGS:
         return None
     edges = _edges(samples.times)
@@ -75,5 +75,5 @@ def _ticks(samples: Samples | None) -> tuple[Array, Array] | None:
 
 def _edges(times: NDArray[np.int64]) -> Array:
     ends = times / MICROSECONDS
-    # Before the first reading there was a tick as long as the others.
+    # The interval before the first sample is assumed to have the median length.
     return np.concatenate([[ends[0] - float(np.median(np.diff(ends)))], ends])

@@ -1,4 +1,4 @@
-"""Lists of CPUs as the kernel writes them, such as `0-31,64-95`."""
+"""Parses CPU lists in the format of the kernel, such as `0-31,64-95`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_RANGES = 500
 
 
 def parse_cpus(text: str) -> frozenset[int]:
-    """Return the numbers of a list; none of a text that is no list."""
+    """Return the CPU numbers of a list; empty if the text is not a list."""
     cpus: set[int] = set()
     for part in text.split(",", MAX_RANGES):
         match = RANGE.fullmatch(part.strip())

@@ -1,4 +1,4 @@
-"""How much of a GPU's memory the work needs, and what to do where it is too little."""
+"""How much GPU memory the work needs, and recommendations to reduce it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The most that was needed at a time.
+    """The peak need.
 
-    `beside_bytes` is what the driver counts beyond the framework's allocator: the
-    context, libraries, and processes of others.
+    `beside_bytes` is memory that the driver counts in addition to the framework's
+    allocator: the context, libraries, and other processes.
     """
 
     needed_bytes: float
@@ -42,10 +42,9 @@ def measure_need(
     peak_bytes: Samples | None = None,
     reserved_bytes: Samples | None = None,
 ) -> Need:
-    """Return what tensors needed, or what was in use where nobody knows of tensors.
+    """Return the peak of tensors, or the memory in use if tensors are not measured.
 
-    An allocator keeps what it once had; what it holds beyond its tensors' peak is there
-    for the next ones.
+    Memory that an allocator reserves beyond the peak of its tensors is only cached.
     """
     used = highest(used_bytes)
     if peak_bytes is None or reserved_bytes is None:
@@ -67,21 +66,21 @@ def ways_to_save(
     autocast: str | None = None,
     suggested_batch: float | None = None,
 ) -> tuple[Recommendation, ...]:
-    """Return what makes room, the cheapest first."""
+    """Return recommendations that free memory, the cheapest first."""
     is_16_bit = autocast is not None and autocast != OFF
     batch = suggested_batch or (max(1, batch_size // 2) if batch_size else None)
     line = f"{batch:.0f}" if batch else "batch_size // 2"
     ways = [
         Recommendation(
-            "Let the allocator grow its pieces instead of collecting pieces that fit"
-            " nothing; it costs nothing to try.",
+            "Enable expandable segments to reduce fragmentation; it costs nothing"
+            " to try.",
             code='PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True" python train.py',
         )
         if framework == "pytorch"
         else None,
         Recommendation(
-            "Take a smaller batch and add up the gradients of several, which keeps the"
-            " result and costs some speed.",
+            "Use a smaller batch with gradient accumulation, which keeps the result"
+            " and costs some speed.",
             current=f"{batch_size:g}" if batch_size else "",
             suggested=line if batch else "half as large",
             code=batch_size_line(framework, line),
@@ -89,46 +88,46 @@ def ways_to_save(
         None
         if is_16_bit
         else Recommendation(
-            "Compute in 16 bits where the model allows it: activations take half.",
+            "Compute in 16 bits where the model allows it: activations take half the memory.",
             current=OFF if autocast == OFF else "",
             code=memory_line(framework) if framework != "jax" else "",
         ),
         Recommendation(
-            "Recompute activations in the backward pass instead of keeping them; steps"
+            "Recompute activations in the backward pass instead of storing them; steps"
             " take 20 to 40 % longer.",
             code=_recompute_line(framework),
         ),
         Recommendation(
-            "Keep the optimizer's state in 8 bits, or share it among the GPUs.",
+            "Keep the optimizer's state in 8 bits, or shard it over the GPUs.",
             code=_sharding_line(framework),
         ),
         Recommendation(
-            "What still does not fit can be kept in host memory, which is slow, or"
-            " needs a GPU with more."
+            "If that is not enough, offload to host memory, which is slow, or use a GPU"
+            " with more memory."
         ),
     ]
     return tuple(way for way in ways if way is not None)
 
 
 def ways_to_let_go(framework: str | None) -> tuple[Recommendation, ...]:
-    """Return what may keep tensors from step to step, the most frequent first."""
+    """Return common reasons for growing tensor memory, the most frequent first."""
     is_torch = framework == "pytorch"
     return (
         Recommendation(
-            "Keep numbers, not tensors: a loss that is added up or put into a list"
-            " holds all that it was computed from.",
+            "Keep numbers, not tensors: a loss tensor in a sum or a list keeps its whole"
+            " graph in memory.",
             code="total_loss += loss.item()" if is_torch else "",
         ),
         Recommendation(
-            "Detach what outlives the step, such as hidden states and targets.",
+            "Detach tensors that outlive the step, such as hidden states and targets.",
             code="hidden = hidden.detach()" if is_torch else "",
         ),
         Recommendation(
-            "Evaluate without gradients, and empty lists of outputs after each epoch.",
+            "Evaluate without gradients, and clear lists of outputs after each epoch.",
             code="with torch.inference_mode():" if is_torch else "",
         ),
         Recommendation(
-            "If it is none of these, record what is allocated and by which line.",
+            "If the cause is another one, record all allocations with their lines of code.",
             code="torch.cuda.memory._record_memory_history()" if is_torch else "",
         ),
     )

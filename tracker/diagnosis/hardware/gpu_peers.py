@@ -1,4 +1,4 @@
-"""One signal of all GPUs beside each other, for rules that compare GPUs."""
+"""One signal of all GPUs side by side, for rules that compare GPUs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tracker.diagnosis.signals import Array, Fact, Samples
 
 Gpus = Mapping[int, Mapping[str, Samples | Fact]]
 
-# A GPU is unused if it stays below in all but the busiest readings. The driver's
-# readings of a GPU with nothing to do are 0, but for a rare one.
+# A GPU is unused if this percentile of its samples is below the limit. The driver reports
+# 0 for an idle GPU, with rare exceptions.
 UNUSED_PERCENT = 1.0
 PERCENTILE = 95.0
 
@@ -19,7 +19,7 @@ FEWEST_READINGS = 10
 
 
 def readings_of(gpus: Gpus, signal: str) -> dict[int, Samples]:
-    """Return the readings of those GPUs that have enough of them to be compared."""
+    """Return the samples of the GPUs that have enough of them for a comparison."""
     found: dict[int, Samples] = {}
     for gpu, signals in sorted(gpus.items()):
         value = signals.get(signal)
@@ -37,7 +37,7 @@ def facts_of(gpus: Gpus, signal: str) -> dict[int, float]:
 
 
 def median_of(gpus: Gpus, signal: str, gpu: int) -> float | None:
-    """Return the median of one GPU's readings; None where there are none."""
+    """Return the median of one GPU's samples; None if there are none."""
     readings = gpus.get(gpu, {}).get(signal)
     if not isinstance(readings, Samples) or not len(readings.values):
         return None
@@ -58,10 +58,10 @@ def high_end(samples: Samples) -> float:
 
 
 def distance(one: Array, other: Array) -> float:
-    """Return how far two distributions lie apart (Wasserstein), in their own unit.
+    """Return the Wasserstein distance of two distributions, in their unit.
 
-    Two GPUs that work in turns have equal distributions: only how much each works
-    counts, not when.
+    GPUs that work in turns have equal distributions: only the amount of work counts, not
+    its time.
     """
     shares = (np.arange(100) + 0.5) / 100
     gaps = np.quantile(one, shares) - np.quantile(other, shares)

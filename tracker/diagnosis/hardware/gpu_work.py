@@ -1,8 +1,8 @@
-"""How hard a GPU works, as opposed to how often anything runs on it.
+"""How hard a GPU works, as opposed to how often any kernel runs on it.
 
-Utilization of 100 % says that some kernel ran all the time, were it on one processor
-of a hundred. Hardware counters tell how many worked; where a card has none, its power
-tells: what works draws.
+Utilization of 100 % means that some kernel always ran, even if only on one of a hundred
+multiprocessors. Hardware counters report the active ones; without them, the power draw
+indicates the work.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 from tracker.diagnosis.analysis.statistics import percentile, typical_or_none
 from tracker.diagnosis.signals import Samples
 
-# A GPU whose busiest readings are below takes no part in the stage.
+# A GPU whose busiest samples are below this is not used by the stage.
 IDLE_PERCENT = 5.0
 
-# What a card draws at rest, of its limit. Cards that are seen to draw less set it.
+# Idle power of a card as a share of its limit, unless lower power was measured.
 RESTING_SHARE = 0.15
 
 
@@ -29,10 +29,10 @@ def power_ratios(
     power_limit_watts: Samples | None,
     power_limit_at_start_watts: float | None,
 ) -> Samples | None:
-    """Return power between rest (0) and the limit (1); None where it is not known.
+    """Return power between idle (0) and the limit (1); None if unknown.
 
-    The mean by the card's counter of energy is better than the sensor, which on some
-    cards looks at a quarter of the time only.
+    The mean from the energy counter is more precise than the sensor, which on some cards
+    measures only a quarter of the time.
     """
     power = power_watts if power_mean_watts is None else power_mean_watts
     limit = typical_or_none(power_limit_watts) or power_limit_at_start_watts or 0.0
@@ -45,5 +45,5 @@ def power_ratios(
 
 
 def share_below(samples: Samples, limit: float) -> float:
-    """Return the share of readings below the limit."""
+    """Return the share of samples below the limit."""
     return float(np.mean(samples.values < limit)) if len(samples.values) else 0.0

@@ -1,10 +1,9 @@
-"""What GPUs can compute at the most, as their makers' data sheets say.
+"""Peak performance of GPUs from the data sheets of their manufacturers.
 
-Dense products with sums in 32 bits, in 10^12 operations per second: data sheets print
-twice as much where they count the zeros of sparse matrices. Cards that are not here are
-not guessed.
+Dense matrix products with 32-bit accumulation, in 10^12 operations per second; data
+sheets print twice as much for sparse matrices. There are no estimates for other cards.
 
-Each row names where its numbers were read in November 2026:
+Sources, read in November 2026:
 
 - `nvidia`: the data sheet or white paper of NVIDIA, copied word for word by a seller or a
   public repository: GH200 (https://nvdam.widen.net/s/rrgqqnpbz8), A40
@@ -17,8 +16,8 @@ Each row names where its numbers were read in November 2026:
   pytorch/torchtitan: 16 bits alone.
 - `catalogues`: several public catalogues of cards that agree with each other.
 
-TF32 is half of 16 bits on every card that has it, by the design of Tensor Cores, and so it
-is where no source gives it (A30, NVL cards, RTX 3090, 4090 and 5090).
+TF32 is half of the 16-bit rate on every card that has it, by the design of Tensor Cores; this
+is used if no source has a value (A30, NVL cards, RTX 3090, 4090 and 5090).
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from dataclasses import dataclass
 
 TERA = 1e12
 
-# Compute capability from which cards have TF32 and bfloat16.
+# Minimum compute capability for TF32 and bfloat16.
 AMPERE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """`tf32` of 0: the card has no such mode. `sources` are those of the module's text."""
+    """`tf32` is 0 if the card has no such mode; `sources` are listed in the module docstring."""
 
     half: float  # bfloat16 or float16
     tf32: float
@@ -42,7 +41,7 @@ class Peak:
     sources: tuple[str, ...]
 
     def of(self, precision: str) -> float:
-        """Return operations per second with products in this precision."""
+        """Return operations per second for matrix products in this precision."""
         match precision:
             case "bfloat16" | "float16":
                 return self.half * TERA
@@ -52,7 +51,7 @@ class Peak:
                 return self.single * TERA
 
 
-# The first that the driver's name matches; special ones stand before general ones.
+# The first pattern that matches the driver's name counts, so special names come first.
 PEAKS = (
     (r"\bGB200\b", Peak(2500.0, 1250.0, 80.0, ("nvidia", "nanochat"))),
     (r"\bB200\b", Peak(2250.0, 1125.0, 75.0, ("nvidia", "nanochat"))),
@@ -98,10 +97,10 @@ def precision_of(
     matmul_precision: str | None,
     compute_capability: float | None,
 ) -> str | None:
-    """Return the type that products are computed in; None where nobody says.
+    """Return the data type of matrix products; None if unknown.
 
-    `parameter_types` are joined by commas. Nobody says of a model in 32 bits whether
-    it runs under autocast, unless `autocast` does.
+    `parameter_types` are joined by commas. For a 32-bit model it is unknown whether autocast
+    is active, unless `autocast` is given.
     """
     if autocast in ("bfloat16", "float16"):
         return autocast
@@ -118,7 +117,7 @@ def precision_of(
 
 
 def capability_of(compute_capability: str | None) -> float | None:
-    """Return a compute capability such as 9.0 as a number; None where it is none."""
+    """Return a compute capability such as 9.0 as a number; None if it is not valid."""
     if not re.fullmatch(r"\d{1,2}\.\d", compute_capability or ""):
         return None
     return float(compute_capability or "")

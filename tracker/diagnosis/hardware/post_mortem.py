@@ -1,4 +1,4 @@
-"""What a GPU's memory was full of when no more of it could be had."""
+"""The contents of GPU memory at an out-of-memory error."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.engine.wording import size
 
-# What a batch may fill.
+# Share of the memory that a batch may fill.
 SAFE_SHARE = 0.90
-# Held by the allocator and unused, as a part of what it holds: pieces that do not fit.
+# Unused share of reserved memory at which it is fragmented.
 UNUSED_SHARE = 0.20
-# From this part on, it is what fills the memory.
+# A part with this share is the main content.
 LARGEST_PART = 0.50
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Bytes by name, such as `parameters`; what could not be had, and the allocator's."""
+    """Bytes by kind, such as `parameters`; the failed request, and allocator values."""
 
     parts: dict[str, float]
     requested: float | None = None
@@ -29,7 +29,7 @@ class Contents:
 
     @property
     def unused(self) -> float:
-        """What the allocator held and tensors did not use."""
+        """Return the reserved memory that tensors did not use."""
         if self.reserved is None or self.allocated is None:
             return 0.0
         return max(0.0, self.reserved - self.allocated)
@@ -46,9 +46,9 @@ class Contents:
         return self.parts.get(name, 0.0) > LARGEST_PART * self.total
 
     def batch_that_fits(self, batch_size: float | None) -> float | None:
-        """Return the largest batch; None where it is unknown or would not be smaller.
+        """Return the largest batch; None if it is unknown or would not be smaller.
 
-        Activations grow with the batch, and nothing else does.
+        Assumes that only activations grow with the batch.
         """
         activations = self.parts.get("activations", 0.0)
         if not batch_size or not self.reserved or not activations > 0:
@@ -62,13 +62,13 @@ class Contents:
     @property
     def text(self) -> str:
         if not self.parts:
-            return "What it held is unknown."
+            return "Its contents are unknown."
         ranked = sorted(self.parts.items(), key=lambda part: part[1], reverse=True)
         listed = ", ".join(
             f"{size(value)} of {name.replace('_', ' ')}" for name, value in ranked
         )
         unused = (
-            f" Another {size(self.unused)} was free in pieces that were too small."
+            f" Another {size(self.unused)} was free in blocks that were too small."
             if self.is_fragmented
             else ""
         )

@@ -1,21 +1,21 @@
-"""Which driver a CUDA needs, and which cards it was built for.
+"""The minimum driver for each CUDA version, and the cards that each version supports.
 
-Tables of NVIDIA's, shipped so that nothing is asked over the network. Read again in
-November 2026; a CUDA that is newer than the tables is not judged.
+Tables from NVIDIA, included to avoid network access. Last read in November 2026; a CUDA
+version newer than the tables is not judged.
 
 Drivers: "Minor Version Compatibility" of CUDA Compatibility,
 https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html,
 table 1 (13.x: 580, 12.x: 525, 11.x: 450), and for older ones the release notes of
-CUDA 11.1, table 1. From CUDA 11 on, all minor versions of a major one run on the driver
-that the first of them needs, without what came later. Windows needs a slightly newer
-driver of the same branch, which a comparison of branches leaves open.
+CUDA 11.1, table 1. From CUDA 11 on, all minor versions of a major version run on the minimum
+driver of the first one, without later features. Windows needs a slightly newer driver of the
+same branch, which a comparison of branches ignores.
 
 Cards: the compatibility guides of each architecture, such as
 https://docs.nvidia.com/cuda/blackwell-compatibility-guide, and "Deprecated
 Architectures" of the release notes of each major version,
 https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/index.html.
-Code for an older card of the same major version runs on a newer one; for a new major
-version, only code that the driver compiles when the program starts.
+Code for an older card of the same major version runs on a newer one. On a new major version,
+only code runs that the driver compiles at program start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 AS_OF = "November 2026"
 
-# By the major version of CUDA, from 11 on; by the exact one before.
+# By major version from CUDA 11 on, by exact version before.
 OLDEST_DRIVERS: dict[tuple[int, ...], tuple[int, ...]] = {
     (10, 0): (410, 48),
     (10, 1): (418, 39),
@@ -34,7 +34,7 @@ OLDEST_DRIVERS: dict[tuple[int, ...], tuple[int, ...]] = {
     (13,): (580,),
 }
 
-# The first CUDA that compiles for a major compute capability.
+# The first CUDA version that compiles for a major compute capability.
 FIRST_CUDA: dict[int, tuple[int, int]] = {
     7: (9, 0),  # Volta; Turing, 7.5, runs its code
     8: (11, 0),  # Ampere; Ada, 8.9, runs its code
@@ -52,7 +52,7 @@ OLDEST_CARD: dict[int, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """`is_fatal` is whether programs cannot be expected to run at all."""
+    """`is_fatal` is true if programs cannot be expected to run at all."""
 
     text: str
     cure: str
@@ -60,7 +60,7 @@ class Mismatch:
 
 
 def version_of(text: str | None) -> tuple[int, ...]:
-    """Return the leading numbers of a version; nothing where it has none."""
+    """Return the leading numbers of a version; empty if it has none."""
     numbers: list[int] = []
     for part in (text or "").split("."):
         if not (part.isascii() and part.isdecimal() and len(part) <= 6):  # noqa: PLR2004
@@ -70,16 +70,16 @@ def version_of(text: str | None) -> tuple[int, ...]:
 
 
 def oldest_driver(cuda: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return None for a CUDA that the table does not know."""
+    """Return None for a CUDA version that is not in the table."""
     return OLDEST_DRIVERS.get(cuda[:2]) or OLDEST_DRIVERS.get(cuda[:1])
 
 
 def compare_driver(
     driver: str, cuda: tuple[int, ...], newest_cuda: tuple[int, ...]
 ) -> Mismatch | None:
-    """Return what is wrong between a driver and the CUDA that a program was built for.
+    """Return a mismatch between a driver and the CUDA version of a program.
 
-    `newest_cuda` is the newest that the driver knows, empty where it is unknown.
+    `newest_cuda` is the newest version that the driver supports, empty if unknown.
     """
     needed = oldest_driver(cuda)
     version = version_of(driver)
@@ -95,25 +95,25 @@ def compare_driver(
         )
     if newest_cuda and cuda[:2] > newest_cuda[:2]:
         return Mismatch(
-            f"The driver was made for CUDA {_dotted(newest_cuda[:2])}, and the"
-            f" framework for {_dotted(cuda[:2])}: it runs, without what came later, and"
-            " without code that is compiled for the card when the program starts.",
-            f"Update the driver to one that knows CUDA {_dotted(cuda[:2])}.",
+            f"The driver was made for CUDA {_dotted(newest_cuda[:2])} and the"
+            f" framework for {_dotted(cuda[:2])}: it runs, without newer features and"
+            " without code that is compiled for the card at program start.",
+            f"Update the driver to one that supports CUDA {_dotted(cuda[:2])}.",
             is_fatal=False,
         )
     return None
 
 
 def compare_card(capability: tuple[int, ...], cuda: tuple[int, ...]) -> Mismatch | None:
-    """Return what is wrong between a card and the CUDA that a program was built for."""
+    """Return a mismatch between a card and the CUDA version of a program."""
     if len(capability) < 2 or not cuda:  # noqa: PLR2004 - major and minor
         return None
     name = f"compute capability {_dotted(capability)}"
     first = FIRST_CUDA.get(capability[0])
     if first is not None and cuda[:2] < first:
         return Mismatch(
-            f"CUDA {_dotted(cuda)} does not know cards of {name}: what runs is compiled"
-            " when the program starts, if it runs at all.",
+            f"CUDA {_dotted(cuda)} does not support cards of {name}: code is compiled"
+            " at program start, if it runs at all.",
             f"Install a build for CUDA {_dotted(first)} or later.",
             is_fatal=False,
         )

@@ -1,10 +1,10 @@
-"""The line of code that a recommendation about the input asks for, by framework."""
+"""Lines of code for recommendations about data loading, by framework."""
 
 from __future__ import annotations
 
 
 def prefetch_line(framework: str | None, workers: int, batches: int) -> str:
-    """Keep more batches ready; `batches` are those of each worker."""
+    """Increase the prefetch queue; `batches` is per worker."""
     match framework:
         case "pytorch":
             return (
@@ -23,7 +23,7 @@ def prefetch_line(framework: str | None, workers: int, batches: int) -> str:
 
 
 def lasting_workers_line(framework: str | None, workers: int) -> str:
-    """Start what loads once, and not for each epoch."""
+    """Start the workers once instead of for each epoch."""
     match framework:
         case "pytorch":
             return (
@@ -41,7 +41,7 @@ def lasting_workers_line(framework: str | None, workers: int) -> str:
 
 
 def shards_line(framework: str | None) -> str:
-    """Read a few large files from beginning to end."""
+    """Read a few large files sequentially."""
     match framework:
         case "pytorch":
             return 'webdataset.WebDataset("train-{0000..0099}.tar", shardshuffle=True)'
@@ -63,21 +63,21 @@ def local_copy_line(framework: str | None) -> str:
 
 
 def in_memory_line(framework: str | None) -> str:
-    """Hold the data in memory."""
+    """Keep the data in memory."""
     if framework == "tensorflow":
         return "dataset.cache()"
     return "cp -r /path/to/data /dev/shm/"
 
 
 def one_thread_line(framework: str | None, cores: int) -> str:
-    """Start no more threads than there are cores."""
+    """Limit the threads to the number of cores."""
     if framework == "tensorflow":
         return f"tf.config.threading.set_intra_op_parallelism_threads({max(1, cores)})"
     return "OMP_NUM_THREADS=1 python train.py"
 
 
 def copy_line(framework: str | None) -> str:
-    """Copy from pinned memory, while the GPU works."""
+    """Copy from pinned memory while the GPU works."""
     match framework:
         case "pytorch":
             return (

@@ -1,4 +1,4 @@
-"""What each epoch read, and how long its steps took and waited."""
+"""Bytes read in each epoch, and its mean step and wait times."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tracker.diagnosis.signals import Array, Samples
 
 @dataclass(frozen=True, slots=True)
 class EpochReads:
-    """A value for each epoch, in order."""
+    """One value per epoch, in order."""
 
-    read: Array  # bytes, from storage
-    requested: Array | None  # bytes, from the page cache, too
+    read: Array  # bytes from storage
+    requested: Array | None  # bytes including the page cache
     step_seconds: Array  # mean
     wait_seconds: Array  # mean
-    steps: int  # of the first
+    steps: int  # in the first epoch
     total_seconds: float
 
     @property
     def data_bytes(self) -> float:
-        """The most that an epoch behind the first one read, from wherever."""
+        """Return the largest number of bytes read in an epoch after the first one."""
         later = self.read[1:] if self.requested is None else self.requested[1:]
         return float(max(later.max(), self.read[1:].max()))
 
@@ -35,7 +35,7 @@ def measure_epoch_reads(
     read: Samples,
     requested: Samples | None,
 ) -> EpochReads | None:
-    """Return None where an epoch has no readings, or there are no epochs."""
+    """Return None if there are no epochs or an epoch has no samples."""
     seconds = np.array([epoch.seconds for epoch in epochs])
     bytes_read = bytes_of_epochs(epochs, read)
     if bytes_read is None:
@@ -51,7 +51,7 @@ def measure_epoch_reads(
 
 
 def bytes_of_epochs(epochs: tuple[Epoch, ...], rate: Samples | None) -> Array | None:
-    """Return what each epoch read at this rate; None where one has no reading."""
+    """Return the bytes read in each epoch; None if an epoch has no sample."""
     rates = [epoch.mean(rate) if rate is not None else None for epoch in epochs]
     if not epochs or None in rates:
         return None

@@ -1,6 +1,6 @@
-"""Threads of the training process that load data and share one core.
+"""Detects loader threads of the training process that share one core.
 
-Python runs one thread at a time: however many decode and transform, they are as fast as one.
+Python runs one thread at a time: many threads that decode are as fast as one.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tracker.diagnosis.input.waiting import (
 )
 from tracker.diagnosis.signals import Array, Samples
 
-# By all threads of the process; a little less where others want the core, too.
+# Cores used by all threads of the process; slightly less if other jobs compete.
 SHARED_CORES = 0.70
 SHARED_RELEASE_CORES = 0.60
 MAX_CORES = 1.15
-# Where the main thread waits for a core for a good part of the time, so do the others.
+# If the main thread often waits for a core, the other threads do, too.
 CORE_WAIT_SHARE = 0.10
 CROWDED_CORES = 0.45
-# Of that, by the main thread, which waits for the others.
+# Share of the main thread, which waits for the others.
 MAIN_THREAD_SHARE = 0.35
 
 FEWEST_CORES = 2.0
@@ -119,8 +119,8 @@ def _finding(
                 code=loader_workers_line(framework, workers),
             ),
             Recommendation(
-                "Or do the work of the threads in code that releases the interpreter's"
-                " lock, such as operations on whole arrays."
+                "Or do the work of the threads in code that releases the global interpreter"
+                " lock (GIL), such as operations on whole arrays."
             ),
         ),
         disproof=(

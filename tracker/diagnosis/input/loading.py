@@ -1,4 +1,4 @@
-"""Who loads the data, how busy they are, and how many of them would keep up."""
+"""Which processes load the data, how busy they are, and how many would keep up."""
 
 from __future__ import annotations
 
@@ -11,47 +11,49 @@ from tracker.diagnosis.engine.wording import count
 from tracker.diagnosis.input.waiting import Waiting
 from tracker.diagnosis.signals import Samples
 
-# Room for batches that take longer than the mean.
+# Factor for batches that take longer than the mean.
 SPARE = 1.2
 
-# A worker for less of a core is not worth its memory.
+# A worker that uses less of a core is not worth its memory.
 SMALLEST_PART_OF_A_CORE = 0.1
 
-# A loading process that uses less waits: for the network, a lock or a queue.
+# A loading process that uses less waits for the network, a lock or a queue.
 WAITING_CORES = 0.25
 
-# Where nothing else limits them.
+# The count if memory does not limit it.
 MAX_WORKERS = 1_000_000
-# Of /dev/shm.
+# Share of /dev/shm.
 MAX_SHARED_MEMORY_SHARE = 0.90
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """`workers` of 0 means that the training process loads by itself."""
+    """`workers` is 0 if the training process loads the data itself."""
 
     workers: int
-    is_counted: bool  # by the loader; otherwise guessed from the child processes
+    is_counted: (
+        bool  # reported by the loader; otherwise estimated from the child processes
+    )
     busy_cores: float  # of one loading process
     cpu_seconds: float  # loading, per step
     other_cpu_seconds: float  # training, per step
-    # What the training process itself took, per step; None where it loads, too.
+    # CPU time of the training process per step; None if it also loads.
     main_cpu_seconds: float | None = None
-    # Of the time, one loading process could have run and had no core.
+    # Share of time in which a loading process was runnable without a core.
     core_wait: float = 0.0
 
     @property
     def wanted_cores(self) -> float:
-        """Return how busy a loading process would be with a core of its own."""
+        """Return how busy a loading process would be with a dedicated core."""
         return min(1.0, self.busy_cores + self.core_wait)
 
     @property
     def only_waits(self) -> bool:
-        """Whether loading takes hardly any CPU time: more processes need no more cores."""
+        """Return whether loading uses hardly any CPU, so more processes need no cores."""
         return self.wanted_cores <= WAITING_CORES
 
     def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, Floor]:
-        """What limits the step when loading runs beside training."""
+        """Return the minimum step times if loading runs in parallel with training."""
         cpu_seconds = self.cpu_seconds + self.other_cpu_seconds
         return (
             waiting.own_work,
@@ -62,11 +64,10 @@ class Loading:
         )
 
     def workers_that_keep_up(self, waiting: Waiting, effective_cores: float) -> int:
-        """Return how many loader workers come closest to a step that never waits.
+        """Return the number of workers that comes closest to a step without waiting.
 
-        Training keeps the cores that it needs itself: one of them beside a GPU that
-        it waits for busily, next to none where it sleeps meanwhile. Processes that only
-        wait share a core.
+        Training keeps the cores that it needs: a whole core if it busy-waits for the GPU, next
+        to none if it sleeps. Processes that only wait can share a core.
         """
         own, cpu = self.floors(waiting, effective_cores)
         step = max(own.seconds, cpu.seconds)
@@ -76,7 +77,7 @@ class Loading:
         if self.only_waits:
             return wanted
         left = effective_cores - self._training_seconds(waiting) / step
-        # All cores are busy only if what training leaves of one is used as well.
+        # All cores are busy only if a worker also uses the rest of the training core.
         left_by_training = (
             math.ceil(left - SMALLEST_PART_OF_A_CORE)
             if cpu.seconds > own.seconds
@@ -85,10 +86,9 @@ class Loading:
         return max(0, min(wanted, left_by_training, math.floor(effective_cores)))
 
     def floor_with(self, workers: int, waiting: Waiting) -> Floor:
-        """What limits the step when so many processes load, each on a core.
+        """Return the minimum step time with this many workers, each on its own core.
 
-        Workers that are there may be ahead and wait for training: their time is no more
-        than what they compute.
+        Existing workers may be ahead and wait for training, so only their CPU time counts.
         """
         seconds = self.cpu_seconds if self.workers else waiting.seconds
         return Floor(
@@ -104,7 +104,7 @@ class Loading:
     def _training_seconds(self, waiting: Waiting) -> float:
         if self.main_cpu_seconds is not None:
             return self.main_cpu_seconds
-        # A process that waits for its GPU may hold a core, too.
+        # A process that waits for its GPU may occupy a core, too.
         return max(waiting.compute_seconds, self.other_cpu_seconds)
 
 
@@ -119,7 +119,7 @@ def measure_loading(
     worker_core_wait_share: Samples | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
 ) -> Loading | None:
-    """Return None where it is not known who loads, or how busy they are."""
+    """Return None if the loading processes or their load are unknown."""
     children = typical(job_workers) if job_workers is not None else None
     counted = loader_workers if loader_workers is not None else children
     if counted is None or counted < 0:
@@ -158,7 +158,7 @@ def measure_loading(
 def workers_in_memory(
     workers: int, job_memory_bytes: Samples | None, memory_limit_bytes: float | None
 ) -> int:
-    """Return how many workers fit when each takes as much as a process does now."""
+    """Return how many workers fit if each takes as much memory as a process does now."""
     if job_memory_bytes is None or not memory_limit_bytes:
         return MAX_WORKERS
     used = highest(job_memory_bytes)
@@ -170,7 +170,7 @@ def workers_in_memory(
 
 
 def workers_in_shared_memory(workers: int, used_share: Samples | None) -> int:
-    """Return how many workers have room in /dev/shm if each needs what one has now."""
+    """Return how many workers fit in /dev/shm if each needs as much as now."""
     used = highest(used_share) if used_share is not None else 0.0
     if not workers or not used > 0:
         return MAX_WORKERS
@@ -184,6 +184,6 @@ def _busy_cores_of_workers(
     if worker_cpu_cores is None:
         return None
     mean = typical(worker_cpu_cores)
-    # Helpers of the multiprocessing module are children that do nothing, and the
-    # mean over the children counts them.
+    # Idle helper processes of the multiprocessing module are children as well and lower
+    # the mean.
     return mean * max(1.0, children / workers) if children is not None else mean

@@ -1,4 +1,4 @@
-"""Whether those who load the data wait for storage, and what they read of it."""
+"""Whether the loading processes wait for storage, and how much they read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracker.diagnosis.analysis.statistics import average, margin_above
 from tracker.diagnosis.engine.finding import Evidence, Side
 from tracker.diagnosis.signals import Samples
 
-# What a rule lacks where nobody knows whether anything waits.
+# The missing signals in the answer of a rule if no wait is measured.
 WAITING_SIGNALS = ("workers_blocked", "io_pressure_share")
 
 FEWEST_TO_CORRELATE = 10
@@ -18,7 +18,7 @@ FEWEST_TO_CORRELATE = 10
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """From where on loading waits for storage; a finding that is open stays above."""
+    """Limits for waiting on storage; an open finding uses the release limits."""
 
     blocked: float
     blocked_release: float
@@ -28,10 +28,10 @@ class WaitLimits:
 
 @dataclass(frozen=True, slots=True)
 class StorageWait:
-    """How much of the time loading waits for storage; None where it is not known."""
+    """Shares of time in which loading waits for storage; None if unknown."""
 
-    blocked_share: float | None  # of the loading processes, at a moment
-    pressure_share: float | None  # of time, in which any task waited
+    blocked_share: float | None  # of the loading processes, at one time
+    pressure_share: float | None  # of time with any task waiting
     quality: float
 
     def exceeds(self, limits: WaitLimits, *, already_open: bool) -> bool:
@@ -42,7 +42,7 @@ class StorageWait:
         ) >= pressure
 
     def agrees(self, limits: WaitLimits) -> bool:
-        """Whether both say that loading waits."""
+        """Return whether both signals show that loading waits."""
         return (self.blocked_share or 0.0) >= limits.blocked and (
             self.pressure_share or 0.0
         ) >= limits.pressure
@@ -89,7 +89,7 @@ def measure_storage_wait(
     workers_blocked: Samples | None = None,
     io_pressure_share: Samples | None = None,
 ) -> StorageWait | None:
-    """Return None where nothing tells."""
+    """Return None if neither signal is measured."""
     blocked = blocked_share(loader_workers, job_workers, workers_blocked)
     qualities = []
     if blocked is not None and workers_blocked is not None:
@@ -108,14 +108,14 @@ def blocked_share(
     job_workers: Samples | None,
     workers_blocked: Samples | None,
 ) -> float | None:
-    """Return which share of the loading processes waits for storage at a moment.
+    """Return the share of the loading processes that wait for storage at one time.
 
-    None where the training process loads by itself: nobody looks at its state.
+    None if the training process loads the data itself, because its state is not sampled.
     """
     if workers_blocked is None or not len(workers_blocked.values):
         return None
     children = average(job_workers.values) if job_workers is not None else 0.0
-    # Helpers are children, too: what the loader says counts before their number.
+    # Helper processes are children, too, so the loader's own count is preferred.
     loading = loader_workers if loader_workers is not None else children
     if not loading > 0:
         return None
@@ -123,10 +123,10 @@ def blocked_share(
 
 
 def correlation(one: Samples, other: Samples) -> float | None:
-    """Return how two readings rise and fall together, -1 to 1; None if unknown."""
+    """Return the correlation of two series, -1 to 1; None if unknown."""
     if min(len(one.values), len(other.values)) < FEWEST_TO_CORRELATE:
         return None
-    # Two probes read within one tick, but not at one moment.
+    # Two probes sample within one tick, but not at the same time.
     values = np.interp(one.times, other.times, other.values)
     spread = float(np.std(one.values) * np.std(values))
     if not spread > 0:

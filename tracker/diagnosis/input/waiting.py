@@ -1,6 +1,6 @@
-"""How much of the step time passes waiting for data: asked by several rules.
+"""The share of the step time spent waiting for data, for several rules.
 
-Limits are here because these rules must agree on when a run waits at all.
+The limits are here because these rules must agree on when a run waits.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from tracker.diagnosis.engine.wording import duration
 from tracker.diagnosis.signals import Array, Samples
 
 NOTABLE_SHARE = 0.10
-# A finding that is open stays open above this.
+# The release limit of an open finding.
 RELEASE_SHARE = 0.07
 
-# Of time, without a core: less is usual on a machine that others use.
+# Share of time without a core; less is normal on a shared machine.
 CORE_WAIT_SHARE = 0.10
 
-# Less than this of the step time, hidden by the GPU, is not worth a word.
+# Waiting hidden by the GPU below this share of the step time is not mentioned.
 HIDDEN_SHARE = 0.01
 
-# The first batch of an epoch waits for reasons of its own; epochs of 50 steps or
-# more have it among the longest 2 % of waits.
+# The first batch of an epoch always waits; in epochs of at least 50 steps it is among the
+# longest 2 % of waits.
 LONGEST_WAITS = 0.02
 
 
@@ -34,8 +34,8 @@ LONGEST_WAITS = 0.02
 class Waiting:
     """Means over the steps of a window.
 
-    `exposed_share` is the waiting during which no GPU works: what remains on the
-    GPU's queue goes on while the trainer waits, and costs nothing.
+    `exposed_share` is the waiting during which no GPU works: queued GPU work continues
+    while the trainer waits, and that waiting costs nothing.
     """
 
     step_seconds: float
@@ -54,7 +54,7 @@ class Waiting:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the GPU hides a part of the wait that is worth a word."""
+        """Return whether the GPU hides a notable part of the wait."""
         return self.share - self.exposed_share >= HIDDEN_SHARE
 
     @property
@@ -69,7 +69,7 @@ class Waiting:
 
     @property
     def compute_seconds(self) -> float:
-        """What a step takes once nothing waits."""
+        """Return the step time without waiting."""
         return self.step_seconds * (1.0 - self.exposed_share)
 
     @property
@@ -81,7 +81,7 @@ class Waiting:
         return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
 
     def is_for_a_core(self, *shares: Samples | None) -> bool:
-        """Whether little of it is left without the time in which no core was free."""
+        """Return whether the wait is mostly explained by time without a free core."""
         without_core = min(1.0, highest_average(*shares) or 0.0)
         left = self.exposed_share * (1.0 - without_core)
         return without_core >= CORE_WAIT_SHARE and left < NOTABLE_SHARE
@@ -102,7 +102,7 @@ class Waiting:
         )
 
     def gain_without(self, *floors: Floor) -> Gain:
-        """Return what it is worth not to wait; `floors` remain beside the step's work."""
+        """Return the gain without waiting; `floors` are further minimum step times."""
         return expected_gain(self.step_seconds, (self.own_work, *floors))
 
 
@@ -112,10 +112,10 @@ def measure_waiting(
     busiest_gpu_percent: Samples | None = None,
     exposed_wait_seconds: Array | None = None,
 ) -> Waiting | None:
-    """Return None where no time passed.
+    """Return None if the total time is 0.
 
-    How much of the waiting no GPU hides is known from a trace; else it cannot be more
-    than the time in which the busiest GPU was idle.
+    A trace shows how much of the waiting the GPU hides; without one, the exposed part is
+    at most the time in which the busiest GPU was idle.
     """
     total = float(step_seconds.sum())
     if not total > 0:
@@ -142,7 +142,7 @@ def measure_notable_waiting(
     *,
     already_open: bool,
 ) -> Waiting | None:
-    """Return None where no time passed, or too little of it in waiting."""
+    """Return None if the total time is 0 or the waiting is below the limit."""
     waiting = measure_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
     )

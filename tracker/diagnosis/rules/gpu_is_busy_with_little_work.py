@@ -57,7 +57,7 @@ GOOD_SM_PERCENT = 80.0
 LOW_POWER_RATIO = 0.45
 LOW_POWER_READINGS = 0.60
 LOW_POWER_RELEASE_READINGS = 0.50
-# At this power ratio the card works hard, whatever the other signals show.
+# At this power ratio the card works hard regardless of the other signals.
 HIGH_POWER_RATIO = 0.70
 
 # From this utilization on, memory is the limit.

@@ -1,4 +1,4 @@
-"""Every signal there is, by name. A new one is a line in one of these files."""
+"""All signals by name. A new signal is one line in one of these files."""
 
 from __future__ import annotations
 

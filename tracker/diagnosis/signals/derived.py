@@ -1,4 +1,4 @@
-"""What is worked out from other data: signals without a path of their own."""
+"""Signals that are computed from other data and have no path."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ DERIVED = (
         "busiest_gpu_percent",
         "",
         "%",
-        "Utilization of the busiest GPU at each reading.",
+        "Utilization of the busiest GPU in each sample.",
     ),
-    Signal("step_times", "", "µs", Kind.TIMES, "When each step ended.", LOADER),
+    Signal("step_times", "", "µs", Kind.TIMES, "End time of each step.", LOADER),
     Signal(
         "requests",
         "",
         "s",
         Kind.SPANS,
-        "Requests of a service, with what they wait for and are made of.",
+        "Requests of a service, with their phases.",
         REQUEST,
     ),
     Signal(
@@ -61,31 +61,30 @@ DERIVED = (
         "same_stage_runs",
         "",
         "runs",
-        "Runs of the project that did the same before: this stage, by the same script"
-        " with the same arguments.",
+        "Runs of the project with this stage, the same script and the same arguments.",
         INIT,
     ),
     fact(
         "same_stage_seconds",
         "",
         "s",
-        "Time that these runs spent on this stage.",
+        "Time of this stage in these runs.",
         INIT,
     ),
     per_step(
-        "step_end_seconds", "", "s", "When each step ended, in seconds since 1970."
+        "step_end_seconds", "", "s", "End time of each step, in seconds since 1970."
     ),
     per_step(
         "gap_before_step_seconds",
         "",
         "s",
-        "Time since the step before had ended: between epochs, the first batch's too.",
+        "Time since the end of the previous step; between epochs including the first batch.",
     ),
     fact(
         "best_read_bytes_per_second",
         "",
         "B/s",
-        "Best read rate that runs of this project had on this host.",
+        "Best read rate of runs of this project on this host.",
     ),
     fact("stage_name", "", WORD, "Name of the stage."),
     fact("stage_state", "", WORD, "State of the stage, such as running or failed."),
@@ -93,37 +92,37 @@ DERIVED = (
         "stage_share_of_run",
         "",
         "",
-        "Share of the run's time that this stage took.",
+        "Share of the run's time in this stage.",
     ),
-    fact("stage_seconds", "", "s", "How long the stage has run."),
+    fact("stage_seconds", "", "s", "Duration of the stage so far."),
     fact(
         "gap_before_stage_seconds",
         "",
         "s",
-        "Time between the end of the stage before and the start of this one.",
+        "Time between the end of the previous stage and the start of this one.",
     ),
     fact(
         "earlier_runs",
         "",
         "runs",
-        "Latest runs of the project that had this stage, on GPUs like these.",
+        "Latest runs of the project with this stage, on the same GPU model.",
     ),
     fact(
         "earlier_runs_gpu_p95_percent",
         "",
         "%",
-        "Their GPUs' use in the 95th percentile of each tick, mean; of the busiest.",
+        "95th percentile of GPU utilization in them, mean over samples; of the busiest GPU.",
     ),
     fact(
         "earlier_runs_gpu_memory_share",
         "",
         "share",
-        "The most of a GPU's memory that was in use in any of them.",
+        "Highest share of GPU memory in use in any of them.",
     ),
     fact(
         "silent_seconds",
         "",
         "s",
-        "How long nothing has come from a stage that runs.",
+        "Time since the last data of a running stage.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is sampled of the job's processes and of its container."""
+"""Signals that are sampled for the job's processes and its container."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JOB = (
         "job_main_thread_core_wait_share",
         "job/main_thread_core_wait_share",
         "share",
-        "Share of time that its main thread could have run and had no core.",
+        "Share of time in which its main thread was runnable without a core.",
     ),
     sampled("job_threads", "job/threads", "threads", "Threads of all its processes."),
     sampled("job_workers", "job/workers", "processes", "Living child processes."),
@@ -41,25 +41,25 @@ JOB = (
         "worker_cpu_cores_min",
         "job/worker_cpu_cores_min",
         "cores",
-        "CPU seconds per second of the child with the least.",
+        "CPU seconds per second of the child with the lowest use.",
     ),
     sampled(
         "worker_cpu_cores_max",
         "job/worker_cpu_cores_max",
         "cores",
-        "CPU seconds per second of the child with the most.",
+        "CPU seconds per second of the child with the highest use.",
     ),
     sampled(
         "worker_core_wait_share",
         "job/worker_core_wait_share",
         "share",
-        "Share of time that a child could have run and had no core, mean.",
+        "Share of time in which a child was runnable without a core, mean over the children.",
     ),
     sampled(
         "workers_blocked",
         "job/workers_blocked",
         "processes",
-        "Children that waited for storage (state D) at the moment.",
+        "Children in uninterruptible sleep (state D), waiting for storage.",
     ),
     sampled(
         "worker_read_bytes_per_second",
@@ -71,13 +71,13 @@ JOB = (
         "worker_read_bytes_per_second_max",
         "job/worker_read_bytes_per_second_max",
         "B/s",
-        "Read from storage by the child with the most.",
+        "Read from storage by the child that reads most.",
     ),
     sampled(
         "worker_memory_bytes_max",
         "job/worker_memory_bytes_max",
         "B",
-        "Resident memory of the child with the most.",
+        "Resident memory of the largest child.",
     ),
     sampled(
         "job_memory_bytes",
@@ -101,25 +101,25 @@ JOB = (
         "job_requested_bytes_per_second",
         "job/requested_bytes_per_second",
         "B/s",
-        "Read by system calls of the job, from the page cache and sockets too.",
+        "Read by system calls of the job, including the page cache and sockets.",
     ),
     sampled(
         "job_major_faults_per_second",
         "job/major_faults_per_second",
         "1/s",
-        "Pages of the job that were read from a disk.",
+        "Page faults of the job that read from a disk.",
     ),
     sampled(
         "cgroup_throttled_share",
         "cgroup/throttled_share",
         "share",
-        "Share of scheduler periods in which the CPU quota stopped the job.",
+        "Share of scheduler periods in which the CPU quota throttled the job.",
     ),
     sampled(
         "cgroup_throttled_seconds_per_second",
         "cgroup/throttled_seconds_per_second",
         "s/s",
-        "Time that threads were kept from running by the quota, all together.",
+        "Throttled time of all threads together.",
     ),
     sampled(
         "cgroup_memory_used_bytes",
@@ -131,19 +131,19 @@ JOB = (
         "cgroup_page_cache_bytes",
         "cgroup/page_cache_bytes",
         "B",
-        "Files that the container holds in memory.",
+        "Page cache of the container.",
     ),
     sampled(
         "cgroup_memory_limit_hits",
         "cgroup/memory_limit_hits",
         "times",
-        "Times that the memory limit was met since the agent began.",
+        "Number of times the memory limit was reached since the start of the agent.",
     ),
     sampled(
         "cgroup_oom_kills",
         "cgroup/oom_kills",
         "processes",
-        "Processes killed for memory since the agent began.",
+        "Processes killed for memory since the start of the agent.",
     ),
     sampled(
         "cgroup_read_bytes_per_second",
@@ -167,6 +167,6 @@ JOB = (
         "agent_tick_late_seconds",
         "agent/tick_late_seconds",
         "s",
-        "How late the agent's tick came.",
+        "Delay of the agent's sampling.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is sampled of the machine: its cores, memory, disks and pressure."""
+"""Signals that are sampled for the machine: its cores, memory, disks and pressure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ MACHINE = (
         "host_cpu_percent",
         "host/cpu_percent",
         "%",
-        "CPU use of the host, whoever uses it, of all its cores.",
+        "CPU use of the host by all processes, relative to all cores.",
     ),
     sampled(
         "host_cpu_steal_percent",
         "host/cpu_steal_percent",
         "%",
-        "CPU time that the host of this virtual machine took away.",
+        "CPU steal time of this virtual machine.",
     ),
     sampled(
         "host_memory_used_bytes",
@@ -27,31 +27,31 @@ MACHINE = (
         "host_page_cache_bytes",
         "host/page_cache_bytes",
         "B",
-        "Files that the host holds in memory.",
+        "Page cache of the host.",
     ),
     sampled(
         "host_swap_in_bytes_per_second",
         "host/swap_in_bytes_per_second",
         "B/s",
-        "Memory that had to be read back from swap.",
+        "Memory read back from swap.",
     ),
     sampled(
         "host_oom_kills",
         "host/oom_kills",
         "processes",
-        "Processes that the kernel killed for memory since the agent began.",
+        "Processes that the kernel killed for memory since the start of the agent.",
     ),
     sampled(
         "host_disk_read_bytes_per_second",
         "host/disk_read_bytes_per_second",
         "B/s",
-        "Read from local disks, whoever reads.",
+        "Read from local disks by all processes.",
     ),
     sampled(
         "host_disk_write_bytes_per_second",
         "host/disk_write_bytes_per_second",
         "B/s",
-        "Written to local disks, whoever writes.",
+        "Written to local disks by all processes.",
     ),
     sampled(
         "host_disk_reads_per_second",
@@ -63,13 +63,13 @@ MACHINE = (
         "host_disk_read_seconds",
         "host/disk_read_seconds",
         "s",
-        "Mean time that a read from a local disk took.",
+        "Mean time of a read from a local disk.",
     ),
     sampled(
         "host_disk_queue",
         "host/disk_queue",
         "requests",
-        "Requests under way at local disks, mean.",
+        "Queue length of local disks, mean.",
     ),
     sampled(
         "host_network_receive_bytes_per_second",
@@ -81,19 +81,19 @@ MACHINE = (
         "cores_busiest_percent",
         "cores/busiest_percent",
         "%",
-        "Use of the busiest core that the job may use.",
+        "Use of the busiest core in the job's CPU affinity.",
     ),
     sampled(
         "cores_median_percent",
         "cores/median_percent",
         "%",
-        "Use of the cores that the job may use, median.",
+        "Use of the cores in the job's CPU affinity, median.",
     ),
     sampled(
         "cores_saturated",
         "cores/saturated",
         "cores",
-        "Cores that the job may use, at 90 % and more.",
+        "Cores in the job's CPU affinity with at least 90 % use.",
     ),
     sampled(
         "cpu_pressure_share",
@@ -123,7 +123,7 @@ MACHINE = (
         "shared_memory_used_share",
         "storage/shared_memory/used_share",
         "share",
-        "Use of /dev/shm, over which loader workers hand batches.",
+        "Use of /dev/shm, through which loader workers pass batches.",
     ),
     sampled(
         "work_storage_used_share",

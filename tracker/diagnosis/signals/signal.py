@@ -1,10 +1,9 @@
-"""What a signal is: a measurement that rules ask for by its name.
+"""Signals: measurements that rules request by name.
 
-A rule gets a signal per step as an array, aligned with the other such arrays; a
-sampled one as `Samples`, with the times of its readings; a fact as it is; phases,
-spans and series that the user tracks by name. All numbers are finite but those of
-tracked series, and device phases of steps that the GPU was not asked about; the
-engine makes that true.
+A rule gets a per-step signal as an array, aligned with the other such arrays; a sampled
+signal as `Samples`, with their times; a fact as its value; phases, spans and tracked series
+by name. All numbers are finite, except in tracked series and in device phases of steps
+without GPU times; the engine ensures this.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ Fact = float | str
 WORD = "word"
 FLAG = "0 or 1"
 
-# How good readings are whose run does not say.
+# Quality of samples from runs that do not report it.
 USUAL_QUALITY = 0.8
 
-# The lines of code that provide signals.
+# Lines of code that provide signals.
 LOADER = "for batch in run.loader(loader):"
 PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
@@ -57,9 +56,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Readings of one probe in order of time; `quality` as the agent describes it.
+    """Samples of one probe in order of time; `quality` as reported by the agent.
 
-    `interval_seconds` is how far apart they were read, where some are left out here.
+    `interval_seconds` is the original sampling interval if some samples are left out.
     """
 
     times: Times
@@ -79,11 +78,11 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks:
-    """Steps that all ranks of a stage made, aligned by number.
+    """Steps that all ranks of a stage have, aligned by number.
 
-    `columns` holds `step_seconds` and, where every rank has them,
-    `data_wait_seconds`, `phase/<name>` and `device/<name>`: an array of
-    (steps, ranks). `times` are the ends of the steps on the first rank.
+    `columns` holds `step_seconds` and, if every rank has them, `data_wait_seconds`,
+    `phase/<name>` and `device/<name>`: arrays of shape (steps, ranks). `times` are the
+    ends of the steps on the first rank.
     """
 
     ranks: tuple[int, ...] = ()
@@ -96,9 +95,9 @@ class Ranks:
 class EarlierRun:
     """The same stage of another run of the project, as far as it is known.
 
-    `parts` are mean seconds of a step by name, `step_seconds` the mean of a step.
-    `examples_per_second` is of one of its `ranks`. `step_times`, with the examples of
-    each step, and `losses` are there where a rule compares what was learned.
+    `parts` are mean seconds per step by name, `step_seconds` is the mean step time.
+    `examples_per_second` is per rank. `step_times`, with the examples of each step, and
+    `losses` are set for rules that compare learning.
     """
 
     name: str
@@ -111,14 +110,14 @@ class EarlierRun:
     losses: Mapping[str, Tracked] = field(default_factory=dict)
     medians: tuple[
         float, ...
-    ] = ()  # step times of several runs, where it stands for them
+    ] = ()  # step times of several runs, if this object represents them
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """`path` lies below `monitoring/<stage>/`; empty: worked out from other data.
+    """`path` is relative to `monitoring/<stage>/`; empty if computed from other data.
 
-    `code` is the line that provides the signal.
+    `code` is the line of code that provides the signal.
     """
 
     name: str
@@ -130,12 +129,12 @@ class Signal:
 
     @property
     def is_text(self) -> bool:
-        """Whether the fact is a word and not a number; words have no unit."""
+        """Return whether the fact is a word and not a number; words have no unit."""
         return self.unit == WORD
 
     @property
     def is_flag(self) -> bool:
-        """Whether the fact is yes (1) or no (0)."""
+        """Return whether the fact is yes (1) or no (0)."""
         return self.unit == FLAG
 
     @property

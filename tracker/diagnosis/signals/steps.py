@@ -1,4 +1,4 @@
-"""What is measured step by step, on one rank or on all."""
+"""Signals that are measured per step, on one rank or on all."""
 
 from __future__ import annotations
 
@@ -32,44 +32,44 @@ STEPS = (
         "data_wait_seconds",
         "step/data_wait_seconds",
         "s",
-        "Waiting for the batch, part of the step's wall time.",
+        "Time waiting for the batch, part of the step's wall time.",
     ),
-    per_step("step_examples", "step/examples", "examples", "Examples of the batch."),
+    per_step("step_examples", "step/examples", "examples", "Examples in the batch."),
     _traced(
         "exposed_wait_seconds",
         "exposed_wait_seconds",
         "s",
-        "Waiting for the batch while no kernel ran, as a profiler's trace shows it.",
+        "Time waiting for the batch while no kernel ran, from a profiler trace.",
     ),
     _traced(
         "exposed_communication_seconds",
         "exposed_communication_seconds",
         "s",
-        "Collectives while no other kernel ran, from a profiler's trace.",
+        "Time in collectives while no other kernel ran, from a profiler trace.",
     ),
     _traced(
         "exposed_copy_seconds",
         "exposed_copy_seconds",
         "s",
-        "Copies to the GPU while no kernel ran, from a profiler's trace.",
+        "Time of copies to the GPU while no kernel ran, from a profiler trace.",
     ),
     _traced(
         "traced_kernels",
         "kernels",
         "kernels",
-        "Kernels that started in a step, from a profiler's trace; 0 for other steps.",
+        "Kernels started in a step, from a profiler trace; 0 for other steps.",
     ),
     _traced(
         "traced_idle_seconds",
         "gpu_idle_seconds",
         "s",
-        "Time of a step in which the GPU did nothing, from a profiler's trace.",
+        "Time of a step in which the GPU was idle, from a profiler trace.",
     ),
     _traced(
         "traced_longest_gap_seconds",
         "longest_gap_seconds",
         "s",
-        "The longest time without a kernel in a step, from a profiler's trace.",
+        "Longest time without a kernel in a step, from a profiler trace.",
     ),
     Signal(
         "phase_seconds",
@@ -92,7 +92,7 @@ STEPS = (
         "step/phase/<name>_seconds",
         "s",
         Kind.SPANS,
-        "Phases outside of any step, such as an evaluation, each with its end.",
+        "Phases outside of steps, such as an evaluation, each with its end time.",
         'with run.phase("evaluate"):',
     ),
     Signal(
@@ -100,7 +100,7 @@ STEPS = (
         "step/nested/<name>/<part>_seconds",
         "s",
         Kind.PARTS,
-        "Time that other phases took within requests of a service, at the end of each.",
+        "Time of other phases within requests of a service, at the end of each request.",
         PART,
     ),
     Signal(
@@ -108,7 +108,7 @@ STEPS = (
         "",
         "",
         Kind.TRACKED,
-        "Series of losses that the run logs, by path.",
+        "Losses that the run logs, by path.",
         LOSS,
     ),
     Signal(
@@ -116,7 +116,7 @@ STEPS = (
         "",
         "",
         Kind.TRACKED,
-        "Series of evaluations that the run logs, by path.",
+        "Evaluation metrics that the run logs, by path.",
         VALIDATION,
     ),
     Signal(
@@ -124,7 +124,7 @@ STEPS = (
         "",
         "",
         Kind.TRACKED,
-        "Series of learning rates that the run logs, by path.",
+        "Learning rates that the run logs, by path.",
         LEARNING_RATE,
     ),
     Signal(
@@ -132,7 +132,7 @@ STEPS = (
         "step/seconds",
         "s",
         Kind.RANKS,
-        "The steps of all ranks side by side.",
+        "Steps of all ranks side by side.",
         LOADER,
     ),
 )

@@ -1,4 +1,4 @@
-"""What `run.probe` found when it tried parts of the training by themselves."""
+"""Results of `run.probe`, which measures parts of the training separately."""
 
 from __future__ import annotations
 
@@ -15,63 +15,63 @@ TRIALS = (
         "probe_step_seconds",
         "probe/synthetic/step_seconds",
         "s",
-        "Time of a step on one batch, repeated: no loader makes it shorter.",
+        "Time of a step on one repeated batch: the floor for any loader.",
         SYNTHETIC,
     ),
     fact(
         "probe_loader_seconds",
         "probe/loader/batch_seconds",
         "s",
-        "Time of a batch from the loader alone: no model makes it shorter.",
+        "Time of a batch from the loader alone: the floor for any model.",
         LOADER,
     ),
     fact(
         "probe_prepare_seconds",
         "probe/cached/batch_seconds",
         "s",
-        "Time of a batch from the loader alone that was loaded just before.",
+        "Time to load a batch again right after it was loaded.",
         CACHED,
     ),
     fact(
         "probe_fetch_seconds",
         "probe/cached/fetch_seconds",
         "s",
-        "How much longer the batch took that had not been loaded before.",
+        "Additional time of the first load of the same batch.",
         CACHED,
     ),
     fact(
         "probe_batch_base_seconds",
         "probe/batch/base_seconds",
         "s",
-        "The part of a step's time that no batch size changes.",
+        "Part of the step time that does not depend on the batch size.",
         BATCH,
     ),
     fact(
         "probe_batch_seconds_per_example",
         "probe/batch/seconds_per_example",
         "s",
-        "What each example of a batch adds to a step's time.",
+        "Additional step time per example of a batch.",
         BATCH,
     ),
     fact(
         "probe_batch_largest",
         "probe/batch/largest",
         "examples",
-        "The largest batch that fits into the memory.",
+        "Largest batch that fits in memory.",
         BATCH,
     ),
     fact(
         "probe_workers_best",
         "probe/workers/best",
         "processes",
-        "The fewest loader workers that are hardly slower than any number.",
+        "Smallest number of loader workers that is nearly as fast as the best.",
         WORKERS,
     ),
     fact(
         "probe_workers_seconds",
         "probe/workers/batch_seconds",
         "s",
-        "Time of a batch from the loader alone with so many workers.",
+        "Time of a batch from the loader alone with that many workers.",
         WORKERS,
     ),
 )

@@ -123,7 +123,7 @@ def test_pieces_that_do_not_fit_are_told():
     finding = ask(out_of_memory_allocated_bytes=50.0 * GIB, framework="pytorch")
 
     assert isinstance(finding, Finding)
-    assert "was free in pieces" in finding.summary
+    assert "was free in blocks" in finding.summary
     assert "expandable_segments" in finding.recommendations[0].code
 
 
