@@ -86,7 +86,7 @@ def test_options_become_settings(arguments, settings):
     ("environment", "said"),
     [
         ({"SEAMARK_PORT": "many"}, "SEAMARK_PORT must be a whole number"),
-        ({"SEAMARK_PROT": "80"}, "There is no setting SEAMARK_PROT"),
+        ({"SEAMARK_PROT": "80"}, "Unknown setting: SEAMARK_PROT"),
         ({"SEAMARK_DATA": "/dev/null/data"}, "cannot be written"),
         ({"SEAMARK_BEHIND_PROXY": "perhaps"}, "must be yes or no"),
     ],

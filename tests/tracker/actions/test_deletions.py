@@ -170,7 +170,7 @@ def test_what_comes_back_needs_room(thing, kind, makers, member, monkeypatch):
     delete(thing, member)
     makers[kind]("in its place")
 
-    with pytest.raises(InvalidInput, match="one too many; there may be at most 1"):
+    with pytest.raises(InvalidInput, match="one too many; the limit is 1"):
         restore_made(thing)
 
     assert type(thing).objects.get().name == "in its place"

@@ -103,7 +103,7 @@ def test_a_comment_keeps_what_it_is_about_and_the_version(report, ada):
 
 
 def test_what_nobody_could_read_yet_takes_no_comment(report, ada):
-    with pytest.raises(InvalidInput, match="no version yet"):
+    with pytest.raises(InvalidInput, match="no saved version yet"):
         add_comment(report, "x", user_id=ada.user_id, version=0)
 
 
@@ -137,7 +137,7 @@ def test_there_is_room_for_so_many_and_deleted_ones_count_no_longer(
     first = say(report, ada)
     answer = reply(first, ada)
     for write in (lambda: say(report, ada), lambda: reply(first, ada)):
-        with pytest.raises(InvalidInput, match="one too many; there may be at most 2"):
+        with pytest.raises(InvalidInput, match="one too many; the limit is 2"):
             write()
 
     delete_comment(first, user_id=ada.user_id)

@@ -81,7 +81,7 @@ def test_a_database_that_is_away_is_no_fault_of_the_caller(error):
         ("missing", "path is required."),
         (
             "string_pattern_mismatch",
-            "path is none of what it may be; /api/v1/docs lists that.",
+            "path is not one of the allowed values; see /api/v1/docs.",
         ),
         ("int_parsing", "path is not valid: Input should be an integer."),
     ],

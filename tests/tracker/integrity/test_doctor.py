@@ -52,7 +52,7 @@ class TestOfRuns:
         code, said, _ = diagnose()
 
         assert code == 0
-        assert said.endswith("0 more cannot be read\nAll is well.\n")
+        assert said.endswith("0 more cannot be read\nNo problems found.\n")
         assert f"read {2 * POINTS + 302:,} points in" in said
 
     def test_damage_is_one_line_that_says_what_to_do(self, run, diagnose):
@@ -95,7 +95,7 @@ class TestOfRuns:
         code, said, _ = diagnose("--repair")
 
         assert (code, said.count("REPAIRED")) == (0, 3), said
-        assert diagnose()[1].endswith("All is well.\n")
+        assert diagnose()[1].endswith("No problems found.\n")
 
     def test_json_says_the_same(self, run, diagnose):
         damage(chunks_of(run, "loss")[0])

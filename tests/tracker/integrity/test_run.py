@@ -182,8 +182,8 @@ def test_a_chunk_whose_row_is_false_is_named(run, changes):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"maximum": 1e6}, "its row says maximum 1000000.0"),
-        ({"count": F("count") + 1}, "its row says count 9001"),
+        ({"maximum": 1e6}, "maximum is 1000000.0 in its row"),
+        ({"count": F("count") + 1}, "count is 9001 in its row"),
         ({"checksum": F("checksum") / 2}, "the numbers are right"),
     ],
 )

@@ -102,4 +102,4 @@ def test_not_ready_without_the_database(client, monkeypatch):
     response = client.get("/readyz")
 
     assert response.status_code == 503
-    assert response.json()["reason"] == "the database does not answer"
+    assert response.json()["reason"] == "the database is not reachable"

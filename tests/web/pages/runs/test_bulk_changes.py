@@ -190,9 +190,9 @@ def test_a_refusal_for_some_keeps_no_others_from_changing(ask, project):
     again = ask("tag", "q=run 0", 1, add="x")
 
     assert len(answer["changed"]) == 2
-    assert "something else is kept" in answer["refusal"]
+    assert "another value is stored" in answer["refusal"]
     assert again.status_code == HTTPStatus.BAD_REQUEST
-    assert "something else is kept" in again.json()["error"]["message"]
+    assert "another value is stored" in again.json()["error"]["message"]
 
 
 @pytest.mark.usefixtures("_two_at_once")
