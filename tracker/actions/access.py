@@ -1,6 +1,6 @@
-"""Who may come in: the installation's owner, sign-in links and API tokens.
+"""The installation's owner account, sign-in links and API tokens.
 
-A secret is shown once, to whoever asked for it; only its SHA-256 digest is stored.
+A secret is shown once; only its SHA-256 digest is stored.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ WORKSPACE_SLUG = "home"
 SECRET_BYTES = 32
 TOKEN_MARK = "smk_"
 CHECKSUM_LENGTH = 8
-# The mark and four characters: enough to tell one's own tokens apart.
+# The prefix and four characters, enough to recognize one's own tokens.
 SHOWN_LENGTH = 8
 NAME_MAX_LENGTH = 200
 
 LINK_LIFETIME = timedelta(hours=1)
-# A token's last use is written this often, so that ingesting is not twice the writes.
+# How often a token's last use is written, so that ingestion does not double its writes.
 LAST_USE_RESOLUTION = timedelta(minutes=1)
 
-# Every batch of every process asks this; built by the ORM, it took longer than all
-# that is done with the batch.
+# Every batch of every process runs this query; built by the ORM, it took longer than
+# the rest of the request.
 VALID_TOKEN = """
 SELECT token.id, token.scope, member.user_id, member.workspace_id,
   COALESCE(token.last_used_at >= %s, FALSE), token.is_limited
@@ -60,9 +60,9 @@ WHERE token.digest = %s AND token.revoked_at IS NULL
 
 
 def found_installation() -> Member:
-    """Return the owner, making the account and its workspace on the first start.
+    """Return the owner, creating the account and its workspace on the first start.
 
-    The account has no password: its owner comes in by a link that the server prints.
+    The account has no password: the owner signs in with a link that the server prints.
     """
     with transaction.atomic():
         user, is_new = User.objects.get_or_create(
@@ -81,7 +81,7 @@ def found_installation() -> Member:
 
 
 def make_sign_in_link(user: User) -> str:
-    """Return a secret that signs this user in once, within the hour."""
+    """Return a secret that signs the user in once, within an hour."""
     secret = secrets.token_urlsafe(SECRET_BYTES)
     SignInLink.objects.create(
         user=user, digest=digest(secret), expires_at=timezone.now() + LINK_LIFETIME
@@ -90,10 +90,10 @@ def make_sign_in_link(user: User) -> str:
 
 
 def use_sign_in_link(secret: str) -> User | None:
-    """Return whom the secret signs in; the second time, nobody."""
+    """Return the user of the link; None if it is invalid or used."""
     now = timezone.now()
     links = SignInLink.objects.filter(digest=digest(secret))
-    # Of two requests with one link, the row tells which was first.
+    # The conditional update decides between two requests with the same link.
     usable = links.filter(used_at=None, expires_at__gt=now, user__is_active=True)
     if not usable.filter(user__is_service=False).update(used_at=now):
         return None
@@ -118,7 +118,7 @@ def make_token(
     *,
     projects: Sequence[Project] | None = None,
 ) -> str:
-    """Return the secret of a new key; with projects, it opens nothing else."""
+    """Return the secret of a new key, limited to `projects` if given."""
     if not name or len(name) > NAME_MAX_LENGTH or "\0" in name:
         raise InvalidInput("name", f"must have 1 to {NAME_MAX_LENGTH} characters")
 
@@ -139,13 +139,14 @@ def make_token(
 
 
 def authenticate(secret: str) -> Actor | None:
-    """Return who speaks with this token, or None for any secret that is not valid."""
+    """Return the token's actor, or None if the secret is invalid."""
     if not is_well_formed(secret):
         return None
 
     now = timezone.now()
     row = one_row(
-        # Looked up by digest: how long that takes says nothing about the secret.
+        # Looked up by digest, so that the response time reveals nothing about the
+        # secret.
         VALID_TOKEN,
         [moment(now - LAST_USE_RESOLUTION), digest(secret), moment(now)],
     )
@@ -168,7 +169,7 @@ def digest(secret: str) -> str:
 
 
 def checksum(random: str) -> str:
-    """Let scanners for leaked secrets, and us, tell a token from a look-alike."""
+    """Return a checksum that lets secret scanners, and us, recognize tokens."""
     return f"{zlib.crc32(random.encode()):0{CHECKSUM_LENGTH}x}"
 
 

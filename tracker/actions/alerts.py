@@ -1,7 +1,7 @@
-"""Raises alerts, each once, and sends them until they arrive or are given up.
+"""Raises each alert once, and sends it until it is delivered or given up.
 
-The rows are the truth: a worker that is killed while it sends lets its lease expire,
-and the message is sent again with the same number, by which receivers know it.
+If a worker is killed while it sends, its lease expires and the message is sent again
+with the same id, by which receivers recognize it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from tracker.queries.people.follows import followers_of
 
 logger = logging.getLogger(__name__)
 
-# What is found about a stage that ended earlier, as when old runs are diagnosed anew,
-# is no news.
+# Findings about stages that ended earlier, as when old runs are diagnosed again, raise
+# no alert.
 NEWS = timedelta(hours=1)
 
 LEASE = timedelta(seconds=60)
-# Messages that one turn of a worker sends to one channel.
+# Maximum messages that a worker sends to one channel per turn.
 AT_ONCE = 20
-# A channel that was sent so many within an hour gets the others later.
+# Above this rate, messages to a channel are delayed.
 MAX_PER_HOUR = 100
 HOUR = timedelta(hours=1)
 
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 3600.0
-# About eight hours of trying.
+# About eight hours of retries.
 MAX_ATTEMPTS = 16
 
 ERROR_LENGTH = 500
@@ -60,14 +60,14 @@ BROKEN = {
     State.FAILED: "The stage has failed",
     State.CRASHED: "The stage has crashed or lost its machine",
 }
-# Rules whose finding is the cause of a failure.
+# Rules whose finding explains a failure.
 CAUSES_OF_FAILURE = ("memory-ran-out", "gpu-reports-errors")
-# Rules whose finding is a failure although the stage is still running.
+# Rules whose finding counts as a failure while the stage is still running.
 HANGS = ("training-stands-still",)
 
 
 def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -> None:
-    """Raise what is news about the stage; called within a transaction."""
+    """Raise alerts for new findings of the stage; call within a transaction."""
     if stage.ended_at is not None and stage.ended_at < now - NEWS:
         return
     worth = [judgement for judgement in judgements if _is_worth_an_alert(judgement)]
@@ -95,9 +95,10 @@ def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -
 
 
 def raise_alert(alert: Alert, *, also: Collection[int] = ()) -> None:
-    """Raise one alert for the channels, the followers and these users.
+    """Raise one alert for the channels, the followers and the users in `also`.
 
-    Its project and run are at hand, and its subject is new; called within a transaction.
+    The alert has its project and run loaded and a new subject; call within a
+    transaction.
     """
     _store(alert, followers_of(alert.run) | set(also), timezone.now())
 
@@ -133,7 +134,7 @@ def _kind_of(subject: str) -> NotificationKind:
 
 
 def _is_worth_an_alert(judgement: Judgement) -> bool:
-    """Symptoms come with their cause, and what is only possible is no reason to call."""
+    """Return whether to alert: no symptoms, no merely possible findings, no notices."""
     return (
         not judgement.explained_by
         and not judgement.comes_after
@@ -155,7 +156,7 @@ def _of_finding(stage: Stage, judgement: Judgement) -> Alert:
 
 
 def _of_failure(stage: Stage, cause: Judgement | None) -> Alert:
-    """One failure is one alert: its cause, if a rule found it, else the state."""
+    """Return one alert per failure: its cause, if a rule found one, else the state."""
     alert = _of_state(stage)
     if cause is not None:
         alert.title, alert.summary = cause.title[:300], cause.finding.summary
@@ -179,7 +180,7 @@ def _weight(severity: str) -> int:
 
 
 def channels_to_send() -> list[int]:
-    """Return the channels that have something due and are free."""
+    """Return the channels with due messages that no worker holds."""
     now = timezone.now()
     due = Delivery.objects.filter(due_at__lte=now).values("channel_id")
     free = Channel.objects.filter(is_free(now), id__in=due)
@@ -187,14 +188,14 @@ def channels_to_send() -> list[int]:
 
 
 def is_free(now: datetime) -> Q:
-    """Match receivers that no worker has and that are not paused."""
+    """Match receivers without a lease or a pause."""
     return Q(Q(leased_until=None) | Q(leased_until__lt=now)) & Q(
         Q(paused_until=None) | Q(paused_until__lte=now)
     )
 
 
 def send_to(channel_id: int) -> None:
-    """Send what is due, unless another worker does; stop at the first that fails."""
+    """Send due messages unless another worker does; stop at the first failure."""
     now = timezone.now()
     leased_until = now + LEASE
     taken = Channel.objects.filter(is_free(now), id=channel_id).update(
@@ -216,21 +217,21 @@ def send_to(channel_id: int) -> None:
 def _due(channel: Channel, now: datetime) -> list[Delivery]:
     deliveries = Delivery.objects.filter(channel=channel)
     sent = deliveries.filter(sent_at__gt=now - HOUR).count()
-    # Where a lease ran out, two workers together may have sent more than the most.
+    # After an expired lease, two workers together may exceed the limit.
     allowed = max(0, min(AT_ONCE, MAX_PER_HOUR - sent))
     due = deliveries.filter(due_at__lte=now).select_related("alert__run")
     return list(due.order_by("due_at", "id")[:allowed])
 
 
 def _send(channel: Channel, delivery: Delivery) -> bool:
-    """Return whether it arrived; what is wrong is noted where people see it."""
+    """Return whether the message was delivered; record the error for the settings page."""
     try:
         deliver(channel, message_of(delivery.alert, channel))
     except NotDelivered as error:
         _note_failure(channel, delivery, str(error))
         return False
     except Exception as error:
-        # One receiver must not keep the others waiting.
+        # One receiver must not delay the others.
         logger.exception("alert %s could not be sent", delivery.alert_id)
         _note_failure(channel, delivery, f"{type(error).__name__}: {error}")
         return False
@@ -267,7 +268,7 @@ def _note_failure(channel: Channel, delivery: Delivery, why: str) -> None:
 
 
 def deliver(channel: Channel, message: Message) -> None:
-    """Send one message; raise NotDelivered unless it was taken."""
+    """Send one message; raise NotDelivered unless it was accepted."""
     if channel.kind != ChannelKind.EMAIL:
         service = SERVICES.get(channel.kind, PLAIN)
         webhook.post(

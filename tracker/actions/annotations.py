@@ -1,4 +1,4 @@
-"""Writes, changes and deletes texts at points of a series."""
+"""Creates, changes and deletes annotations at points of a series."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tracker.texts import storable_part
 
 LONGEST_TEXT = 1_000
 MAX_OF_A_RUN = 2_000
-# So many are purged by one statement.
+# Rows purged per statement.
 PURGED_AT_ONCE = 500
 
 
 def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annotation:
-    """Put a text at the point of the series that is nearest to the step."""
+    """Annotate the point of the series that is nearest to the step."""
     text = _checked(text)
     if not math.isfinite(step):
         raise InvalidInput("step", "must be a finite number")
@@ -51,7 +51,7 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
 
 
 def change_annotation(annotation: Annotation, text: str) -> None:
-    """Change the text; who is mentioned for the first time is notified."""
+    """Change the text; notify newly mentioned users."""
     annotation.text = _checked(text)
     annotation.edited_at = timezone.now()
     with transaction.atomic():
@@ -63,13 +63,13 @@ def change_annotation(annotation: Annotation, text: str) -> None:
 def delete_annotation(
     annotation: Annotation, *, user_id: int, now: datetime | None = None
 ) -> None:
-    """Hide a text; for a while it can be brought back."""
+    """Hide an annotation, which can be restored for a while."""
     kept = Annotation.objects.filter(id=annotation.id)
     kept.update(deleted_at=now or timezone.now(), deleted_by_id=user_id)
 
 
 def restore_annotation(annotation: Annotation) -> None:
-    """Bring a text back to the point it was at."""
+    """Restore an annotation at its point."""
     with transaction.atomic():
         _expect_room(annotation.run)
         deleted = Annotation.with_deleted.filter(id=annotation.id)
@@ -78,7 +78,7 @@ def restore_annotation(annotation: Annotation) -> None:
 
 
 def purge_annotations(now: datetime | None = None) -> int:
-    """Delete what can no longer be brought back; return how many texts."""
+    """Delete annotations past their restore period; return their number."""
     limit = (now or timezone.now()) - timedelta(hours=UNDO_HOURS)
     due = Annotation.with_deleted.filter(deleted_at__lt=limit)
     purged = 0

@@ -1,4 +1,4 @@
-"""The refusal of a change to what somebody else changed first."""
+"""The error for a concurrent change of the same object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracker.models import Dashboard, Report
 def changed_meanwhile(
     row: QuerySet[Dashboard] | QuerySet[Report], what: str
 ) -> Changed:
-    """Say who was faster, and which version there is now."""
+    """Return the error with the other user's name and the current version."""
     found = row.select_related("changed_by").first()
     who = found.changed_by.username if found and found.changed_by else ""
     return Changed(what, who, version=found.version if found else 0)

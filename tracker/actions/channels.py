@@ -1,4 +1,4 @@
-"""Adds, tries and removes the places that a project's alerts are sent to."""
+"""Adds, tests and removes the alert channels of a project."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_CHANNELS = 20
 def add_channel(
     project: Project, kind: str, address: str, severity: str, doer: Doer | None = None
 ) -> Channel:
-    """Return the channel, which may have been there before."""
+    """Return the channel; update it if it already exists."""
     if severity not in {str(known) for known in Severity}:
         raise InvalidInput("severity", "must be one of those offered")
     if kind not in ChannelKind.values:
@@ -40,7 +40,7 @@ def add_channel(
         check_url(address, settings.WEBHOOK_HOSTS)
 
     with transaction.atomic():
-        # One that is there already takes no room.
+        # An existing channel does not count towards the limit.
         others = Channel.objects.filter(project=project)
         if others.filter(kind=kind, address=address).exists():
             others = others.none()
@@ -61,9 +61,7 @@ def add_channel(
 
 def _check_mail(address: str) -> None:
     if not settings.SMTP_URL:
-        raise InvalidInput(
-            "address", "cannot be mailed to until SEAMARK_SMTP_URL names a mail server"
-        )
+        raise InvalidInput("address", "needs a mail server: set SEAMARK_SMTP_URL")
     try:
         validate_email(address)
     except ValidationError:
@@ -81,7 +79,7 @@ def remove_channel(project: Project, channel_id: int, doer: Doer | None = None) 
 def _note(
     action: Action, channel: Channel, doer: Doer | None, **details: object
 ) -> None:
-    """Note where alerts go; addresses of webhooks are secrets, so only their host."""
+    """Record the change in the audit log; webhook URLs are secrets, so only their host."""
     if doer is None:
         return
     project, address = channel.project, channel.address
@@ -97,7 +95,7 @@ def _note(
 
 
 def try_channel(project: Project, channel_id: int) -> None:
-    """Send a message that says it is a trial; raise NotDelivered if it is not taken."""
+    """Send a test message; raise NotDelivered if it is not accepted."""
     channel = Channel.objects.filter(project=project, id=channel_id).first()
     if channel is None:
         raise NotFound("channel")
@@ -106,7 +104,7 @@ def try_channel(project: Project, channel_id: int) -> None:
         channel,
         Message(
             id=uuid.uuid4(),
-            title="This is a trial",
+            title="Test message",
             summary="Alerts of this project will arrive here.",
             severity=str(Severity.NOTICE),
             project=project.name,
@@ -119,7 +117,7 @@ def try_channel(project: Project, channel_id: int) -> None:
 
 
 def send_again(project: Project, channel_id: int) -> None:
-    """Have what was given up tried once more, now."""
+    """Retry messages that were given up, now."""
     now = timezone.now()
     given_up = Delivery.objects.filter(
         channel__project=project, channel_id=channel_id, due_at=None, sent_at=None

@@ -1,4 +1,4 @@
-"""Remembers how a person has arranged the charts of a project's runs."""
+"""Stores each user's chart arrangement for a project's runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracker.actor import Actor
 from tracker.models import ChartArrangement, Project
 
 
-# Any: JSON that was read and checked.
+# Any: validated JSON.
 def keep_arrangement(project: Project, actor: Actor, body: dict[str, Any]) -> None:
     ChartArrangement.objects.update_or_create(
         project=project,

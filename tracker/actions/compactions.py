@@ -1,7 +1,7 @@
-"""Asks for the compaction of runs whose journal is long or old enough.
+"""Requests compaction of runs whose journal is long or old enough.
 
-The journal itself says what there is to compact. So a batch that is stored need not
-touch a row that all processes of its run share.
+The journal itself shows the pending work, so a stored batch need not update a row that
+all processes of its run share.
 """
 
 from __future__ import annotations

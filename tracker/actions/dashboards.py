@@ -1,7 +1,7 @@
-"""Makes, changes and copies dashboards.
+"""Creates, changes and copies dashboards.
 
-Who changes a dashboard says which version they saw. If it is another by now, nothing is
-stored: of two people who edit at once, neither overwrites the other.
+A change names the version that the user saw. If there is a newer one, the change is
+rejected, so that concurrent editors do not overwrite each other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_DASHBOARDS = 200
 def create_dashboard(
     project: Project, name: str, board: Board, *, user_id: int | None
 ) -> Dashboard:
-    """Make a dashboard, unless the project already has one of that name."""
+    """Create a dashboard; raise InvalidInput if the name is taken."""
     content = stored(replace(board, widgets=settled(board.widgets)))
     name = checked_name(name, TITLE_LENGTH)
     with _room_for_one(project):
@@ -45,7 +45,7 @@ def create_dashboard(
 
 
 def duplicate_dashboard(dashboard: Dashboard, *, user_id: int | None) -> Dashboard:
-    """Make another one like it, under a name that is free."""
+    """Copy the dashboard under a free name."""
     project = dashboard.project
     with _room_for_one(project):
         own = Dashboard.objects.filter(project=project)
@@ -59,7 +59,7 @@ def duplicate_dashboard(dashboard: Dashboard, *, user_id: int | None) -> Dashboa
 
 
 def rename_dashboard(dashboard: Dashboard, name: str) -> None:
-    """Give a dashboard another name; what it shows stays as it is."""
+    """Rename a dashboard."""
     name = checked_name(name, TITLE_LENGTH)
     with named_once(NAMED):
         changed = Dashboard.objects.filter(id=dashboard.id).update(name=name)
@@ -71,7 +71,7 @@ def rename_dashboard(dashboard: Dashboard, name: str) -> None:
 def set_run_set(
     dashboard: Dashboard, run_set: RunSet, *, version: int, user_id: int
 ) -> None:
-    """Say which runs the widgets without runs of their own are about."""
+    """Set the runs of widgets that have no runs of their own."""
     _change(
         dashboard,
         lambda board: replace(board, run_set=run_set),
@@ -83,7 +83,7 @@ def set_run_set(
 def add_widget(
     dashboard: Dashboard, widget: Widget, *, version: int, user_id: int
 ) -> Widget:
-    """Add a widget where there is room; it gets an id of its own."""
+    """Add a widget at a free position, with a new id."""
     widget = replace(widget, id=new_id())
     _change(
         dashboard,
@@ -97,7 +97,7 @@ def add_widget(
 def change_widget(
     dashboard: Dashboard, widget: Widget, *, version: int, user_id: int
 ) -> None:
-    """Put this in place of the widget with the same id."""
+    """Replace the widget with the same id."""
 
     def changed(board: Board) -> Board:
         _known(board, widget.id)
@@ -110,7 +110,7 @@ def change_widget(
 def place_widget(
     dashboard: Dashboard, widget_id: str, place: Place, *, version: int, user_id: int
 ) -> None:
-    """Move or resize a widget; others make room for it."""
+    """Move or resize a widget; other widgets move out of its way."""
 
     def changed(board: Board) -> Board:
         widget = replace(_known(board, widget_id), place=place)
@@ -123,7 +123,7 @@ def place_widget(
 def remove_widget(
     dashboard: Dashboard, widget_id: str, *, version: int, user_id: int
 ) -> None:
-    """Remove a widget; the last few can be put back."""
+    """Remove a widget; the most recent ones can be restored."""
 
     def changed(board: Board) -> Board:
         widget = _known(board, widget_id)
@@ -140,7 +140,7 @@ def remove_widget(
 def put_back_widget(
     dashboard: Dashboard, widget_id: str, *, version: int, user_id: int
 ) -> None:
-    """Put a removed widget back where it was."""
+    """Restore a removed widget at its old position."""
 
     def changed(board: Board) -> Board:
         found = [each for each in board.removed if each.id == widget_id]
@@ -194,7 +194,7 @@ def _change(
     changed = row.filter(version=version).update(
         content=content, version=version + 1, changed_at=now, changed_by_id=user_id
     )
-    if not changed:  # somebody was faster
+    if not changed:  # a newer version exists
         raise changed_meanwhile(row, "dashboard")
     dashboard.content, dashboard.version = content, version + 1
     dashboard.changed_at = now

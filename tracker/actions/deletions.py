@@ -1,7 +1,7 @@
-"""Deletes what people make of runs, brings it back, and purges what nobody brought back.
+"""Deletes, restores and purges dashboards, ladders, reports and saved views.
 
-What is deleted is hidden at once and keeps its rows; links that share it open nothing
-until it is back. A while later it is purged, each thing in a transaction of its own.
+A deleted object is hidden at once and keeps its rows; its share links stop working
+until it is restored. After a period it is purged, each object in its own transaction.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tracker.queries.projects.deletions import MADE, Made, deleted_rows
 from tracker.queries.projects.trash import TRASH_DAYS
 
 MOST = {Dashboard: MAX_DASHBOARDS, Report: MAX_REPORTS, SavedView: MAX_VIEWS}
-# Of each kind, so many are purged by one look at the trash.
+# Objects of each kind purged per pass.
 PURGED_AT_ONCE = 200
 
 
 def delete_made(thing: Made, *, user_id: int, now: datetime | None = None) -> None:
-    """Hide what somebody made; the runs that it is about stay as they are."""
+    """Hide an object; the runs that it refers to are unaffected."""
     deleted_at = now or timezone.now()
     kept = MADE[kind_of(thing)].objects.filter(id=thing.id)
     if not kept.update(deleted_at=deleted_at, deleted_by_id=user_id):
@@ -41,9 +41,9 @@ def delete_made(thing: Made, *, user_id: int, now: datetime | None = None) -> No
 
 
 def restore_made(thing: Made) -> None:
-    """Bring it back, under another name where its own was taken meanwhile."""
+    """Restore the object, under another name if its own is taken."""
     with transaction.atomic():
-        # So that nobody takes the name, or the last place, between looking and writing.
+        # Locked, so that no concurrent request takes the name or the last free slot.
         Project.objects.select_for_update(no_key=True).get(id=thing.project_id)
         siblings = _siblings(thing)
         if (most := MOST.get(type(thing))) is not None:
@@ -53,7 +53,7 @@ def restore_made(thing: Made) -> None:
             "deleted_by": None,
             "name": thing.name,
         }
-        if not isinstance(thing, Report):  # of which many may have one name
+        if not isinstance(thing, Report):  # reports may share a name
             fields["name"] = _free_name(thing, siblings)
         if isinstance(thing, SavedView) and _has_default(thing):
             fields["is_default"] = False
@@ -66,19 +66,21 @@ def restore_made(thing: Made) -> None:
 
 
 def delete_made_for_good(thing: Made) -> None:
-    """Delete what lies in the trash; nothing brings it back."""
+    """Delete a trashed object permanently."""
     if not _purged(MADE[kind_of(thing)].with_deleted.filter(id=thing.id)):
         raise NotFound(kind_of(thing))
 
 
 def empty_made(project: Project, actor: Actor) -> int:
-    """Delete what the actor sees in a project's trash, beside runs; return how many."""
+    """Delete all objects but runs that the actor sees in the trash; return their
+    number.
+    """
     every = [deleted_rows(kind, actor).filter(project=project) for kind in MADE]
     return sum(_purge_all(rows, None) for rows in every)
 
 
 def purge_deleted(now: datetime | None = None) -> int:
-    """Delete what has lain in the trash for long enough; return how many things."""
+    """Delete objects past their time in the trash; return their number."""
     limit = (now or timezone.now()) - timedelta(days=TRASH_DAYS)
     due = [model.with_deleted.filter(deleted_at__lt=limit) for model in MADE.values()]
     return sum(_purge_all(rows, PURGED_AT_ONCE) for rows in due)
@@ -89,7 +91,7 @@ def kind_of(thing: Made) -> str:
 
 
 def _siblings(thing: Made) -> QuerySet[Any]:
-    """Return those that it shares names and room with."""
+    """Return the objects that share its names and limits."""
     rows: QuerySet[Any] = type(thing).objects.filter(project_id=thing.project_id)
     if isinstance(thing, SavedView):
         return rows.filter(owner_id=thing.owner_id)
@@ -119,7 +121,7 @@ def _purge_all(rows: QuerySet[Any], most: int | None) -> int:
 
 
 def _purged(rows: QuerySet[Any]) -> bool:
-    """Delete the one row, unless somebody brings it back or purges it meanwhile."""
+    """Delete the row, unless it was restored or purged concurrently."""
     with transaction.atomic():
         due = rows.filter(deleted_at__isnull=False).select_for_update(of=("self",))
         thing = due.first()

@@ -1,4 +1,4 @@
-"""What people say of a run on its page: a description, and tags.
+"""A run's description and tags, as edited on its page.
 
 Both are attributes, which the run's scripts may set as well.
 """
@@ -21,9 +21,9 @@ LONGEST_DESCRIPTION = 10_000
 def describe(
     run: Run, text: str | None, *, add: Sequence[str] = (), remove: Sequence[str] = ()
 ) -> None:
-    """Give a run a description and change its tags: all of it, or nothing.
+    """Set a run's description and change its tags, in one transaction.
 
-    An empty description takes it away; None leaves it as it is.
+    An empty description removes it; None keeps it.
     """
     with transaction.atomic():
         if text is not None:
@@ -57,7 +57,7 @@ def _set_description(run: Run, text: str) -> None:
     if row.kind != Kind.STRING:
         raise InvalidInput(
             "description",
-            f"cannot be changed: the run keeps something else at {row.path!r}",
+            f"cannot be changed: the run has another value at {row.path!r}",
         )
     row.text = text
     row.save(update_fields=["text", "updated_at"])

@@ -1,4 +1,4 @@
-"""Asks all rules about the stages of a run, and keeps what they say."""
+"""Runs all rules on the stages of a run, and stores their results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from tracker.queries.diagnoses.rules_version import rules_version
 from tracker.queries.diagnoses.signals import read_measurements
 from tracker.queries.ladders.recoveries import recoveries
 
-# Live runs that are diagnosed each time it is asked for: so many cost a small part of a
-# worker's processor.
+# Live runs diagnosed per pass; this many use a small part of a worker's CPU.
 LIVE_AT_ONCE = 60
 
-# A finding that comes and goes for days must not fill its row.
+# Limits the history of a finding that opens and clears for days.
 LONGEST_HISTORY = 100
 
 FIELDS = [
@@ -50,12 +49,12 @@ FIELDS = [
 
 
 def runs_to_diagnose() -> list[UUID]:
-    """Return live runs, those first that were diagnosed longest ago or never.
+    """Return live runs, least recently diagnosed first.
 
-    No more than may be diagnosed at a time: with very many live runs, each has to wait,
-    instead of all of them making compaction and pages wait.
+    Limited in number: with very many live runs, each is diagnosed less often, instead
+    of delaying compaction and pages.
     """
-    # What failed is tried again as the work itself says.
+    # Failed diagnoses are retried by their work rows.
     failing = Work.objects.filter(kind=WorkKind.DIAGNOSE).exclude(last_error="")
     oldest_first = (
         Run.objects.filter(
@@ -70,7 +69,7 @@ def runs_to_diagnose() -> list[UUID]:
 
 
 def diagnose_run(run_id: UUID) -> None:
-    """Diagnose each stage of a run; doing it twice is doing it once."""
+    """Diagnose each stage of a run; idempotent."""
     stages = Stage.objects.filter(run_id=run_id, run__trashed_at=None)
     for stage in stages.select_related("run__project").order_by("id"):
         diagnose_stage(stage)
@@ -90,14 +89,14 @@ def diagnose_stage(stage: Stage) -> None:
 
     now = timezone.now()
     with transaction.atomic():
-        # Two passes at once would both open the same finding.
+        # Two concurrent passes would open the same finding twice.
         locked = (
             Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk).first()
         )
         if locked is None:
-            return  # deleted meanwhile
+            return  # deleted concurrently
         if locked.state != stage.state:
-            return  # whoever changed that asks again
+            return  # the change requests another diagnosis
         is_certain = not may_be_contradicted(stage)
         is_final = has_ended and is_certain
         is_frozen = is_final and _has_predicted(stage, outcome)
@@ -119,7 +118,7 @@ def _open_findings(stage: Stage) -> set[Key]:
 def _has_predicted(stage: Stage, outcome: Outcome) -> bool:
     """Return whether the predictions of an ended stage were made from the same data.
 
-    Newer rules judge again, but do not predict again: the result may be known by now.
+    Newer rules judge again but do not predict again: the outcome may be known by now.
     """
     before = Diagnosis.objects.filter(stage=stage, is_final=True).first()
     if before is None:
@@ -180,7 +179,7 @@ def _open(finding: Finding, judgement: Judgement, now: datetime) -> Finding:
     finding.is_open, finding.cleared_at = True, None
     finding.opened_at = finding.changed_at = now
     _fill(finding, judgement)
-    # Later passes judge later windows; this one says since when.
+    # Later passes judge later windows; this one has the start.
     finding.body["since"] = judgement.window.start
     finding.body["since_step"] = judgement.first_step
     _remember(finding, "opened", now)
@@ -190,7 +189,7 @@ def _open(finding: Finding, judgement: Judgement, now: datetime) -> Finding:
 def _update(
     finding: Finding, judgement: Judgement, now: datetime, *, keeps_gain: bool
 ) -> bool:
-    """Fill in the newest numbers; return whether anything differs."""
+    """Store the newest values; return whether any differ."""
     before = (_outline(finding), finding.confidence, finding.body)
     since = {key: finding.body.get(key) for key in ("since", "since_step")}
     gain = finding.body["judgement"]["finding"]["gain"]
@@ -199,7 +198,7 @@ def _update(
     if keeps_gain and gain is not None:
         finding.body["judgement"]["finding"]["gain"] = gain
 
-    # Numbers drift with every pass; history tells what a reader would call a change.
+    # Values drift with every pass; the history records only visible changes.
     if _outline(finding) != before[0]:
         finding.changed_at = now
         _remember(finding, "changed", now)
@@ -220,7 +219,7 @@ def _fill(finding: Finding, judgement: Judgement) -> None:
     finding.severity = judgement.finding.severity
     finding.confidence = judgement.confidence
     finding.title = judgement.title
-    # By way of JSON, so that it compares equal to what the database returns.
+    # Through JSON, so that it compares equal to the value from the database.
     finding.body = {"judgement": msgspec.json.decode(msgspec.json.encode(judgement))}
 
 
@@ -239,7 +238,7 @@ def _remember(finding: Finding, what: str, now: datetime) -> None:
         "at": now.isoformat(),
         "what": what,
         "severity": str(finding.severity),
-        # Not rounded: that could make it one that is called surer.
+        # Not rounded: rounding could change its confidence label.
         "confidence": finding.confidence,
         "is_primary": finding.is_primary,
     }

@@ -1,8 +1,8 @@
-"""Takes contents of files in parts, and lets go of those that nobody refers to.
+"""Receives file contents in parts, and deletes contents without references.
 
-The row of a content says that it is there, whole and checked. It is made and deleted
-under a lock on the content, and the file comes and goes under the same: so a content
-that is deleted at the moment when it is sent again is there afterwards.
+A content's row means that its file is complete and verified. Row and file are created
+and deleted under the same lock, so that a content uploaded while it is being deleted
+exists afterwards.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from tracker.errors import (
 from tracker.files.folder import Arriving, BlobFolder, InUse
 from tracker.models import Blob, File, Upload, Workspace
 
-# An agent may send a content long before anything refers to it, or be told that it is
-# there already; and half a content is of use to nobody but who goes on with it.
+# An agent may upload a content long before a reference to it arrives, or skip the
+# upload because the content exists; a partial content only serves its own upload.
 GRACE = timedelta(days=1)
-# The time of an upload's last part is written this often, not with each part.
+# How often the time of an upload's last part is written.
 LAST_PART_RESOLUTION = timedelta(hours=1)
-# What the database needs to go on, if it lies on the same disk.
+# Reserved for the database, if it is on the same disk.
 MIN_FREE_BYTES = 512 * 1024 * 1024
 COLLECTED_AT_ONCE = 1_000
 SHARDS = 256
@@ -43,7 +43,7 @@ SHARDS = 256
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many bytes of a content are there, and whether it is whole and checked."""
+    """The received bytes of a content, and whether it is complete and verified."""
 
     received: int
     is_stored: bool
@@ -54,7 +54,7 @@ def blob_folder() -> BlobFolder:
 
 
 def progress_of(workspace_id: int, digest: str, *, size: int) -> Progress:
-    """Say how much of a content is there; one that is, is kept for a day from now."""
+    """Return the progress of an upload; keep an existing content for another day."""
     _check_size(size)
     if _is_kept(workspace_id, digest):
         return Progress(size, is_stored=True)
@@ -62,14 +62,14 @@ def progress_of(workspace_id: int, digest: str, *, size: int) -> Progress:
     received = folder.received(workspace_id, digest)
     if received < size:
         return Progress(received, is_stored=False)
-    # All of it came, and whoever took the last part did not live to check it.
+    # Complete, but the process that received the last part died before verifying it.
     return receive(workspace_id, digest, size=size, offset=received, pieces=())
 
 
 def receive(
     workspace_id: int, digest: str, *, size: int, offset: int, pieces: Iterable[bytes]
 ) -> Progress:
-    """Add to a content what begins at an offset; once it is whole, check and keep it."""
+    """Append the part that begins at `offset`; verify and store a complete content."""
     _check_size(size)
     if _is_kept(workspace_id, digest):
         return Progress(size, is_stored=True)
@@ -96,18 +96,18 @@ def receive(
 
 
 def collect(*, seconds: float) -> int:
-    """Delete contents that nobody refers to, for so long; return how many."""
+    """Delete unreferenced contents within the time limit; return their number."""
     deadline = time.monotonic() + seconds
     before = timezone.now() - GRACE
     blob_folder().sweep(before=before.timestamp())
-    # After the file, so that no byte is uncounted while it is on disk.
+    # After the file, so that bytes on disk are always counted.
     Upload.objects.filter(last_part_at__lt=before - LAST_PART_RESOLUTION).delete()
     unused = _unused(before).values_list("id", "workspace_id", "digest")
     count = 0
     for key, workspace_id, digest in unused[:COLLECTED_AT_ONCE]:
         if time.monotonic() > deadline:
             break
-        # Looked at again in the statement: somebody may refer to it by now.
+        # Checked again in the statement: a reference may have been added since.
         deleted, _ = _unused(before).filter(id=key).delete()
         if deleted:
             _remove_unknown(workspace_id, digest)
@@ -116,9 +116,9 @@ def collect(*, seconds: float) -> int:
 
 
 def remove_strays(shard: int) -> int:
-    """Delete contents without a row, of one of the 256 shards; return how many.
+    """Delete contents without a row in one of the 256 shards; return their number.
 
-    A server that is killed between two steps leaves such behind.
+    A server killed between two steps leaves them.
     """
     before = (timezone.now() - GRACE).timestamp()
     count = 0
@@ -130,7 +130,7 @@ def remove_strays(shard: int) -> int:
 
 
 def used_bytes(workspace_id: int, *, without: str = "") -> int:
-    """Return the size of all files and unfinished uploads but those of one digest."""
+    """Return the size of all files and unfinished uploads except one digest."""
     return sum(
         kind.objects.filter(workspace_id=workspace_id)
         .exclude(digest=without)
@@ -142,7 +142,7 @@ def used_bytes(workspace_id: int, *, without: str = "") -> int:
 def _checked(workspace_id: int, digest: str, content: Arriving) -> Progress:
     found = content.digest()
     if found is None:
-        # Asked again, this goes on where it stopped.
+        # The next request continues from here.
         return Progress(content.length, is_stored=False)
     if found != digest:
         content.discard()
@@ -176,9 +176,9 @@ def _is_kept(workspace_id: int, digest: str) -> bool:
     try:
         blob_folder().open(workspace_id, digest).close()
     except FileNotFoundError:
-        # Deleted by hand, or not in the backup: whoever sends it mends it.
+        # Deleted by hand, or missing in the backup: the next upload restores it.
         return False
-    # Not if it was deleted a moment ago.
+    # False if it was deleted just now.
     return bool(rows.update(asked_at=timezone.now()))
 
 
@@ -193,7 +193,7 @@ def _check_disk(size: int) -> None:
 
 
 def _reserve(workspace_id: int, digest: str, size: int) -> None:
-    """Count the whole upload against the workspace's quota before it takes a byte."""
+    """Count the whole upload against the workspace's quota before it starts."""
     limit = settings.WORKSPACE_FILE_BYTES
     now = timezone.now()
     reserved = _uploads(workspace_id, digest)
@@ -201,7 +201,7 @@ def _reserve(workspace_id: int, digest: str, size: int) -> None:
     if not limit or recent.filter(size__gte=size).exists():
         return
     with transaction.atomic():
-        # One at a time, so that two uploads cannot share the last free bytes.
+        # Serialized, so that two uploads cannot share the last free bytes.
         Workspace.objects.select_for_update(no_key=True).get(id=workspace_id)
         reserved_bytes = reserved.aggregate(total=Sum("size", default=0))["total"]
         size = max(size, reserved_bytes)
@@ -227,7 +227,7 @@ def _unused(before: object) -> QuerySet[Blob]:
 
 
 def _remove_unknown(workspace_id: int, digest: str) -> bool:
-    """Delete a content unless it has a row, also one that was made just now."""
+    """Delete a content unless it has a row, even one created just now."""
     with _exclusive(workspace_id, digest):
         if Blob.objects.filter(workspace_id=workspace_id, digest=digest).exists():
             return False
@@ -237,9 +237,9 @@ def _remove_unknown(workspace_id: int, digest: str) -> bool:
 
 @contextmanager
 def _exclusive(workspace_id: int, digest: str) -> Iterator[None]:
-    """Keep others away from a content until the transaction ends."""
+    """Lock a content until the transaction ends."""
     with transaction.atomic():
-        # On SQLite the transaction alone keeps all others from writing.
+        # On SQLite, the transaction itself is exclusive.
         if connection.vendor == "postgresql":
             key = (int(digest[:15], 16) ^ workspace_id) & (2**63 - 1)
             with connection.cursor() as cursor:

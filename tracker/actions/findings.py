@@ -1,4 +1,4 @@
-"""Dismisses findings, with a reason, and takes that back."""
+"""Dismisses findings with a reason, and restores them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LONGEST_REASON = 500
 
 
 def dismiss(run: Run, finding_id: int, actor: Actor, reason: str) -> None:
-    """Fold a finding away; doing it twice keeps the newer reason."""
+    """Collapse a finding; dismissing it again replaces the reason."""
     reason = " ".join(storable_part(reason).split())
     if not reason:
-        raise InvalidInput("reason", "must be given, so that others can follow")
+        raise InvalidInput("reason", "is required")
     if len(reason) > LONGEST_REASON:
         raise InvalidInput("reason", f"may have at most {LONGEST_REASON} characters")
     _change(

@@ -1,4 +1,4 @@
-"""Finds projects by the names that scripts use, and makes those that are missing."""
+"""Finds projects by the names that scripts use, and creates missing ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tracker.models import Member, Project, ProjectMember, Role, Workspace
 
 SLUG_LENGTH = 180
 MARK_LENGTH = 8
-# Of these, a slug changes only the case and the spaces.
+# For names of these characters, a slug changes only case and spaces.
 FAITHFUL = re.compile(r"[A-Za-z0-9 _-]+")
 
 
 def find_or_make_project(workspace: Workspace, name: str, user_id: int) -> Project:
-    """Return the project of that name or slug, making it if there is none."""
+    """Return the project with that name or slug; create it if missing."""
     found = project_named(workspace, name)
     if found is not None:
         return found
@@ -49,7 +49,7 @@ def project_named(workspace: Workspace, name: str) -> Project | None:
 
 
 def let_maker_in(project: Project, user_id: int) -> None:
-    """Give whoever made a closed project a role in it."""
+    """Give the creator of a closed project a role in it."""
     member = Member.objects.get(workspace_id=project.workspace_id, user_id=user_id)
     ProjectMember.objects.bulk_create(
         [ProjectMember(project=project, member=member, role=Role.ADMIN)],
@@ -58,9 +58,9 @@ def let_maker_in(project: Project, user_id: int) -> None:
 
 
 def possible_slugs(name: str) -> Iterator[str]:
-    """Yield a readable slug if it says the whole name, then one no other name has."""
+    """Yield the readable slug if it is lossless, then one unique to the name."""
     readable = slugify(name)[:SLUG_LENGTH].strip("-_")
-    # A slug also finds its project; that of C++ must not be what people call C.
+    # A slug also finds its project: that of C++ must not be the name C.
     if readable and len(name) <= SLUG_LENGTH and FAITHFUL.fullmatch(name):
         yield readable
     mark = hashlib.sha256(name.encode()).hexdigest()[:MARK_LENGTH]

@@ -1,8 +1,7 @@
-"""Keeps what many rows of a run say together, where columns find and sort by it.
+"""Maintains the run summary: values of many rows, stored for filters and sorting.
 
-Whoever changes those rows has them gathered anew before the transaction ends, as the
-last of all it touches: so nobody waits for somebody who waits for them. Doing it twice
-is doing it once.
+Each change of those rows updates the summary at the end of the same transaction, so
+that lock order prevents deadlocks. All functions are idempotent.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ RUNS_AT_ONCE = 500
 ROWS_IN_UPDATE = 50
 TOLERANCE = 1e-12
 
-# Any: whatever a column holds.
+# Any: column values.
 Values: TypeAlias = tuple[Any, ...]
 ByRun: TypeAlias = Mapping[UUID, Values]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows that are gathered, and what of it is kept; of other runs, nothing is known."""
+    """The summary columns from one kind of row; `read` omits runs without a value."""
 
     columns: tuple[str, ...]
     read: Callable[[Collection[UUID]], ByRun]
 
 
 def gather(run_ids: Sequence[UUID], *sources: Source) -> None:
-    """Gather anew of these runs what has changed; inside the transaction that did."""
+    """Update changed summary columns of the runs, in the transaction of the change."""
     differing = list(_differing(_locked(run_ids), sources))
     columns = {column for _, changed in differing for column in changed}
     rows = [row for row, _ in differing]
@@ -56,20 +55,22 @@ def gather(run_ids: Sequence[UUID], *sources: Source) -> None:
 
 
 def gather_everything(run_ids: Sequence[UUID]) -> None:
-    """Gather all there is of very many runs, some at a time."""
+    """Update all summary columns of many runs, in batches."""
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         with transaction.atomic():
             gather(run_ids[start : start + RUNS_AT_ONCE], *EVERY_SOURCE)
 
 
 def is_gathered(run_id: UUID) -> bool:
-    """Tell whether the run's row says what the others do; none says that nothing is known."""
+    """Return whether the run's summary matches its rows; a missing one matches no
+    values.
+    """
     rows = list(Gathered.objects.filter(run_id=run_id)) or [Gathered(run_id=run_id)]
     return not list(_differing(rows, EVERY_SOURCE))
 
 
 def _locked(run_ids: Sequence[UUID]) -> list[Gathered]:
-    """Return the rows of these runs: what is read from now on, nobody changes unseen."""
+    """Return the locked summary rows of the runs, so that no change goes unseen."""
     rows = Gathered.objects.select_for_update(no_key=True).order_by("run_id")
     own = rows.filter(run_id__in=each_of(run_ids))
     found = list(own)
@@ -85,14 +86,14 @@ def _locked(run_ids: Sequence[UUID]) -> list[Gathered]:
             ],
             ignore_conflicts=True,
         )
-        found = list(own.all())  # read again
+        found = list(own.all())  # reads the new rows, too
     return found
 
 
 def _differing(
     rows: Sequence[Gathered], sources: Sequence[Source]
 ) -> Iterator[tuple[Gathered, list[str]]]:
-    """Yield those that are no longer right, as they should be, and where they differed."""
+    """Yield the rows with outdated values, corrected, and the changed columns."""
     run_ids = [row.run_id for row in rows]
     found = [(source.columns, source.read(run_ids)) for source in sources]
     for row in rows:
@@ -108,7 +109,7 @@ def _differing(
             yield row, changed
 
 
-# Any: whatever a column holds.
+# Any: column values.
 def _is_same(one: Any, other: Any) -> bool:
     # Sums of the same numbers in another order differ by rounding.
     if isinstance(one, float) and isinstance(other, float):
@@ -152,7 +153,7 @@ def _of_tags(run_ids: Collection[UUID]) -> ByRun:
 
 
 def beginning_of(tags: Sequence[str]) -> str:
-    """Return what a set of tags is sorted by."""
+    """Return the sort key of a set of tags."""
     return json.dumps(list(tags), ensure_ascii=False)[:SORTED_CHARACTERS]
 
 

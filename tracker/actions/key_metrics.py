@@ -1,4 +1,4 @@
-"""Which metrics a project's people want to see first of every run."""
+"""The pinned metrics of a project, shown first on every run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_PATH = 1_024
 
 
 def pin_metric(project: Project, path: str) -> None:
-    """Show a metric first, after those that are pinned already."""
+    """Pin a metric after the pinned ones."""
     path = path.strip()
     if not path or len(path) > LONGEST_PATH or not storable([path]):
         raise InvalidInput("path", "must name a metric, such as train/loss")
@@ -22,7 +22,9 @@ def pin_metric(project: Project, path: str) -> None:
         if path in pinned:
             return
         if len(pinned) >= MAX_PINNED:
-            raise InvalidInput("path", f"would be one of more than {MAX_PINNED}")
+            raise InvalidInput(
+                "path", f"is one too many; at most {MAX_PINNED} can be pinned"
+            )
         _keep(project, [*pinned, path])
 
 

@@ -1,4 +1,4 @@
-"""Makes and rearranges ladders."""
+"""Creates and rearranges ladders."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ RUNGS_AT_MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class WantedRung:
-    """A run, named by its id or its name, and what was changed before it."""
+    """A run, by id or name, and the change made before it."""
 
     run: str
     note: str = ""
 
 
 def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
-    """Make a ladder, unless the project already has one of that name."""
+    """Create a ladder; raise InvalidInput if the name is taken."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
     with transaction.atomic():
@@ -40,7 +40,7 @@ def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> L
 
 
 def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
-    """Make the ladder of that name, or give the one that exists these rungs."""
+    """Create the ladder of that name, or replace its steps."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
     with transaction.atomic():
@@ -50,12 +50,12 @@ def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladd
 
 
 def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> None:
-    """Give a ladder this name and these rungs, in this order."""
+    """Set the name and the ordered steps of a ladder."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(ladder.project, rungs)
     with transaction.atomic():
         with named_once(NAMED):
-            # Not saved whole: that would bring back what somebody deleted meanwhile.
+            # Not save(), which would recreate a ladder that was deleted concurrently.
             changed = Ladder.objects.filter(id=ladder.id).update(name=name)
         if not changed:
             raise NotFound("ladder")
@@ -64,7 +64,7 @@ def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> No
 
 
 def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
-    """Say what was changed on the rung of this run, and why."""
+    """Describe the change made at this run's step, and its reason."""
     if len(note) > NOTE_LENGTH or not is_storable(note):
         raise InvalidInput("note", f"must be text of up to {NOTE_LENGTH} characters")
     if not ladder.rungs.filter(run_id=run_id).update(note=note.strip()):
@@ -72,7 +72,7 @@ def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
 
 
 def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:
-    """Return the runs that are meant, in order; each may be there once."""
+    """Return the named runs in order; raise InvalidInput if one is repeated."""
     if not 1 <= len(rungs) <= RUNGS_AT_MOST:
         raise InvalidInput("rungs", f"must be 1 to {RUNGS_AT_MOST} runs")
     if any(len(r.note) > NOTE_LENGTH or not is_storable(r.note) for r in rungs):
@@ -85,7 +85,7 @@ def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:
 
 
 def _find_run(project: Project, wanted: str) -> Run:
-    """A run may be named like the id of another; the id wins."""
+    """Return the run by id, else by name."""
     runs = Run.objects.filter(project=project).not_in_trash()
     found = (run_id := _as_id(wanted)) and runs.filter(id=run_id).first()
     if not found and is_storable(wanted):
@@ -103,7 +103,7 @@ def _as_id(text: str) -> UUID | None:
 
 
 def _with_hidden(placed: Sequence[Rung], before: Iterable[Rung]) -> list[Rung]:
-    """Keep what lies in the trash where it was: restored, it is on the ladder again."""
+    """Keep trashed runs at their positions, for when they are restored."""
     rungs, shown = list(placed), {rung.run_id for rung in placed}
     below: list[UUID] = []
     for old in before:
@@ -122,7 +122,7 @@ def _with_hidden(placed: Sequence[Rung], before: Iterable[Rung]) -> list[Rung]:
 def _place_rungs(
     ladder: Ladder, runs: Sequence[Run], rungs: Sequence[WantedRung]
 ) -> None:
-    # Two people may save at once; the later one's rungs stay, all of them.
+    # Replace all steps; with concurrent calls, the last one wins.
     Ladder.objects.select_for_update().get(id=ladder.id)
     placed = [
         Rung(ladder=ladder, run=run, note=rung.note.strip())
@@ -133,5 +133,5 @@ def _place_rungs(
     for position, rung in enumerate(placed):
         rung.position = position
     Rung.objects.bulk_create(placed)
-    # A rule compares each with the rung before, which may be another one now.
+    # A rule compares each run with the previous step, which may have changed.
     request_works([run.id for run in runs], WorkKind.DIAGNOSE)

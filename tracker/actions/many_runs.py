@@ -1,7 +1,7 @@
-"""Changes as many runs as a question finds, a thousand at a time.
+"""Changes all runs that match a query, a thousand at a time.
 
-Each thousand is a transaction of its own: a change to all runs of a large project must
-not keep what runs log from being stored meanwhile.
+Each thousand is its own transaction, so that a change to all runs of a large project
+does not block ingestion.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tracker.models import BulkChange
 
 RUNS_AT_ONCE = 1_000
 MAX_RUNS = 100_000
-# Then whoever asked does the rest: what stands before a server waits a minute at most,
-# and an answer that is lost cannot be undone.
+# The client then continues with the rest: proxies time out after about a minute, and a
+# change whose response is lost cannot be undone.
 LASTS_SECONDS = 20.0
-# Pages offer to undo a change for a moment after it.
+# How long a change is recorded; pages offer to undo it for a moment.
 REMEMBERED = timedelta(days=1)
 
 Change = Callable[[Sequence[UUID]], list[UUID]]
@@ -31,9 +31,9 @@ Change = Callable[[Sequence[UUID]], list[UUID]]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`changed` can be undone; `refusal` says why others stayed, or is empty.
+    """`changed` can be undone; `refusal` is the reason why other runs stayed, or empty.
 
-    For `rest` there was no time.
+    `rest` was not reached in time.
     """
 
     changed: list[UUID]
@@ -42,10 +42,10 @@ class Done:
 
 
 def change_all(run_ids: Sequence[UUID], change: Change) -> Done:
-    """Change runs; what is refused for some of them keeps no others from changing.
+    """Change runs; a rejected run does not stop the others.
 
-    If nothing changed, the first refusal is raised. When the database gives up after
-    some have changed, the rest stay as they are, so that these can be undone.
+    If nothing changed, the first error is raised. If the database fails after some runs
+    have changed, the rest stay unchanged, so that the change can be undone.
     """
     changed: list[UUID] = []
     rest = list(run_ids)
@@ -67,7 +67,7 @@ def change_all(run_ids: Sequence[UUID], change: Change) -> Done:
 
 
 def remembered(project_id: int, name: UUID, change: Change) -> Change:
-    """Have each change kept under this name, together with what it changes."""
+    """Return a change that also records its runs under this name."""
 
     def change_and_remember(run_ids: Sequence[UUID]) -> list[UUID]:
         with transaction.atomic():
@@ -80,11 +80,11 @@ def remembered(project_id: int, name: UUID, change: Change) -> Change:
 
 
 def end_change(project_id: int, name: UUID) -> None:
-    """Say that nothing more will be changed under this name."""
+    """Mark the change with this name as complete."""
     BulkChange.objects.create(project_id=project_id, name=name, is_last=True)
 
 
 def forget_changes(now: datetime | None = None) -> None:
-    """Delete what nobody will undo any more."""
+    """Delete records past their undo period."""
     limit = (now or timezone.now()) - REMEMBERED
     BulkChange.objects.filter(made_at__lt=limit).delete()

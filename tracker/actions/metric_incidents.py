@@ -1,7 +1,8 @@
-"""Checks metric rules of live runs; opens incidents, and ends them.
+"""Checks metric rules of live runs; opens and ends incidents.
 
-An incident is one per rule and run, whatever series match. It ends once the condition
-has not held for a while, so that a metric at its limit does not notify again and again.
+There is one incident per rule and run, whichever series match. It ends after the
+condition has been false for a while, so that a metric at its limit does not notify
+repeatedly.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tracker.models import (
 from tracker.queries.series.metric_series import condition_of, newest_points, series_of
 
 REST = timedelta(minutes=REST_MINUTES)
-# Runs checked by one look at all of them, those heard of last first.
+# Runs checked per pass, most recently active first.
 MAX_RUNS = 500
 SEVERITY = "warning"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,7 +43,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def runs_to_check(now: datetime | None = None) -> list[UUID]:
-    """Return the runs with rules that run, or ended a moment ago."""
+    """Return running or just ended runs with active rules."""
     now = now or timezone.now()
     active = MetricRule.objects.filter(paused_at=None)
     runs = Run.objects.not_in_trash().filter(
@@ -56,7 +57,7 @@ def runs_to_check(now: datetime | None = None) -> list[UUID]:
 
 
 def check_rules(run_id: UUID, now: datetime | None = None) -> None:
-    """Check all rules of one run; doing it twice is doing it once."""
+    """Check all rules of one run; idempotent."""
     now = now or timezone.now()
     run = Run.objects.not_in_trash().filter(id=run_id).select_related("project").first()
     if run is None:
@@ -73,7 +74,7 @@ def check_rules(run_id: UUID, now: datetime | None = None) -> None:
 
 
 def end_incidents_of_ended_runs(now: datetime | None = None) -> None:
-    """End what is open in runs that ended; their end is no news of a rule."""
+    """End open incidents of ended runs without a notification."""
     now = now or timezone.now()
     over = MetricIncident.objects.filter(ended_at=None).exclude(
         run__state=State.RUNNING
@@ -82,7 +83,7 @@ def end_incidents_of_ended_runs(now: datetime | None = None) -> None:
 
 
 def _find(run: Run, rule: MetricRule, now: datetime) -> tuple[str, Period] | None:
-    """Return the first series in which the condition holds, and where."""
+    """Return the first series in which the condition holds, and its period."""
     condition = condition_of(rule)
     is_gap = condition.name == "no-point"
     if is_gap and run.state != State.RUNNING:
@@ -94,7 +95,7 @@ def _find(run: Run, rule: MetricRule, now: datetime) -> tuple[str, Period] | Non
         if period is not None:
             return path, period
     if is_gap and not series and rule.run_id == run.id:
-        # Of a single run, points are expected from its start on.
+        # A rule for one run expects points from its start.
         begin = run.started_at or run.created_at
         if begin + timedelta(minutes=rule.duration) < now:
             start = (begin - EPOCH) // MICROSECOND
@@ -114,7 +115,7 @@ def _open(run: Run, rule: MetricRule, path: str, period: Period, now: datetime) 
             )
             _announce(run, rule, incident, describe(rule), _summary(path, rule, period))
     except IntegrityError:
-        return  # another worker was faster, or the rule is deleted
+        return  # another worker opened it, or the rule was deleted
 
 
 def _clear(run: Run, rule: MetricRule, now: datetime) -> None:
@@ -124,7 +125,7 @@ def _clear(run: Run, rule: MetricRule, now: datetime) -> None:
         due = incidents.filter(clear_since__lte=now - REST)
         for incident in due:
             if due.filter(id=incident.id).update(ended_at=F("clear_since")):
-                title = f"Over: {describe(rule)}"
+                title = f"Resolved: {describe(rule)}"
                 lasted = incident.clear_since or now
                 minutes = round((lasted - incident.began_at).total_seconds() / 60)
                 summary = f"{incident.path} is back to normal after {minutes} min."
@@ -140,7 +141,7 @@ def _announce(
     *,
     is_over: bool = False,
 ) -> None:
-    """Notify the rule's owner; of a shared rule, the followers and the channels too."""
+    """Notify the rule's owner; for a shared rule also the followers and channels."""
     name = f"rule:{incident.id}:over" if is_over else f"rule:{incident.id}"
     if rule.is_shared:
         raise_alert(

@@ -20,13 +20,13 @@ MAX_PATH = 1_024
 MAX_STARS = 5
 MAX_DURATION = {RuleUnit.STEPS: 1e12, RuleUnit.MINUTES: 60.0 * 24 * 30}
 WITHOUT_LIMIT = (RuleCondition.NOT_FINITE, RuleCondition.NO_POINT)
-# Those that a duration of zero means nothing to.
+# Conditions that need a duration above zero.
 LASTING = (RuleCondition.MEAN_ABOVE, RuleCondition.MEAN_BELOW, RuleCondition.NO_POINT)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRequest:
-    """A rule as forms send it; `run` is a name, empty for all runs."""
+    """A rule as submitted by forms; `run` is a name, empty for all runs."""
 
     path: str
     condition: str
@@ -38,7 +38,7 @@ class RuleRequest:
 
 
 def stored_request(rule: MetricRule) -> RuleRequest:
-    """Return a stored rule as forms send it."""
+    """Return a stored rule in the format of forms."""
     return RuleRequest(
         path=rule.path,
         condition=rule.condition,
@@ -65,7 +65,7 @@ def create_rule(
 def change_rule(
     rule: MetricRule, wanted: RuleRequest, doer: Doer | None = None
 ) -> None:
-    """Change a rule; what it found before is of another condition and forgotten."""
+    """Change a rule and delete its incidents, which belong to the old condition."""
     changed = checked_rule(rule.project, wanted)
     with transaction.atomic():
         rule.incidents.all().delete()
@@ -104,7 +104,7 @@ def delete_rule(rule: MetricRule, doer: Doer | None = None) -> None:
 def _note(
     action: Action, rule: MetricRule, doer: Doer | None, **details: object
 ) -> None:
-    """Note rules of the whole project; those of one member notify nobody else."""
+    """Record shared rules in the audit log; others notify only their owner."""
     if doer is None or not rule.is_shared:
         return
     project = rule.project
@@ -120,14 +120,14 @@ def _note(
 
 
 def checked_rule(project: Project, wanted: RuleRequest) -> MetricRule:
-    """Return the rule, not stored; raise InvalidInput if it cannot work."""
+    """Return the unsaved rule; raise InvalidInput if it cannot work."""
     path = wanted.path.strip()
     if not 1 <= len(path) <= MAX_PATH or not is_storable(path):
         raise InvalidInput("metric", f"must be a path of 1 to {MAX_PATH:,} characters")
     if path.count("*") > MAX_STARS:
         raise InvalidInput("metric", f"may have at most {MAX_STARS} asterisks")
     if wanted.condition not in RuleCondition.values:
-        raise InvalidInput("condition", "must be one of those offered")
+        raise InvalidInput("condition", "is not a known condition")
     condition = RuleCondition(wanted.condition)
     return MetricRule(
         project=project,
@@ -145,7 +145,7 @@ def _lasting(condition: RuleCondition, wanted: RuleRequest) -> dict[str, float |
         return {"duration": 0.0, "unit": RuleUnit.MINUTES}
     is_gap = condition == RuleCondition.NO_POINT
     if wanted.unit not in RuleUnit.values:
-        raise InvalidInput("unit", "must be one of those offered")
+        raise InvalidInput("unit", "is not a known unit")
     unit = RuleUnit.MINUTES if is_gap else RuleUnit(wanted.unit)
     duration = _number("duration", wanted.duration or "0")
     if not 0 <= duration <= MAX_DURATION[unit]:

@@ -30,7 +30,7 @@ from tracker.models import (
 
 MAX_NAME = 255
 MAX_RUNS = 500
-# Rows that repeat the project of their run.
+# Tables that repeat the project of their run.
 TABLES: tuple[type[Model], ...] = (
     Attribute,
     Gathered,
@@ -57,10 +57,10 @@ class Moved:
 
 
 def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) -> None:
-    """Move a run that ended, end its share links, and take it off its ladders.
+    """Move an ended run; end its share links and remove it from its ladders.
 
-    If the target has a run of that name: with `renames` the moved one gets a number,
-    otherwise it stays where it is.
+    If its name is taken in the target, `renames` appends a number; otherwise the move
+    fails.
     """
     if target.workspace_id != run.project.workspace_id or target.id == run.project_id:
         raise InvalidInput("project", "must be another project of the workspace")
@@ -73,9 +73,9 @@ def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) ->
         found.project = target
         found.save(update_fields=["name", "project"])
         for table in TABLES:
-            rows = table._default_manager  # noqa: SLF001 - Django documents it
+            rows = table._default_manager  # noqa: SLF001 - documented by Django
             rows.filter(run=run.id).update(project=target)
-        # Readers of the old project may not see the new one.
+        # Readers of the old project may lack access to the new one.
         Rung.objects.filter(run=run.id).delete()
         end_links("run", [run.id], timezone.now())
         doer.note(
@@ -96,7 +96,7 @@ def move_runs(
     *,
     renames: bool = False,
 ) -> Moved:
-    """Move runs of a project one by one; a run that cannot move stays."""
+    """Move runs of a project one by one; runs that cannot move stay."""
     if len(run_ids) > MAX_RUNS:
         raise InvalidInput("runs", f"must be at most {MAX_RUNS:,} runs")
     shown = Run.objects.filter(project=project).not_in_trash()

@@ -1,4 +1,4 @@
-"""What people call things, and how many of a kind a project has room for."""
+"""Validates names, and limits the number of objects per project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tracker.texts import is_storable
 
 
 def checked_name(name: str, longest: int) -> str:
-    """Return a name without the space around it; refuse what is none."""
+    """Return the name stripped; raise InvalidInput if it is invalid."""
     name = name.strip()
     if not 1 <= len(name) <= longest or not is_storable(name):
         raise InvalidInput("name", f"must be text of 1 to {longest} characters")
@@ -25,7 +25,7 @@ def checked_name(name: str, longest: int) -> str:
 
 @contextmanager
 def named_once(what: str) -> Iterator[None]:
-    """Refuse what the block stores under a name that another such thing has."""
+    """Raise InvalidInput if the block violates a unique name."""
     try:
         with transaction.atomic():
             yield
@@ -36,7 +36,7 @@ def named_once(what: str) -> Iterator[None]:
 def free_name(
     name: str, taken: Collection[str], longest: int, end_of: Callable[[int], str]
 ) -> str:
-    """Return the name with the first end that makes it free, cut where it must be."""
+    """Return the name with the first suffix that makes it free, truncated to fit."""
     ends = map(end_of, count(1))
     names = (name[: longest - len(end)] + end for end in ends)
     return next(each for each in names if each not in taken)
@@ -46,8 +46,8 @@ def free_name(
 def expect_room(
     project: Project, rows: QuerySet[Any], most: int, field: str = "name"
 ) -> None:
-    """Refuse one more where there are as many as there may be, until the commit."""
-    # Two at once would both see room for one more.
+    """Raise InvalidInput if there are `most` rows already; lock until the commit."""
+    # Two concurrent requests would both see room for one more.
     Project.objects.select_for_update(no_key=True).get(id=project.id)
     if rows.count() >= most:
-        raise InvalidInput(field, f"is one too many; there may be at most {most:,}")
+        raise InvalidInput(field, f"is one too many; the limit is {most:,}")

@@ -1,4 +1,4 @@
-"""What a project says an hour of a GPU costs."""
+"""A project's price of a GPU-hour."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CURRENCY_LENGTH = 8
 def set_price(
     project: Project, price: float | None, currency: str, doer: Doer | None = None
 ) -> None:
-    """Note the price of a GPU-hour and its currency; None: it is not known."""
+    """Set the price of a GPU-hour and its currency; None: unknown."""
     price, currency = checked_price(price, currency)
     project.gpu_hour_price = price
     project.currency = currency
@@ -28,7 +28,7 @@ def set_price(
 
 
 def checked_price(price: float | None, currency: str) -> tuple[float | None, str]:
-    """Return both as they are stored, or refuse them."""
+    """Return both in stored form; raise InvalidInput if invalid."""
     if price is not None and not (math.isfinite(price) and 0 <= price <= HIGHEST_PRICE):
         raise InvalidInput(
             "gpu_hour_price", f"must be a number from 0 to {HIGHEST_PRICE:g}, or empty"

@@ -25,7 +25,7 @@ NAME_LENGTH, DESCRIPTION_LENGTH = 200, 2_000
 class ProjectRequest:
     name: str
     description: str = ""
-    # The user who answers for it; None: nobody.
+    # The responsible user; None: no owner.
     owner_id: int | None = None
 
 
@@ -45,7 +45,7 @@ def create_project(
 
 
 def change_project(project: Project, wanted: ProjectRequest, doer: Doer) -> None:
-    """Change name, description and owner. The address stays, so that links do."""
+    """Change name, description and owner. The slug stays, so that links keep working."""
     name, description = _texts(wanted)
     members = Member.objects.filter(workspace=project.workspace_id)
     owner_id = wanted.owner_id
@@ -62,7 +62,7 @@ def change_project(project: Project, wanted: ProjectRequest, doer: Doer) -> None
 
 
 def archive_project(project: Project, doer: Doer) -> None:
-    """Keep a project readable; nothing can be logged to it or changed in it."""
+    """Make a project read-only; nothing can be logged to it or changed in it."""
     with transaction.atomic():
         open_ones = Project.objects.filter(id=project.id, archived_at=None)
         if open_ones.update(archived_at=timezone.now()):
@@ -77,10 +77,10 @@ def restore_project(project: Project, doer: Doer) -> None:
 
 
 def delete_project(project: Project, doer: Doer) -> None:
-    """Hide a project for good; its runs and rows are deleted in the background."""
+    """Hide a project permanently; its runs and rows are deleted in the background."""
     now, name = timezone.now(), project.name
     with transaction.atomic():
-        # Its name and address become free at once.
+        # Its name and slug are available at once.
         freed = f"deleted-{uuid4().hex}"
         kept = Project.objects.filter(id=project.id, deleted_at=None)
         deleted = kept.update(deleted_at=now, archived_at=now, name=freed, slug=freed)
@@ -119,8 +119,8 @@ def _texts(wanted: ProjectRequest) -> tuple[str, str]:
 def _require_free(
     workspace: Workspace, name: str, *, but: Project | None = None
 ) -> None:
-    """Refuse a name by which scripts would find another project."""
-    # Two people may take one name at once.
+    """Raise InvalidInput if scripts would find another project by this name."""
+    # Concurrent requests may use the same name.
     Workspace.objects.select_for_update(no_key=True).get(id=workspace.id)
     others = Project.objects.filter(workspace=workspace)
     if but is not None:

@@ -1,13 +1,13 @@
-"""Deletes a run that is marked for it, in pieces, each a transaction of its own.
+"""Deletes a marked run in pieces, each in its own transaction.
 
-A piece is small enough that whoever writes next hardly waits. Whatever is left is
-found again by looking, so a worker may be killed between any two pieces, or two may
-delete the same run at once.
+A piece is small enough that other writers hardly wait. The remaining rows are found by
+querying, so a worker may be killed between pieces, and two workers may delete the same
+run.
 
-Nothing is deleted while something refers to it: points first, the run's row last. The
-journal goes before the chunks, as compaction makes chunks of it, and those before
-their ticks. A batch or a diagnosis that was under way when the run was marked may
-still write something; the row of the run cannot go before that, so it is tried again.
+Rows are deleted before the rows they refer to: points first, the run last. The journal
+precedes the chunks, because compaction turns it into chunks, and chunks precede their
+ticks. A concurrent batch or diagnosis may still add rows; then the run's row cannot be
+deleted and the purge is retried.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from django.db import connection, transaction
 from tracker.models import Run, Work
 from tracker.server.statements import key
 
-# What one transaction deletes at most; a single larger row is deleted alone.
+# Maximum deletion per transaction; a single larger row is deleted alone.
 PIECE_ROWS = 1_000
 PIECE_BYTES = 1024 * 1024
-# Writers look for a free lock every few milliseconds: each pause lets them in, and is
-# longer than the work before it.
+# Writers poll for the lock every few milliseconds: each pause lets them in, and is
+# longer than the preceding work.
 SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.5
 PAUSE_FACTOR = 2
 
-# Any: a row's id, a number or a UUID as the driver gives it.
+# Any: a row's id, a number or a UUID of the driver.
 Ids: TypeAlias = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows found by their run, and about how many bytes each takes."""
+    """A table with rows by run, and an SQL expression for a row's size in bytes."""
 
     name: str
     size: str = "0"
 
 
-# In the order in which they are emptied.
+# In order of deletion.
 TABLES = (
     Table("tracker_journalentry", "length(data)"),
     Table("tracker_serieschunk", "length(data) + length(overview)"),
@@ -69,7 +69,7 @@ TABLES = (
     Table("tracker_delivery"),
     Table("tracker_alert"),
     Table("tracker_annotation", "length(text)"),
-    # A ladder stays, with the rungs that it has left.
+    # A ladder stays, with its remaining steps.
     Table("tracker_rung", "length(note)"),
     Table("tracker_reopening"),
     Table("tracker_spool", "length(failure)"),
@@ -79,7 +79,7 @@ TABLES = (
 
 @dataclass(slots=True)
 class Purged:
-    """What one call deleted, and whether the run is gone."""
+    """The rows deleted by one call, and whether the run is gone."""
 
     rows: int = 0
     longest_seconds: float = 0.0
@@ -87,10 +87,10 @@ class Purged:
 
 
 def purge_run(run_id: UUID, *, seconds: float) -> Purged:
-    """Delete a run that is marked, or as much of it as the time allows."""
+    """Delete a marked run, or as much of it as the time allows."""
     purged = Purged()
     if not Run.objects.filter(id=run_id, purging_at__isnull=False).exists():
-        purged.is_done = True  # by another worker; or it was never to be deleted
+        purged.is_done = True  # deleted by another worker, or never marked
         return purged
 
     deadline = time.monotonic() + seconds
@@ -105,12 +105,12 @@ def purge_run(run_id: UUID, *, seconds: float) -> Purged:
 
 
 def _pieces(table: Table, run_id: UUID) -> Iterator[Ids]:
-    """Yield ids of rows that are left, as many as one transaction deletes."""
+    """Yield ids of remaining rows, in pieces of one transaction each."""
     is_postgresql = connection.vendor == "postgresql"
     last: list[Any] = []
     while True:
-        # Rows deleted a moment ago still cost PostgreSQL time, so it goes on behind
-        # them. To SQLite they are gone, and it would have to sort the others.
+        # Dead rows still cost PostgreSQL time, so it continues after them. SQLite has
+        # no dead rows, and would have to sort.
         where = " AND id > %s" if last else ""
         order = " ORDER BY id" if is_postgresql else ""
         with connection.cursor() as cursor:
@@ -139,14 +139,14 @@ def _by_size(rows: Sequence[tuple[Any, int]]) -> Iterator[Ids]:
 
 
 def _delete(purged: Purged, table: Table, run_id: UUID, ids: Ids) -> None:
-    # PostgreSQL needs the run to know the partition; SQLite would look through all
-    # rows of the run rather than for these.
+    # PostgreSQL needs the run to select the partition; SQLite would scan all rows of
+    # the run instead of using the ids.
     is_postgresql = connection.vendor == "postgresql"
     where, values = ("run_id = %s AND ", [key(run_id)]) if is_postgresql else ("", [])
     marks = ", ".join(["%s"] * len(ids))
     start = time.monotonic()
     with connection.cursor() as cursor:
-        # A transaction of its own, as the database commits each statement.
+        # Autocommit makes each statement its own transaction.
         cursor.execute(
             f"DELETE FROM {table.name} WHERE {where}id IN ({marks})", [*values, *ids]
         )
@@ -158,9 +158,9 @@ def _delete(purged: Purged, table: Table, run_id: UUID, ids: Ids) -> None:
 
 
 def _delete_row_of(run_id: UUID) -> None:
-    """Delete the run together with the work that asks for it, so that neither is left."""
+    """Delete the run and its work rows in one transaction."""
     with transaction.atomic():
-        # Before its work, or somebody could ask for some more in between.
+        # Locked before its work, so that no new work is requested in between.
         Run.objects.select_for_update().filter(id=run_id).first()
         Work.objects.filter(run_id=run_id).delete()
         with connection.cursor() as cursor:

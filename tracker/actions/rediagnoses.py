@@ -1,4 +1,4 @@
-"""Diagnoses runs anew, as after an upgrade or a change of limits."""
+"""Diagnoses runs again, for example after an upgrade or a change of limits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RUNS_AT_ONCE = 200
 
 class Done(Enum):
     DIAGNOSED = auto()
-    UP_TO_DATE = auto()  # it was diagnosed with these rules
-    FAILED = auto()  # the log says why
+    UP_TO_DATE = auto()  # already diagnosed with these rules
+    FAILED = auto()  # the log has the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Rediagnosis:
 
 
 def runs_of(*, project: str = "", run_id: UUID | None = None) -> QuerySet[Run]:
-    """Select runs by the slug or the name of their project, or one by its id."""
+    """Select runs by the slug or name of their project, or one run by id."""
     runs = Run.objects.not_in_trash()
     if project:
         runs = runs.filter(Q(project__slug=project) | Q(project__name=project))
@@ -43,9 +43,9 @@ def runs_of(*, project: str = "", run_id: UUID | None = None) -> QuerySet[Run]:
 def diagnose_again(
     runs: QuerySet[Run], *, only_outdated: bool = False, after: UUID | None = None
 ) -> Iterator[Rediagnosis]:
-    """Diagnose runs in order of id, those after one; twice is once.
+    """Diagnose runs in order of id, starting after `after`; idempotent.
 
-    One that fails does not keep the others from it.
+    A failure does not stop the others.
     """
     last = after
     while some := _next_runs(runs, last):
@@ -62,7 +62,7 @@ def _next_runs(runs: QuerySet[Run], last: UUID | None) -> list[Run]:
 
 
 def _outdated(runs: Sequence[Run]) -> set[UUID]:
-    """Return the runs of which a stage was diagnosed with other rules, or never."""
+    """Return runs with a stage that was diagnosed with other rules, or never."""
     versions = {run.id: rules_version(run.project) for run in runs}
     rows = Stage.objects.filter(run_id__in=versions).values_list(
         "run_id", "diagnosis__rules_version"

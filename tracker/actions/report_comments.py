@@ -1,4 +1,4 @@
-"""Writes, changes, deletes and resolves comments on reports."""
+"""Creates, changes, deletes and resolves comments on reports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tracker.models import Project, Report, ReportComment
 from tracker.queries.projects.trash import UNDO_HOURS
 from tracker.texts import is_storable
 
-# All of a report are on its page, so both are bounded.
+# Limited, because a report's page shows all its comments.
 LONGEST_COMMENT = 2_000
 MAX_COMMENTS = 500
 LONGEST_QUOTE = 400
-# So many are purged by one look at them, each in a transaction of its own.
+# Comments purged per pass, each in its own transaction.
 PURGED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What of a report a comment is about: a heading, a paragraph, a widget, …
+    """The part of a report that a comment is about: a heading, paragraph, widget, …
 
-    Its key names it among the passages of one text: the same words have the same key.
+    Its key identifies it within one text: equal words have equal keys.
     """
 
     key: str
@@ -44,10 +44,10 @@ def add_comment(
     version: int,
     about: Passage | None = None,
 ) -> ReportComment:
-    """Begin a thread on a version of the report, or on a passage of that version."""
+    """Start a thread on a version of the report, or on a passage of that version."""
     text = checked_comment(text)
     if not version:
-        raise InvalidInput("the report", "has no version yet that could be read")
+        raise InvalidInput("the report", "has no saved version yet")
     with transaction.atomic():
         _expect_room(report)
         comment = ReportComment.objects.create(
@@ -67,9 +67,9 @@ def add_comment(
 def add_answer(
     thread: ReportComment, text: str, *, user_id: int, version: int
 ) -> ReportComment:
-    """Answer a comment, or, if that is an answer itself, the one it answers.
+    """Answer a comment; an answer to an answer joins the same thread.
 
-    What was resolved is open again: else nobody would see the answer.
+    It reopens a resolved thread, so that the answer is visible.
     """
     text = checked_comment(text)
     first_id = thread.thread_id or thread.id
@@ -93,7 +93,7 @@ def add_answer(
 def change_comment(comment: ReportComment, text: str) -> None:
     text = checked_comment(text)
     with transaction.atomic():
-        # Not by `save`: it may have been deleted meanwhile.
+        # Not save(): the comment may have been deleted concurrently.
         kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
         if not kept.update(text=text, edited_at=timezone.now()):
             raise NotFound("comment")
@@ -102,7 +102,7 @@ def change_comment(comment: ReportComment, text: str) -> None:
 
 
 def _notify(comment: ReportComment, *, is_new: bool = True) -> None:
-    """Notify those mentioned; of a new comment, also the authors of report and thread."""
+    """Notify mentioned users; for a new comment also the report's and thread's authors."""
     report, also = comment.report, set()
     if is_new:
         of_thread = ReportComment.objects.filter(
@@ -126,14 +126,14 @@ def _notify(comment: ReportComment, *, is_new: bool = True) -> None:
 def delete_comment(
     comment: ReportComment, *, user_id: int, now: datetime | None = None
 ) -> None:
-    """Hide what a comment says; for a while it can be brought back."""
+    """Hide a comment's text, which can be restored for a while."""
     kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
     if not kept.update(deleted_at=now or timezone.now(), deleted_by_id=user_id):
         raise NotFound("comment")
 
 
 def restore_comment(comment: ReportComment) -> None:
-    """Bring a comment back to where it stood, unless its text is purged."""
+    """Restore a comment unless its text is purged."""
     with transaction.atomic():
         _expect_room(comment.report)
         deleted = ReportComment.objects.filter(id=comment.id).exclude(text="")
@@ -142,7 +142,7 @@ def restore_comment(comment: ReportComment) -> None:
 
 
 def purge_comments(now: datetime | None = None) -> int:
-    """Delete what comments said that cannot be brought back; return how many."""
+    """Delete texts of comments past their restore period; return their number."""
     limit = (now or timezone.now()) - timedelta(hours=UNDO_HOURS)
     due = ReportComment.objects.filter(deleted_at__lt=limit).exclude(text="")
     some = due.order_by("deleted_at").select_related("report__project")
@@ -150,9 +150,9 @@ def purge_comments(now: datetime | None = None) -> int:
 
 
 def _purged(comment: ReportComment, due: QuerySet[ReportComment]) -> bool:
-    """Take the text of a comment that has answers, and any other as a whole."""
+    """Delete the text of a comment that has answers, or the whole comment."""
     with transaction.atomic():
-        # Nobody answers or brings it back meanwhile: whoever does holds this lock.
+        # Locked, because answering or restoring takes the same lock.
         _locked(comment.report.project)
         row = due.filter(id=comment.id)
         if comment.answers.exists():
@@ -166,7 +166,7 @@ def _purged(comment: ReportComment, due: QuerySet[ReportComment]) -> bool:
 
 
 def resolve_thread(thread: ReportComment, *, user_id: int) -> None:
-    """Mark a thread as settled; who came first is remembered."""
+    """Mark a thread as resolved; the first user is recorded."""
     ReportComment.objects.filter(id=thread.id, resolved_at=None).update(
         resolved_at=timezone.now(), resolved_by_id=user_id
     )
@@ -190,7 +190,7 @@ def checked_comment(text: str) -> str:
             f" {too_many:,} too many",
         )
     if not is_storable(text):
-        raise InvalidInput("The comment", "holds characters that no text may hold")
+        raise InvalidInput("The comment", "contains characters that cannot be stored")
     return text
 
 

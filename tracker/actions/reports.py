@@ -1,4 +1,4 @@
-"""Writes reports: drafts, of which everybody has their own, and versions for all."""
+"""Edits reports: a private draft per user, and shared versions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tracker.texts import is_storable
 
 TEXT_LENGTH = 100_000
 MAX_REPORTS = 500
-# Older ones are forgotten.
+# Older versions are deleted.
 MAX_VERSIONS = 200
 
 
 def create_report(
     project: Project, name: str, *, user_id: int, text: str = ""
 ) -> Report:
-    """Begin a report: its text is a draft until it is saved as a version."""
+    """Create a report: its text is a draft until it is saved as a version."""
     name, text = checked_name(name, TITLE_LENGTH), checked_text(text)
     with transaction.atomic():
         own = Report.objects.filter(project=project)
@@ -36,14 +36,14 @@ def create_report(
 def save_draft(
     report: Report, name: str, text: str, *, user_id: int, based_on: int
 ) -> ReportDraft | None:
-    """Keep what somebody has typed so far; nobody else sees it.
+    """Store a user's unsaved text, visible only to them.
 
-    What is just as the newest version says is no draft.
+    A text equal to the newest version deletes the draft.
     """
     name, text = name.strip()[:TITLE_LENGTH], checked_text(text)
     if not is_storable(name):
-        raise InvalidInput("name", "holds characters that no text may hold")
-    # Whatever it was begun from: it may come later than what was saved meanwhile.
+        raise InvalidInput("name", "contains characters that cannot be stored")
+    # Whichever version it is based on: this request may arrive after a save.
     if report.version and (name, text) == (report.name, report.text):
         discard_draft(report, user_id=user_id)
         return None
@@ -62,13 +62,13 @@ def discard_draft(report: Report, *, user_id: int) -> None:
 def save_version(
     report: Report, name: str, text: str, *, user_id: int, based_on: int
 ) -> ReportVersion:
-    """Show this to everybody, unless there is a version that its writer has not seen."""
+    """Publish a new version, unless there is one that the author has not seen."""
     name, text = checked_name(name, TITLE_LENGTH), checked_text(text)
     return _add_version(report, name, text, user_id=user_id, based_on=based_on)
 
 
 def restore_version(report: Report, number: int, *, user_id: int) -> ReportVersion:
-    """Make what an earlier version said the newest one; nothing in between is lost."""
+    """Publish an earlier version again; versions in between are kept."""
     earlier = ReportVersion.objects.filter(report=report, number=number).first()
     if earlier is None:
         raise NotFound("version")
@@ -87,7 +87,7 @@ def checked_text(text: str) -> str:
     if len(text) > TEXT_LENGTH:
         raise InvalidInput("text", f"must be at most {TEXT_LENGTH} characters long")
     if not is_storable(text):
-        raise InvalidInput("text", "holds characters that no text may hold")
+        raise InvalidInput("text", "contains characters that cannot be stored")
     return text
 
 
@@ -106,7 +106,7 @@ def _add_version(
         changed = row.filter(version=based_on).update(
             version=number, name=name, text=text, changed_at=now, changed_by_id=user_id
         )
-        if not changed:  # somebody was faster
+        if not changed:  # a newer version exists
             raise changed_meanwhile(row, "report")
         version = ReportVersion.objects.create(
             report=report,

@@ -1,4 +1,4 @@
-"""Switches rules of a project off and on, and gives them other limits."""
+"""Enables and disables rules of a project, and sets their limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def set_rule(
     is_off: bool,
     limits: Mapping[str, float],
 ) -> None:
-    """Have a rule asked under these limits in a project; those unnamed are its own."""
+    """Set a rule's limits in a project; limits not named keep their defaults."""
     known = BY_NAME.get(rule)
     if known is None:
         raise NotFound("rule")
@@ -38,7 +38,7 @@ def set_rule(
 
 
 def reset_rule(project: Project, rule: str, doer: Doer | None = None) -> None:
-    """Have a rule asked as it is by itself; also one that is gone."""
+    """Reset a rule to its defaults, even one that no longer exists."""
     _store(project, rule, RuleSettings(), doer)
 
 
@@ -46,7 +46,7 @@ def _store(
     project: Project, rule: str, settings: RuleSettings, doer: Doer | None
 ) -> None:
     with transaction.atomic():
-        # Two people may change two rules at once.
+        # Two rules may be changed concurrently.
         row = Project.objects.select_for_update(no_key=True).get(id=project.id)
         stored = {
             name: kept for name, kept in row.rule_settings.items() if name != rule

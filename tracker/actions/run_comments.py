@@ -1,4 +1,4 @@
-"""Writes, changes, deletes and resolves comments on runs and findings."""
+"""Creates, changes, deletes and resolves comments on runs and findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT_ANSWERS = RunComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
 def add_comment(
     run: Run, text: str, *, user_id: int, about: Finding | None = None
 ) -> RunComment:
-    """Begin a thread on a run, or on one of its findings."""
+    """Start a thread on a run, or on one of its findings."""
     title = about.title if about else ""
     return _add(run, text, user_id=user_id, finding=about, about=title[:300])
 
@@ -41,7 +41,7 @@ def add_answer(comment: RunComment, text: str, *, user_id: int) -> RunComment:
 
 
 def change_comment(comment: RunComment, text: str) -> None:
-    """Change the text; who is mentioned for the first time is notified."""
+    """Change the text; notify newly mentioned users."""
     text = checked_comment(text)
     with transaction.atomic():
         kept = RunComment.objects.filter(id=comment.id, deleted_at=None)
@@ -54,7 +54,7 @@ def change_comment(comment: RunComment, text: str) -> None:
 
 
 def delete_comment(comment: RunComment, *, user_id: int) -> None:
-    """Hide a comment; for a while it can be restored."""
+    """Hide a comment, which can be restored for a while."""
     kept = RunComment.objects.filter(id=comment.id, deleted_at=None)
     if not kept.update(deleted_at=timezone.now(), deleted_by_id=user_id):
         raise NotFound("comment")
@@ -77,7 +77,9 @@ def reopen_thread(thread: RunComment) -> None:
 
 
 def purge_run_comments(now: datetime | None = None) -> None:
-    """Delete what can no longer be restored; of a thread with answers only the text."""
+    """Delete comments past their restore period; keep a placeholder if they have
+    answers.
+    """
     limit = (now or timezone.now()) - timedelta(hours=UNDO_HOURS)
     due = RunComment.objects.filter(deleted_at__lt=limit).exclude(text="")
     ids = list(due.order_by("deleted_at").values_list("id", flat=True)[:PURGED_AT_ONCE])
@@ -85,7 +87,7 @@ def purge_run_comments(now: datetime | None = None) -> None:
     with transaction.atomic():
         some.filter(Exists(KEPT_ANSWERS)).update(text="")
         some.exclude(Exists(KEPT_ANSWERS)).delete()
-        # The place of a deleted comment is given up with its last answer.
+        # The placeholder of a deleted comment goes with its last answer.
         empty = RunComment.objects.filter(deleted_at__isnull=False, text="")
         empty.exclude(Exists(KEPT_ANSWERS)).delete()
 

@@ -1,4 +1,4 @@
-"""Renames runs. Scripts that use the old name start another run."""
+"""Renames runs. Scripts that use the old name start a new run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_NAME = 255
 
 
 def rename_run(run: Run, name: str) -> None:
-    """Give a run another name, which no other run of its project has."""
+    """Rename a run; raise InvalidInput if the project has a run of that name."""
     name = checked_name(name, MAX_NAME)
     if name == run.name:
         return

@@ -1,4 +1,4 @@
-"""Keeps and changes views of a project's runs table."""
+"""Saves and changes views of a project's runs table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tracker.models import Project, SavedView
 
 NAMED = "another view of yours in this project"
 NAME_LENGTH = 100
-# Of one person in one project.
+# Per user and project.
 MAX_VIEWS = 200
 
 
 def keep_view(
     project: Project, actor: Actor, name: str, state: str, *, is_shared: bool
 ) -> SavedView:
-    """Keep a table under a name, which a person can have once in a project."""
+    """Save a table state under a name, unique per user and project."""
     name = checked_name(name, NAME_LENGTH)
     own = SavedView.objects.filter(project=project, owner_id=actor.user_id)
     with transaction.atomic():
@@ -35,7 +35,7 @@ def keep_view(
 
 
 def replace_state(view: SavedView, state: str) -> None:
-    """Have a view show another table from now on."""
+    """Replace the table state of a view."""
     _change(view, state=state)
 
 
@@ -46,7 +46,7 @@ def rename_view(view: SavedView, name: str) -> None:
 
 
 def share_view(view: SavedView, *, is_shared: bool) -> None:
-    """Show a view to everybody who may read the project, or to its owner alone."""
+    """Share a view with all readers of the project, or make it private."""
     if is_shared:
         _change(view, is_shared=True)
     else:
@@ -54,12 +54,12 @@ def share_view(view: SavedView, *, is_shared: bool) -> None:
 
 
 def make_default(view: SavedView, *, is_default: bool) -> None:
-    """Have a project's runs open with this view, or with none; it is shared then."""
+    """Set or clear the project's default view; a default view is shared."""
     if not is_default:
         _change(view, is_default=False)
         return
     with transaction.atomic():
-        # Two people may choose at once; the later one's choice stays.
+        # With concurrent choices, the last one wins.
         Project.objects.select_for_update(no_key=True).get(id=view.project_id)
         others = SavedView.objects.filter(project=view.project_id, is_default=True)
         others.exclude(id=view.id).update(is_default=False)
@@ -67,7 +67,9 @@ def make_default(view: SavedView, *, is_default: bool) -> None:
 
 
 def _change(view: SavedView, **fields: object) -> None:
-    """Write these fields alone: others may change the rest, or delete it, meanwhile."""
+    """Update only these fields: others may be changed, or the view deleted,
+    concurrently.
+    """
     fields["changed_at"] = timezone.now()
     if not SavedView.objects.filter(id=view.id).update(**fields):
         raise NotFound("view")

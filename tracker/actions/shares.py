@@ -1,7 +1,7 @@
-"""Makes, opens and ends share links.
+"""Creates, opens and ends share links.
 
-A link is looked up each time that it is used, so that ending it holds at once, in every
-process. It opens nothing any more once whoever made it may not edit the project.
+A link is looked up at each use, so that ending it takes effect at once in every
+process. It stops working when its creator may no longer edit the project.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from tracker.texts import storable_part
 
 SHARE_MARK = "sml_"
 LONGEST_LABEL = 200
-# A link's use is noted this often: what strangers do must not keep the database busy.
+# How often a link's use is recorded, so that visitors cause few writes.
 OPENING_RESOLUTION = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class WantedLink:
-    """What to share, of it what, and until when; None: until it is revoked.
+    """The object and parts to share, and the expiry; None: until revoked.
 
-    Without `frozen` the link shows what is there when somebody looks.
+    Without `frozen` the link shows the current state.
     """
 
     kind: str
@@ -48,14 +48,14 @@ class WantedLink:
 
 @dataclass(frozen=True, slots=True)
 class OpenedLink:
-    """A link that somebody came by."""
+    """A share link that a visitor has opened."""
 
     actor: Actor
     link: ShareLink
     shared: Shared
 
     def address(self) -> str:
-        """Return where its page is, below whatever addresses are made below now."""
+        """Return the page's address under the current URL prefix."""
         kind = KINDS[self.link.kind]
         return kind.address(self.link.project, self.shared, self.link.query)
 
@@ -84,7 +84,7 @@ class OpenedLink:
 def make_link(
     project: Project, actor: Actor, wanted: WantedLink, *, address: str = ""
 ) -> str:
-    """Return a new link's secret, which nobody can show again."""
+    """Return a new link's secret, which cannot be shown again."""
     kind = KINDS.get(wanted.kind)
     if kind is None:
         raise NotFound("kind of thing that can be shared")
@@ -127,7 +127,7 @@ def make_link(
 def revoke_link(
     project: Project, actor: Actor, share_id: int, *, address: str = ""
 ) -> ShareLink:
-    """End a link for good; the second time changes nothing."""
+    """End a link permanently; idempotent."""
     links = ShareLink.objects.filter(project=project, id=share_id)
     if not links.exists():
         raise NotFound("link")
@@ -148,7 +148,7 @@ def revoke_link(
 
 
 def end_links(kind: str, things: Collection[object], now: datetime) -> None:
-    """End what leads to things that go: bringing them back brings back no link."""
+    """End links to deleted objects; restoring the objects does not restore the links."""
     links = ShareLink.objects.filter(
         kind=kind, thing__in=[str(thing) for thing in things], ended_at=None
     )
@@ -156,9 +156,9 @@ def end_links(kind: str, things: Collection[object], now: datetime) -> None:
 
 
 def open_link(secret: str) -> OpenedLink | None:
-    """Return whom the secret lets in to see what; None whatever is wrong with it."""
+    """Return the opened link; None for any invalid secret."""
     now = timezone.now()
-    # Looked up by digest: how long that takes says nothing about the secret.
+    # Looked up by digest, so that the response time reveals nothing about the secret.
     link = (
         ShareLink.objects.live(now)
         .filter(digest=digest(secret))
@@ -184,7 +184,7 @@ def open_link(secret: str) -> OpenedLink | None:
 
 
 def note_opening(opened: OpenedLink, now: datetime | None = None) -> None:
-    """Count that somebody looked, once a minute at most."""
+    """Count a visit, at most once per minute."""
     now = now or timezone.now()
     last, lately = opened.link.last_opened_at, now - OPENING_RESOLUTION
     if last is not None and last > lately:

@@ -1,4 +1,4 @@
-"""What a diagnosis keeps of a stage beside its findings: its ledger and its speed."""
+"""A stage's time breakdown and speed, stored with its diagnosis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracker.models import Spool, Stage, State
 
 
 class Figures(TypedDict):
-    """Columns of a row of diagnoses."""
+    """Columns of a diagnosis row."""
 
     ledger: dict[str, float | None] | None
     steps_per_second: float | None
@@ -52,7 +52,7 @@ def _ledger(stage: Stage, measurements: Measurements) -> dict[str, float | None]
 
 
 def _window(stage: Stage, measurements: Measurements) -> Window | None:
-    """Return when the stage held its machine; so far, while it runs."""
+    """Return the time for which the stage held its machine, up to now while it runs."""
     measured = measurements.span()
     start = _microseconds(stage.started_at)
     end = _microseconds(stage.ended_at)

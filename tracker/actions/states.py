@@ -1,8 +1,8 @@
-"""Rolls the states of processes up to their stages and runs.
+"""Derives the states of stages and runs from those of their processes.
 
-Each process that comes or goes asks for it, while others wait to write, and a run may
-have thousands: loaders start new ones in every epoch. So the database adds them up, and
-of single ones nothing is read but a failure.
+It runs whenever a process starts or ends, under a lock, and a run may have thousands:
+data loaders start new ones in every epoch. So the database aggregates them, and only
+failures are read one by one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tracker.active_time import active_seconds
 from tracker.models import Diagnosis, Run, Spool, Stage, State, WorkKind
 from tracker.server.statements import every_row
 
-# A process that says nothing for so long counts as crashed; and one of which others say
-# that it is gone has as long to say that it lives.
+# A process without messages for this long counts as crashed; a process reported as gone
+# has the same time to send again.
 SILENCE = timedelta(seconds=90)
 
-# The first of these that any part is in is the state of the whole. Who tells one rank
-# to end tells all, and those that do not handle it are gone without a word.
+# The first of these states that any part has is the state of the whole. Preempting one
+# rank preempts all, and ranks that do not handle the signal just vanish.
 PRECEDENCE = (
     State.RUNNING,
     State.FAILED,
@@ -36,13 +36,14 @@ PRECEDENCE = (
     State.CRASHED,
     State.FINISHED,
 )
-# How a process ends that was not done: another one of its rank takes its place.
+# End states after which another process of the same rank may take over.
 BROKEN = (State.FAILED, State.CRASHED, State.PREEMPTED)
 
 RUN_FIELDS = ("state", "started_at", "ended_at", "active_seconds", "active_since")
 
-# What broke before its rank was started again, as after a preemption, is replaced. By a
-# clock that is ahead, the last one itself starts after it was last heard of.
+# A process that broke before its rank was restarted, for example after a preemption, is
+# replaced. With a clock that is ahead, the last process itself starts after it was last
+# heard of.
 _REPLACED = f"""
 state IN ({", ".join(f"'{state.value}'" for state in BROKEN)})
   AND ended_at IS NOT NULL AND last_start > ended_at AND last_start > started_at
@@ -52,13 +53,13 @@ SELECT id, stage_id, state, is_helper, started_at, ended_at, last_seen_at,
   MAX(started_at) OVER (PARTITION BY stage_id, rank) AS last_start
 FROM tracker_spool WHERE run_id IN ({runs})
 """
-# Who started a helper sees how it ends, and ends it without a word once it is done.
+# The parent of a helper sees how it ends, and kills it when it is done.
 _TERMINATED = f"is_helper AND state = '{State.CRASHED.value}'"
 SELECT_DECIDING = f"""
 SELECT DISTINCT stage_id, state FROM ({_PROCESSES}) AS process
 WHERE NOT ({_REPLACED}) AND NOT ({_TERMINATED})
 """
-# Of each stage, why the first of those failed that decide.
+# The failure of the first failed process that decides about each stage.
 SELECT_FAILURES = f"""
 SELECT stage_id, failure FROM tracker_spool WHERE id IN (
   SELECT id FROM (
@@ -71,8 +72,8 @@ SELECT stage_id, failure FROM tracker_spool WHERE id IN (
   WHERE place = 1
 )
 """
-# The ended processes that make the time longer in which any has run; workers that live
-# within their parent's time are left to the database.
+# Ended processes that extend the time in which any has run; workers that live within
+# their parent's time are filtered out by the database.
 SELECT_INTERVALS = f"""
 SELECT started_at, ended_at FROM (
   SELECT started_at, ended_at, MAX(ended_at) OVER (
@@ -87,7 +88,7 @@ WHERE reached IS NULL OR ended_at > reached
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Processes or stages of one state: when the first began, when the last ended."""
+    """Processes or stages of one state, with the first start and the last end."""
 
     state: str
     started_at: datetime | None
@@ -95,10 +96,10 @@ class Parts:
 
 
 def settle_states(run_id: UUID) -> None:
-    """Make the states and times of a run and its stages follow from its processes."""
+    """Update the states and times of a run and its stages from its processes."""
     with transaction.atomic():
-        # Two that settle at once would each miss what the other has changed.
-        # Not the key: batches that refer to the run must not wait.
+        # Two concurrent calls would each miss the other's changes. Not the key: batches
+        # that refer to the run must not wait.
         run = Run.objects.select_for_update(no_key=True).filter(id=run_id).first()
         if run is None:
             return
@@ -120,10 +121,10 @@ def settle_states(run_id: UUID) -> None:
 def mark_silent(
     now: datetime | None = None, *, watching_since: datetime | None = None
 ) -> list[UUID]:
-    """Mark processes that fell silent as crashed; return the runs they belong to.
+    """Mark silent processes as crashed; return their runs.
 
-    While nobody watched, perhaps nobody listened either; so nobody counts as silent
-    before having been watched for as long.
+    While no worker ran, the server may have been down as well, so a process counts as
+    silent only after a worker has run for that long.
     """
     limit = (now or timezone.now()) - SILENCE
     if watching_since is not None and watching_since > limit:
@@ -133,7 +134,7 @@ def mark_silent(
     for run_id in run_ids:
         with transaction.atomic():
             for spool in silent.filter(run_id=run_id).order_by("id"):
-                # Asked again, as the process may have spoken since.
+                # Checked again, as the process may have sent since.
                 silent.filter(id=spool.id).update(
                     state=State.CRASHED, ended_at=spool.last_seen_at
                 )
@@ -143,7 +144,7 @@ def mark_silent(
 
 
 def may_be_contradicted(stage: Stage) -> bool:
-    """Tell whether a process that is said to be gone has had no time to say it lives."""
+    """Return whether a process reported as gone may still prove that it is alive."""
     if stage.state == State.RUNNING:
         return False
     said_after = timezone.now() - SILENCE
@@ -156,13 +157,13 @@ def may_be_contradicted(stage: Stage) -> bool:
 
 
 def has_unjudged_stage(run_id: UUID) -> bool:
-    """Tell whether a stage has ended since it was last diagnosed."""
+    """Return whether a stage has ended since its last diagnosis."""
     ended = Stage.objects.filter(run_id=run_id).exclude(state=State.RUNNING)
     return ended.exclude(diagnosis__is_final=True).exists()
 
 
 def _processes(run_id: UUID) -> dict[int, list[Parts]]:
-    """Return each stage's processes, those of one state together."""
+    """Return each stage's processes, grouped by state."""
     rows = (
         Spool.objects.filter(run_id=run_id)
         .values("stage_id", "state")
@@ -179,9 +180,9 @@ def _processes(run_id: UUID) -> dict[int, list[Parts]]:
 def _deciding(
     run_id: UUID, processes: Mapping[int, Sequence[Parts]]
 ) -> dict[int, set[str]]:
-    """Return the states of those processes of each stage that decide about it.
+    """Return the states of the processes that decide about each stage.
 
-    Not of those that were replaced, nor of helpers that fell silent, if there are others.
+    Replaced processes and silent helpers do not count if there are others.
     """
     states = {
         stage_id: {part.state for part in parts}
@@ -196,7 +197,7 @@ def _deciding(
 
 
 def _may_be_replaced(states: set[str]) -> bool:
-    """Tell whether it matters who is replaced: those that run outweigh all but failures."""
+    """Return whether replaced processes matter: running outweighs all but failures."""
     if State.RUNNING in states:
         return State.FAILED in states
     return not states.isdisjoint(BROKEN)
@@ -217,11 +218,11 @@ def _settle_stage(
         stage.failure = failure
         stage.save(update_fields=["state", "started_at", "ended_at", "failure"])
     if stage.state == State.RUNNING and not has_run:
-        # What was said when it seemed to have ended is not the last word.
+        # The diagnosis made when it seemed to have ended is not final.
         Diagnosis.objects.filter(stage=stage, is_final=True).update(is_final=False)
 
 
-# Any: a time as the driver gives it; a text for a computed table of SQLite.
+# Any: the driver's time; a text for a computed table of SQLite.
 def _time_of(value: Any) -> datetime:
     time = datetime.fromisoformat(value) if isinstance(value, str) else value
     return time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -250,7 +251,7 @@ def _settle_active_time(run: Run, processes: Mapping[int, Sequence[Parts]]) -> b
 def _settle(
     whole: Run | Stage, parts: Sequence[Parts], deciding: Collection[str]
 ) -> bool:
-    """Derive the whole's times from all parts, and its state from those that decide.
+    """Derive the whole's times from all parts, and its state from the deciding ones.
 
     Return whether anything changed.
     """
@@ -262,7 +263,7 @@ def _settle(
     started_at = min(starts, default=None)
     ended_at = None if state == State.RUNNING else max(ends, default=None)
     if started_at is not None and ended_at is not None:
-        # The clock of its machine may have been set back.
+        # Its machine's clock may have been set back.
         ended_at = max(started_at, ended_at)
 
     changed = (whole.state, whole.started_at, whole.ended_at) != (

@@ -1,4 +1,4 @@
-"""Adds tags to runs, and takes them off, many runs at a time."""
+"""Adds tags to many runs, and removes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracker.queries.runs.columns import each_of
 from tracker.texts import is_storable
 
 LONGEST_TAG = 1_024
-# As many as an agent may give one run.
+# The same limit as for agents.
 MAX_TAGS = 1_000
 
 
@@ -29,15 +29,15 @@ def change_tags(
     add: Sequence[str] = (),
     remove: Sequence[str] = (),
 ) -> list[UUID]:
-    """Change the tags of runs; return those that changed, so that it can be undone.
+    """Change tags; return the runs that changed, for undo.
 
-    A run that holds something other than a set of texts under that path stays as it is;
-    where all do, that is said.
+    A run with another kind of value at the tags path stays unchanged; if all have one,
+    InvalidInput is raised.
     """
     if len(run_ids) > RUNS_AT_ONCE:
         raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
     new = {_plain(tag) for tag in add} - {""}
-    # As it was typed, or just as a script has written it.
+    # Both as typed and as a script has written it.
     gone = {*map(_plain, remove), *remove} - {""}
     for tag in (*new, *gone):
         if len(tag) > LONGEST_TAG or not is_storable(tag):
@@ -52,9 +52,9 @@ def change_tags(
         changed, rows = [], _locked(ids)
         if new and ids and not rows:
             raise InvalidInput(
-                "tag", f"cannot be added: something else is kept at {TAGS_PATH!r}"
+                "tag", f"cannot be added: another value is stored at {TAGS_PATH!r}"
             )
-        # Most have the same tags as others, and are written with them.
+        # Runs with the same tags are updated together.
         same: dict[tuple[str, ...], list[UUID]] = {}
         for row in rows:
             tags = sorted((set(row.items or ()) | new) - gone)
@@ -75,7 +75,7 @@ def _plain(tag: str) -> str:
 
 
 def _register(project: Project, run_ids: Sequence[UUID]) -> None:
-    """Give each run a set of tags; one that has something there keeps it."""
+    """Create the tags attribute of each run that has none at that path."""
     Attribute.objects.bulk_create(
         [
             Attribute(
@@ -92,7 +92,7 @@ def _register(project: Project, run_ids: Sequence[UUID]) -> None:
 
 
 def _locked(run_ids: Sequence[UUID]) -> list[Attribute]:
-    # In the order of their runs, and locked as by a batch that changes tags.
+    # Return the tag rows in order of their runs, locked like a batch that changes tags.
     rows = Attribute.objects.select_for_update(no_key=True).filter(
         run_id__in=each_of(run_ids), path=TAGS_PATH, kind=Kind.STRING_SET
     )
@@ -100,5 +100,5 @@ def _locked(run_ids: Sequence[UUID]) -> list[Attribute]:
 
 
 def _own(run_ids: Sequence[UUID]) -> QuerySet[Attribute]:
-    # By their runs, which say in which partitions of the table they are.
+    # Select tag rows by run, which determines the table's partition.
     return Attribute.objects.filter(run_id__in=each_of(run_ids), path=TAGS_PATH)

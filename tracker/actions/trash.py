@@ -1,8 +1,8 @@
-"""Moves runs to the trash and back, and decides which of them are deleted for good.
+"""Moves runs to the trash and back, and marks trashed runs for deletion.
 
-Retention looks at how long a run has been silent; the trash at how long it lay there.
-What is deleted is marked first, after which nobody can see it or bring it back; rows
-and bytes follow in the background (see tracker/actions/purging.py).
+Retention depends on how long a run has been silent; the trash on how long it has been
+there. A deleted run is only marked, which hides it permanently; its rows and files
+follow in the background (see tracker/actions/purging.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 1, 36_500
 
 
 def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
-    """Hide a run; doing it twice is doing it once."""
+    """Hide a run; idempotent."""
     now = now or timezone.now()
     runs = Run.objects.not_in_trash().filter(id=run.id)
     moved = _hide(runs.filter(pinned_at=None), [run.id], now)
@@ -40,7 +40,7 @@ def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
 
 
 def restore(run: Run, *, now: datetime | None = None) -> None:
-    """Bring a run back, pinned where retention would take it again at once."""
+    """Restore a run; pin it if retention would trash it again at once."""
     now = now or timezone.now()
     with transaction.atomic():
         if not Run.objects.in_trash().filter(id=run.id).update(trashed_at=None):
@@ -52,7 +52,7 @@ def restore(run: Run, *, now: datetime | None = None) -> None:
 def move_many_to_trash(
     project: Project, run_ids: Sequence[UUID], *, now: datetime | None = None
 ) -> list[UUID]:
-    """Hide runs of a project; return those that moved: pinned ones do not."""
+    """Hide runs of a project; return the moved ones. Pinned runs stay."""
     with transaction.atomic():
         shown = Run.objects.not_in_trash().filter(project=project, pinned_at=None)
         moved = _locked(shown, run_ids)
@@ -63,7 +63,7 @@ def move_many_to_trash(
 def restore_many(
     project: Project, run_ids: Sequence[UUID], *, now: datetime | None = None
 ) -> list[UUID]:
-    """Bring runs of a project back, as `restore` does; return those that came."""
+    """Restore runs of a project like `restore`; return the restored ones."""
     now = now or timezone.now()
     with transaction.atomic():
         back = _locked(Run.objects.in_trash().filter(project=project), run_ids)
@@ -73,7 +73,7 @@ def restore_many(
 
 
 def _hide(runs: QuerySet[Run], run_ids: Sequence[UUID], now: datetime) -> int:
-    """Move those of them that are among the runs; return how many that were."""
+    """Move the selected runs; return their number."""
     with transaction.atomic():
         moved = runs.filter(id__in=run_ids).update(trashed_at=now)
         gone = Run.objects.in_trash().filter(id__in=run_ids)
@@ -82,7 +82,7 @@ def _hide(runs: QuerySet[Run], run_ids: Sequence[UUID], now: datetime) -> int:
 
 
 def _locked(runs: QuerySet[Run], run_ids: Sequence[UUID]) -> list[UUID]:
-    """Return which of these there are, in an order in which nobody waits for another."""
+    """Return the existing runs, locked in a fixed order to prevent deadlocks."""
     if len(run_ids) > RUNS_AT_ONCE:
         raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
     found = runs.filter(id__in=run_ids).order_by("id")
@@ -92,7 +92,7 @@ def _locked(runs: QuerySet[Run], run_ids: Sequence[UUID]) -> list[UUID]:
 
 
 def pin(run: Run) -> None:
-    """Keep a run from the trash until it is unpinned."""
+    """Exclude a run from the trash until it is unpinned."""
     runs = Run.objects.not_in_trash().filter(id=run.id, pinned_at=None)
     runs.update(pinned_at=timezone.now())
     run.refresh_from_db()
@@ -104,7 +104,7 @@ def unpin(run: Run) -> None:
 
 
 def set_retention(project: Project, days: int | None, doer: Doer | None = None) -> None:
-    """Have runs silent for so many days moved to the trash; None keeps them all."""
+    """Trash runs after this many silent days; None keeps them all."""
     project.retention_days = checked_retention(days)
     with transaction.atomic():
         project.save(update_fields=["retention_days"])
@@ -123,7 +123,7 @@ def checked_retention(days: int | None) -> int | None:
 def delete_for_good(
     run: Run, doer: Doer | None = None, *, now: datetime | None = None
 ) -> None:
-    """Delete a run that lies in the trash; nothing brings it back."""
+    """Delete a trashed run permanently."""
     with transaction.atomic():
         if not _mark(run.id, now or timezone.now()):
             raise NotFound("run")
@@ -134,7 +134,7 @@ def delete_for_good(
 def empty_trash(
     project: Project, doer: Doer | None = None, *, now: datetime | None = None
 ) -> int:
-    """Delete what lies in a project's trash; return how many runs that were."""
+    """Delete all runs in a project's trash; return their number."""
     runs = Run.objects.in_trash().filter(project=project)
     count = _mark_all(list(runs.values_list("id", flat=True)), now or timezone.now())
     if doer is not None and count:
@@ -143,19 +143,19 @@ def empty_trash(
 
 
 def move_silent_to_trash(now: datetime | None = None) -> int:
-    """Move what projects do not want to keep; return how many runs that were."""
+    """Trash runs past their project's retention; return their number."""
     now = now or timezone.now()
     moved = 0
     for project in Project.objects.exclude(retention_days=None):
         expired = expired_runs(project, now)
         while ids := list(expired.values_list("id", flat=True)[:RUNS_AT_ONCE]):
-            # Asked again, as a run may have been heard of or pinned since.
+            # Checked again, as a run may have become active or pinned since.
             moved += _hide(expired, ids, now)
     return moved
 
 
 def delete_expired(now: datetime | None = None) -> int:
-    """Delete what has lain in the trash for long enough; return how many runs."""
+    """Delete runs past their time in the trash; return their number."""
     now = now or timezone.now()
     limit = now - timedelta(days=TRASH_DAYS)
     runs = Run.objects.in_trash().filter(trashed_at__lt=limit).order_by("trashed_at")
@@ -163,7 +163,7 @@ def delete_expired(now: datetime | None = None) -> int:
 
 
 def request_purges() -> None:
-    """Ask for the work on whatever is marked, in case that nobody is at it."""
+    """Request work for marked runs, in case its request was lost."""
     marked = Run.objects.exclude(purging_at=None).values_list("id", flat=True)
     for run_id in marked[:RUNS_AT_ONCE]:
         request_work(run_id, WorkKind.PURGE)
@@ -189,7 +189,7 @@ def _mark_all(run_ids: list[UUID], now: datetime) -> int:
 
 
 def _mark(run_id: UUID, now: datetime) -> int:
-    # The name becomes free at once, for a script that is started again.
+    # Mark the run; its name is free at once for a script that is restarted.
     marked = Run.objects.in_trash().filter(id=run_id)
     count = marked.update(purging_at=now, name=str(run_id))
     if count:

@@ -1,8 +1,7 @@
-"""Asks for background work, hands it to one worker at a time, and notes the outcome.
+"""Queues background work, assigns it to one worker at a time, and records the outcome.
 
-Every change is one conditional update, and only the first request for a run's work is
-two statements, so nothing here holds a lock for long, and any number of workers may
-try at once.
+Every change is one conditional update, and only the first request for a run's work
+takes two statements, so no lock is held for long and any number of workers may compete.
 """
 
 from __future__ import annotations
@@ -19,39 +18,39 @@ from django.utils import timezone
 
 from tracker.models import Run, Work, WorkKind
 
-# What a killed worker had taken waits for so long. Longer work may be done twice at
-# the same time, which all of it survives.
+# How long a killed worker's work waits. Longer work may run twice at the same time,
+# which is safe.
 LEASE = timedelta(seconds=60)
 
 FIRST_RETRY_SECONDS = 2.0
 LONGEST_RETRY_SECONDS = 600.0
 
 ERROR_LENGTH = 2_000
-# How many runs one question names.
+# Runs per query.
 RUNS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One worker's right to do a piece of work until the lease ends."""
+    """One worker's lease on a piece of work."""
 
     work_id: int
     run_id: UUID
     kind: WorkKind
     attempts: int
-    # Tells this claim from one that another worker made after the lease ran out.
+    # Distinguishes this claim from a later one by another worker.
     leased_until: datetime
 
 
 def request_work(run_id: UUID, kind: WorkKind, *, delay_seconds: float = 0) -> None:
-    """Have the work done after the delay, or earlier if it was asked for earlier.
+    """Schedule the work after the delay, or earlier if requested earlier.
 
-    For a run that is gone there is nothing to do.
+    Does nothing for a deleted run.
     """
     if _set_due(run_id, kind, delay_seconds):
         return
     with transaction.atomic():
-        # It may be deleted at any moment, but not before this is committed.
+        # The lock prevents its deletion until this is committed.
         runs = Run.objects.select_for_update(no_key=True).filter(id=run_id)
         if runs.first() is None:
             return
@@ -63,10 +62,9 @@ def request_work(run_id: UUID, kind: WorkKind, *, delay_seconds: float = 0) -> N
 def request_works(
     run_ids: Iterable[UUID], kind: WorkKind, *, delay_seconds: float = 0
 ) -> None:
-    """Do the same for many runs, most of which have asked for it before.
+    """Schedule the work for many runs, most of which already have a work row.
 
-    Of work that waits already nothing is written: whoever takes it up does so after
-    this request.
+    Waiting work is not updated: it starts after this request anyway.
     """
     due_at = timezone.now() + timedelta(seconds=delay_seconds)
     asked = list(run_ids)
@@ -83,8 +81,8 @@ def request_works(
 
 def _set_due(run_id: UUID, kind: WorkKind, delay_seconds: float) -> int:
     due_at = Value(timezone.now() + timedelta(seconds=delay_seconds))
-    # Work that failed waits for its retry: a live run asks again every second, and
-    # would have it fail as often.
+    # Failed work keeps its retry time: a live run requests it every second, and would
+    # retry as often.
     waits_for_retry = When(
         ~Q(last_error="") & Q(due_at__isnull=False), then=F("due_at")
     )
@@ -95,7 +93,7 @@ def _set_due(run_id: UUID, kind: WorkKind, delay_seconds: float) -> int:
 
 
 def due_work_ids(limit: int) -> list[int]:
-    """Return what is due and free, or was left by a worker that died; oldest first."""
+    """Return due and abandoned work, oldest first."""
     due = Work.objects.filter(_is_free(timezone.now())).order_by("due_at", "id")
     return list(due.values_list("id", flat=True)[:limit])
 
@@ -106,14 +104,14 @@ def _is_free(now: datetime) -> Q:
 
 
 def claim_work(work_id: int) -> Claim | None:
-    """Take the work up; None when it is not due, or another worker has it."""
+    """Claim the work; return None if it is not due or another worker has it."""
     now = timezone.now()
     leased_until = now + LEASE
     claimed = Work.objects.filter(_is_free(now), id=work_id).update(
         leased_until=leased_until, due_at=None, attempts=F("attempts") + 1
     )
     if not claimed:
-        return None  # another worker was faster, or the message came twice
+        return None  # claimed by another worker, or the message was duplicated
 
     work = Work.objects.filter(id=work_id, leased_until=leased_until).first()
     if work is None:
@@ -128,17 +126,17 @@ def claim_work(work_id: int) -> Claim | None:
 
 
 def finish_work(claim: Claim) -> None:
-    """Note that the work is done; what was asked for meanwhile stays due."""
+    """Mark the work as done; requests made meanwhile stay due."""
     Work.objects.filter(id=claim.work_id, leased_until=claim.leased_until).update(
         leased_until=None, attempts=0, last_error=""
     )
 
 
 def fail_work(claim: Claim, error: Exception) -> None:
-    """Note why the work failed, and have it tried again, later each time."""
+    """Record the error, and schedule a retry with increasing delay."""
     seconds = FIRST_RETRY_SECONDS * 2.0 ** min(claim.attempts - 1, 20)
     delay = timedelta(seconds=min(seconds, LONGEST_RETRY_SECONDS))
-    # PostgreSQL refuses NUL in text, and a message may quote hostile names.
+    # PostgreSQL rejects NUL in text, and a message may quote untrusted names.
     message = f"{type(error).__name__}: {error}".replace(
         "\0", "\N{REPLACEMENT CHARACTER}"
     )

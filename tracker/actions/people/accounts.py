@@ -40,8 +40,8 @@ def create_account(
     """Create an account; without a password its user signs in by other means.
 
     `by` is the account that caused it, if not the new one; `address` is the client's.
-    A single sign-on with the same address finds the account if the address is verified:
-    by a mail that its user received, or by the one who runs the server.
+    Single sign-on with the same email address matches the account if the address is
+    verified: by a mail that its user received, or by the administrator.
     """
     email, name = valid_email(email) if email else "", valid_name(name)
     user = User(email=email, name=name, is_service=is_service)
@@ -72,11 +72,11 @@ def change_name(user: User, name: str, *, address: str = "") -> None:
 def make_reset_link(
     user: User, *, by: User | int | None = None, address: str = ""
 ) -> str:
-    """Return an address where the user sets a new password, once, within a day.
+    """Return a URL for setting a new password once, within a day.
 
     The caller checks that `by` manages the user's account.
     """
-    # Read again: a sign-in since then would make the link invalid.
+    # Reloaded: a sign-in since then would make the link invalid.
     token = ResetTokens().make_token(User.objects.get(id=user.id))
     note(Action.RESET_LINK_MADE, user, by=by, address=address)
     arguments = {"uidb36": int_to_base36(user.id), "key": token}
@@ -96,7 +96,7 @@ def remove_second_factors(
 
 
 def valid_email(text: str) -> str:
-    """Return the address as it is stored: trimmed, in lower case."""
+    """Return the address in stored form: trimmed, in lower case."""
     email = text.strip().lower()
     try:
         validate_email(email)
@@ -128,7 +128,7 @@ def valid_password(password: str, user: User) -> str:
 
 
 def _free_username(wanted: str) -> str:
-    """Return a short name for mentions and commands that no account has yet."""
+    """Return an unused username for mentions and commands."""
     base = NOT_IN_USERNAMES.sub("-", wanted.lower()).strip("-.")[:100] or "user"
     taken = set(
         User.objects.filter(username__startswith=base).values_list(
@@ -149,18 +149,18 @@ def require_free_address(user: User, email: str) -> None:
 
 
 def save_account(user: User) -> None:
-    """Store an account; refuse an email address that another one has."""
+    """Store an account; raise InvalidInput if its email address is taken."""
     require_free_address(user, user.email)
     try:
         with transaction.atomic():
             user.save()
     except IntegrityError as error:
-        # Another request took the address or the name after the look above.
+        # A concurrent request took the address or the name.
         raise InvalidInput("email", EMAIL_TAKEN) from error
 
 
 def keep_address(user: User, *, is_verified: bool) -> None:
-    """Store the address where allauth looks whether it is verified."""
+    """Store the address in allauth's table of verified addresses."""
     addresses = EmailAddress.objects.filter(user=user)
     addresses.exclude(email=user.email).delete()
     if user.email and not addresses.exists():

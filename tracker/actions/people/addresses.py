@@ -1,7 +1,6 @@
-"""Changes the email address of an account; a new one counts once it is confirmed.
+"""Changes the email address of an account after its confirmation.
 
-Until then the account keeps its address: sign-in, password resets, mail and identity
-providers find it by that one.
+Until then sign-in, password resets, mail and identity providers use the old address.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SALT = "seamark.confirm-address"
 
 
 def request_address(user: User, email: str, *, address: str = "") -> None:
-    """Remember a new address, and mail a link there that confirms it."""
+    """Store a new address as pending, and mail a confirmation link to it."""
     email = valid_email(email)
     require_free_address(user, email)
     with transaction.atomic():
@@ -50,12 +49,12 @@ def request_address(user: User, email: str, *, address: str = "") -> None:
 
 
 def withdraw_address(user: User) -> None:
-    """Forget an address that was not confirmed."""
+    """Discard a pending address."""
     User.objects.filter(id=user.id).update(pending_email="")
 
 
 def pending_address(user_id: int, token: str) -> str:
-    """Return the address that a link confirms; raise NotFound for any other link."""
+    """Return the address that a link confirms; raise NotFound for an invalid link."""
     try:
         known, email = signing.loads(token, salt=SALT, max_age=LINK_LIFETIME)
     except signing.BadSignature as error:
@@ -73,7 +72,8 @@ def confirm_address(
     """Make a pending address the account's own.
 
     The user has opened the link sent to `email`, or `by` manages the account and sees
-    it there. Raises InvalidInput if another address, or none, is pending by now.
+    the address there. Raises InvalidInput if another address, or none, is pending by
+    now.
     """
     rows = User.objects.select_for_update()
     pending = rows.filter(id=user.id, pending_email=email).first() if email else None
@@ -103,7 +103,7 @@ def set_address(
 
 
 def _report_change(previous: str, user: User, address: str) -> None:
-    """Send a mail to the address that the account had."""
+    """Notify the previous address."""
     context = {
         "name": user.display_name,
         "change": "email-changed",

@@ -1,4 +1,4 @@
-"""Adds to the audit log. Call it in the transaction of what it tells about."""
+"""Adds audit log entries. Call it in the transaction of the recorded change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_ACTOR = 200
 
 
 class Action(StrEnum):
-    """What the audit log knows; the value is what the API and CSV say."""
+    """Audited actions; the value is used in the API and CSV."""
 
     SIGNED_IN = "sign-in.succeeded"
     SIGN_IN_FAILED = "sign-in.failed"
@@ -62,7 +62,7 @@ class Action(StrEnum):
 
 
 def delete_old_entries(now: datetime | None = None) -> None:
-    """Delete what is older than the log is kept; 0 days keep it forever."""
+    """Delete entries past the retention; 0 days keep them forever."""
     if settings.AUDIT_DAYS:
         before = (now or timezone.now()) - timedelta(days=settings.AUDIT_DAYS)
         AuditEntry.objects.filter(at__lt=before).delete()
@@ -78,9 +78,9 @@ def note(
     address: str = "",
     **details: Any,
 ) -> None:
-    """Add one row: `by` is who did it, `actor` what to call them where nobody signed in.
+    """Add an entry: `by` is the user, `actor` a name where no user is signed in.
 
-    `address` is the client's; `details` must be JSON and never hold a secret.
+    `address` is the client's; `details` must be JSON and never contain a secret.
     """
     user = User.objects.filter(id=by).first() if isinstance(by, int) else by
     known = str(user.display_name) if user is not None else actor or COMMAND

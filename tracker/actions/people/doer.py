@@ -1,4 +1,4 @@
-"""Who changes members and invitations, and from where, for the audit log."""
+"""The user and client address of a change, for the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracker.models import User, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Doer:
-    # None: a command on the server.
+    # A user; None: a command on the server.
     user_id: int | None = None
     address: str = ""
 

@@ -22,7 +22,7 @@ def follow_project(project: Project, *, user_id: int, is_on: bool) -> None:
 
 
 def begin_to_follow(run: Run, *, user_id: int) -> None:
-    """Follow a run, unless the user unfollowed it before."""
+    """Follow a run unless the user has unfollowed it."""
     with transaction.atomic():
         Follow.objects.bulk_create(
             [Follow(user_id=user_id, run=run, project_id=run.project_id, is_on=True)],

@@ -1,4 +1,4 @@
-"""Gives a leaving member's belongings to another member, and ends their access."""
+"""Transfers a leaving member's belongings to another member, and ends their access."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tracker.models.workspace import WRITING
 def hand_over(
     member: Member, heir: Member | None, *, with_links: bool = True
 ) -> dict[str, int | str]:
-    """Give projects, saved views and share links to the heir; return how many.
+    """Transfer projects, saved views and share links to the heir; return the counts.
 
     Without an heir, projects lose their owner, and private views stay hidden.
     """
@@ -45,7 +45,7 @@ def hand_over(
 
 
 def end_access(member: Member, doer: Doer) -> dict[str, int]:
-    """End keys, share links, invitations and sessions for good; return how many."""
+    """End keys, share links, invitations and sessions permanently; return the counts."""
     now = timezone.now()
     keys = Token.objects.filter(member=member, revoked_at=None)
     invitations = Invitation.objects.filter(
@@ -75,7 +75,7 @@ def _live_links(member: Member) -> QuerySet[ShareLink]:
 
 
 def _give_views(member: Member, heir: Member) -> int:
-    """Give the member's saved views to the heir, whose own may have the same names."""
+    """Transfer the member's saved views to the heir; rename those with taken names."""
     in_workspace = SavedView.objects.filter(project__workspace=member.workspace_id)
     taken = set(
         in_workspace.filter(owner=heir.user_id).values_list("project_id", "name")

@@ -1,4 +1,4 @@
-"""Invites people to a workspace or a project by a secret link, and takes that back."""
+"""Creates, renews and revokes invitations to a workspace or project by secret link."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_USES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class WantedInvitation:
-    """A role in the workspace, or, with a project, in that alone."""
+    """A role in the workspace or, with a project, only in that project."""
 
     role: Role
     project: Project | None = None
@@ -42,13 +42,13 @@ class WantedInvitation:
 
 
 def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
-    """Return the new invitation's secret, and mail it if there is an address."""
+    """Return the new invitation's secret; mail it if there is an address."""
     email = valid_email(wanted.email) if wanted.email else ""
     _check(workspace, wanted, email)
     secret = _new_secret()
     with transaction.atomic():
         if email:
-            # One address has one valid invitation to the same place.
+            # An address has one valid invitation per workspace or project.
             same = Invitation.objects.filter(
                 workspace=workspace, project=wanted.project, email__iexact=email
             )
@@ -70,7 +70,7 @@ def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
 
 
 def renew_invitation(invitation: Invitation, doer: Doer) -> str:
-    """Return a new secret; the old link stops working, and the time starts again."""
+    """Return a new secret; the old link stops working, and the lifetime restarts."""
     secret = _new_secret()
     lifetime = invitation.expires_at - invitation.created_at
     with transaction.atomic():
@@ -94,7 +94,7 @@ def renew_invitation(invitation: Invitation, doer: Doer) -> str:
 
 
 def revoke_invitation(invitation: Invitation, doer: Doer) -> None:
-    """End an invitation for good; the second time changes nothing."""
+    """End an invitation permanently; idempotent."""
     with transaction.atomic():
         open_ones = Invitation.objects.filter(id=invitation.id, revoked_at=None)
         if open_ones.update(revoked_at=timezone.now()):
@@ -102,9 +102,9 @@ def revoke_invitation(invitation: Invitation, doer: Doer) -> None:
 
 
 def is_mailed(email: str) -> bool:
-    """Return whether an invitation to this address is mailed; then no page shows it.
+    """Return whether an invitation to this address is mailed and not shown on a page.
 
-    So whoever uses the link has read that mail, which verifies the address.
+    Using such a link then verifies the address.
     """
     return bool(email) and can_mail()
 

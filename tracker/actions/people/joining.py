@@ -1,4 +1,4 @@
-"""Opens invitations, and lets people join by them."""
+"""Opens invitations and adds their users as members."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tracker.models.workspace import MANAGING
 
 
 class Refusal(StrEnum):
-    """Why an invitation that exists cannot be used."""
+    """The reason why an existing invitation cannot be used."""
 
     REVOKED = "revoked"
     EXPIRED = "expired"
     USED = "used"
-    # Who made it may not give this role any more.
+    # The inviter may no longer grant this role.
     WITHDRAWN = "withdrawn"
     OTHER_EMAIL = "other_email"
     DEACTIVATED = "deactivated"
@@ -33,7 +33,7 @@ class Refusal(StrEnum):
 
 
 class CannotJoin(Exception):
-    """The page says in words why not."""
+    """The invitation cannot be used; the page explains the refusal."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.value)
@@ -42,7 +42,7 @@ class CannotJoin(Exception):
 
 def find_invitation(secret: str) -> Invitation | None:
     """Return the invitation with this secret, usable or not."""
-    # Looked up by digest: how long that takes does not depend on the secret.
+    # Looked up by digest, so that the response time does not depend on the secret.
     found = Invitation.objects.filter(digest=digest(secret))
     return found.select_related("workspace", "project", "created_by").first()
 
@@ -50,7 +50,7 @@ def find_invitation(secret: str) -> Invitation | None:
 def refusal_of(
     invitation: Invitation, user: User | None = None, now: datetime | None = None
 ) -> Refusal | None:
-    """Return why the user cannot join by the invitation; None: they can."""
+    """Return why the user cannot accept the invitation; None: they can."""
     now = now or timezone.now()
     if invitation.revoked_at is not None:
         return Refusal.REVOKED
@@ -94,7 +94,7 @@ def join(secret: str, user: User, *, address: str = "") -> Invitation:
 def join_as_new(
     secret: str, *, email: str, name: str, password: str, address: str = ""
 ) -> User:
-    """Create an account for the invitation's address, and let it join."""
+    """Create an account for the invitation's address, and add it as a member."""
     with transaction.atomic():
         invitation = find_invitation(secret)
         refusal = refusal_of(invitation) if invitation else Refusal.REVOKED
@@ -112,11 +112,11 @@ def join_as_new(
 
 
 def _taken(secret: str, user: User) -> Invitation:
-    """Return the invitation, and count one use; of two at once, the row decides."""
+    """Return the invitation and count one use; the row decides between two at once."""
     invitation = find_invitation(secret)
     if invitation is None:
         raise CannotJoin(Refusal.REVOKED)
-    # Changes of the workspace's members wait until this is done.
+    # Blocks concurrent changes of the workspace's members.
     Workspace.objects.select_for_update().get(id=invitation.workspace_id)
     if (refusal := refusal_of(invitation, user)) is not None:
         raise CannotJoin(refusal)
@@ -164,7 +164,7 @@ def _refusal_of_user(invitation: Invitation, user: User) -> Refusal | None:
 
 
 def _role_at(invitation: Invitation, member: Member) -> str | None:
-    """Return the member's role in the place that the invitation leads to."""
+    """Return the member's role in the invitation's workspace or project."""
     project = invitation.project
     if project is None or member.role in MANAGING:
         return member.role

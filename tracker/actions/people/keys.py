@@ -1,4 +1,4 @@
-"""Makes and revokes API keys."""
+"""Creates and revokes API keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Member, Project, Role, Token
 from tracker.models.workspace import READING, WRITING
 
-# More would be a workspace's key with a long list.
+# A key with more projects should be a key of the workspace.
 MAX_PROJECTS = 100
 
 
@@ -27,7 +27,7 @@ class KeyRequest:
     name: str
     scope: Scope
     expires_at: datetime | None = None
-    # Their addresses; None: all projects that the key's owner may see.
+    # Project slugs; None: all projects that the key's owner may see.
     projects: tuple[str, ...] | None = None
 
 
@@ -38,7 +38,7 @@ class NewKey:
 
 
 def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
-    """Return a new key of the member with its secret, of which the digest is stored."""
+    """Return a new key of the member with its secret; only the digest is stored."""
     projects = _bound_projects(member, request.projects)
     if request.scope is not Scope.READ and not _may_log(member, projects):
         role = Role(member.role).value
@@ -65,7 +65,7 @@ def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
 
 
 def revoke_key(key: Token, doer: Doer) -> None:
-    """End a key for good; the second time changes nothing."""
+    """End a key permanently; idempotent."""
     with transaction.atomic():
         keys = Token.objects.filter(id=key.id, revoked_at=None)
         if keys.update(revoked_at=timezone.now()):
@@ -79,7 +79,7 @@ def revoke_key(key: Token, doer: Doer) -> None:
 
 
 def may_log_somewhere(member: Member) -> bool:
-    """Return whether a key of the member can have another scope than read."""
+    """Return whether a key of the member can have a scope other than read."""
     return member.role in WRITING or _writable(member).exists()
 
 

@@ -1,4 +1,4 @@
-"""Mail to people: written with the change that causes it, sent by a worker."""
+"""Queued mail: stored with the change that causes it, sent by a worker."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from tracker.alerts.mail import connection
 from tracker.models import Mail
 
 AT_ONCE = 50
-# After each failure twice as long; given up after the last.
+# Doubles after each failure, up to MAX_ATTEMPTS.
 FIRST_PAUSE = timedelta(seconds=30)
 MAX_ATTEMPTS = 10
 LEASE = timedelta(minutes=2)
-# Mails can contain links that sign somebody in, so they are not kept for long.
+# Mails can contain sign-in links, so they are deleted soon.
 KEPT = timedelta(days=1)
 ERROR_LENGTH = 500
 
 
 def can_mail() -> bool:
-    """Say whether this installation has a mail server."""
+    """Return whether a mail server is configured."""
     return bool(settings.SMTP_URL)
 
 
 def queue_mail(to: str, template: str, context: dict[str, Any]) -> None:
-    """Write the mail of `mail/<template>.txt` and `.html`; the first line is the subject.
+    """Queue the mail `mail/<template>.txt` and `.html`; the first line is the subject.
 
-    Without a mail server nothing is written: whoever asks shows a link instead.
+    Without a mail server it does nothing: callers show a link instead.
     """
     if not can_mail():
         return
     known = {"public_url": settings.PUBLIC_URL, **context}
-    # Templates escape for HTML, whatever their name ends in.
+    # Django escapes for HTML in .txt templates, too.
     plain = unescape(render_to_string(f"mail/{template}.txt", known))
     subject, _, text = plain.lstrip().partition("\n")
     Mail.objects.create(
@@ -53,11 +53,12 @@ def queue_mail(to: str, template: str, context: dict[str, Any]) -> None:
 
 
 def send_mails() -> None:
-    """Send what is due; another worker may do so at the same time."""
+    """Send due mails; safe with concurrent workers."""
     now = timezone.now()
     due = Mail.objects.filter(due_at__lte=now).order_by("due_at", "id")
     for mail in due[:AT_ONCE]:
-        # Whoever changes the row has the mail; if they die, it is due again later.
+        # The conditional update claims the mail; if the worker dies, it is due again
+        # later.
         mine = Mail.objects.filter(id=mail.id, due_at=mail.due_at)
         if mine.update(due_at=now + LEASE, attempts=F("attempts") + 1):
             _send(mail)
@@ -75,7 +76,7 @@ def _send(mail: Mail) -> None:
         mail.text,
         settings.MAIL_FROM or f"seamark@{host}",
         [mail.to],
-        # A mail that is sent again has the same number, so that it is shown once.
+        # A resent mail has the same Message-ID, so that clients show it once.
         headers={
             "Message-ID": f"<mail.{mail.id}.{mail.created_at:%s}@{host}>",
             "Auto-Submitted": "auto-generated",

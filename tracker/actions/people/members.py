@@ -1,4 +1,4 @@
-"""Changes the role of members, and lets them leave.
+"""Changes roles of members, and removes members.
 
 Each function locks the workspace, so that two owners cannot remove each other at once.
 """
@@ -64,9 +64,9 @@ def deactivate(member: Member, doer: Doer) -> None:
 
 
 def reactivate(member: Member, doer: Doer) -> None:
-    """Open the workspace to a member again, with the role that they had.
+    """Reopen the workspace to a member with their former role.
 
-    An account of this workspace alone is activated, too.
+    An account without another workspace is activated, too.
     """
     with _locked(member) as found:
         is_elsewhere = found.user.memberships.exclude(id=found.id).exists()
@@ -101,10 +101,10 @@ def remove(member: Member, doer: Doer, heir: Member | None = None) -> None:
 
 
 def offboard(member: Member, doer: Doer, heir: Member | None = None) -> None:
-    """End all that lets a member in, for good; their runs stay theirs.
+    """End a member's access permanently; they stay the owner of their runs.
 
     The membership stays, deactivated, so that an old invitation cannot renew it. An
-    account that has no other workspace is deactivated with it.
+    account without another workspace is deactivated, too.
     """
     with _locked(member) as found:
         require_another_owner(found)
@@ -137,9 +137,9 @@ def owners_besides(member: Member) -> int:
 
 @contextmanager
 def _locked(member: Member) -> Iterator[Member]:
-    """Lock the workspace, and yield the member as stored now."""
+    """Lock the workspace, and yield the member's current row."""
     with transaction.atomic():
-        # SQLite's transactions exclude each other as they are.
+        # SQLite's transactions are exclusive already.
         Workspace.objects.select_for_update().get(id=member.workspace_id)
         members = Member.objects.select_related("user", "workspace")
         found = members.filter(id=member.id).first()

@@ -1,4 +1,4 @@
-"""Notifies of comments: those who are mentioned, and those who follow."""
+"""Notifies mentioned users and followers of comments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracker.actions.people.notifications import News, notify
 from tracker.models import NotificationKind, Project, Run, User
 from tracker.queries.people.readers import readers_of
 
-# A username after an @ that does not stand within a word, such as a mail address.
+# A username after an @ that is not part of a word or mail address.
 MENTION = re.compile(r"(?<![\w@.+-])@([\w.+-]+(?:@[\w.-]+)?)")
 MAX_MENTIONS = 20
 SUMMARY_LENGTH = 300
@@ -20,7 +20,7 @@ SUMMARY_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A comment: `incident` identifies it, `where` names what it is about."""
+    """A comment: `incident` identifies it, `where` names its subject."""
 
     text: str
     author_id: int
@@ -30,10 +30,10 @@ class Written:
 
 
 def mentioned_in(text: str, project: Project) -> set[int]:
-    """Return the ids of the project's readers whom the text mentions."""
+    """Return the ids of project readers mentioned in the text."""
     names: set[str] = set()
     for found in MENTION.findall(text):
-        # A full stop may end the sentence, or belong to the name.
+        # A trailing period may belong to the sentence or to the name.
         names |= {found.lower(), found.rstrip(".-+").lower()}
         if len(names) > 2 * MAX_MENTIONS:
             break
@@ -50,7 +50,7 @@ def notify_of_comment(
     run: Run | None = None,
     also: Collection[int] = (),
 ) -> None:
-    """Notify those mentioned, and of the others those in `also`; never the author."""
+    """Notify mentioned users, then the others in `also`; never the author."""
     author = User.objects.get(id=written.author_id).display_name
     mentioned = mentioned_in(written.text, project) - {written.author_id}
     others = set(also) - mentioned - {written.author_id}

@@ -1,4 +1,4 @@
-"""Mails the notifications that are due: one by itself, several as a digest."""
+"""Mails due notifications: a single one by itself, several as a digest."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tracker.actions.people.mail import queue_mail
 from tracker.models import Notification, User
 
 USERS_AT_ONCE = 50
-# The digest names so many, and counts the others.
+# Notifications listed in a digest; the rest are counted.
 MAX_LISTED = 30
 
 
 def mail_notifications(now: datetime | None = None) -> None:
-    """Queue one mail for each person who has notifications due."""
+    """Queue one mail for each user with due notifications."""
     now = now or timezone.now()
     due = Notification.objects.filter(mail_due_at__lte=now).order_by()
     user_ids = due.values_list("user_id", flat=True).distinct()[:USERS_AT_ONCE]
@@ -27,7 +27,7 @@ def mail_notifications(now: datetime | None = None) -> None:
 
 def _mail(user: User, now: datetime) -> None:
     with transaction.atomic():
-        # Two workers at once would both queue the mail.
+        # Two concurrent workers would both queue the mail.
         User.objects.select_for_update(no_key=True).get(id=user.id)
         due = Notification.objects.filter(user=user, mail_due_at__lte=now)
         rows = list(due.select_related("project", "run").order_by("-id"))

@@ -1,4 +1,4 @@
-"""Reads and changes where a person wants which notifications."""
+"""Reads and changes a user's notification settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tracker.models import (
 )
 
 DIGEST_HOUR = time(8)
-# Without settings of their own, people get these by mail, once there is a mail server.
+# The kinds mailed by default, if there is a mail server.
 USUAL_KINDS = (
     NotificationKind.FAILURE,
     NotificationKind.RULE,
@@ -33,7 +33,7 @@ USUAL_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """A person's settings, as far as sending needs them."""
+    """The settings of a user that affect delivery."""
 
     user_id: int
     settings: NotificationSettings
@@ -65,7 +65,7 @@ class SettingsRequest:
 
 
 def usual_settings(user_id: int) -> NotificationSettings:
-    """Return unsaved settings, as of a person who has not chosen any."""
+    """Return the unsaved default settings."""
     kinds = [kind.value for kind in USUAL_KINDS]
     return NotificationSettings(user_id=user_id, mail_kinds=kinds, webhook_kinds=kinds)
 
@@ -91,10 +91,10 @@ def settings_of_users(users: QuerySet[User]) -> list[Wishes]:
 
 
 def change_settings(user_id: int, wanted: SettingsRequest) -> NotificationSettings:
-    """Store the settings; a changed webhook starts without its old failures."""
+    """Store the settings; a changed webhook loses its old failures."""
     row = settings_of(user_id)
     if wanted.mail_schedule not in MailSchedule.values:
-        raise InvalidInput("schedule", "must be one of those offered")
+        raise InvalidInput("schedule", "is not a known schedule")
     if wanted.time_zone and wanted.time_zone not in available_timezones():
         raise InvalidInput("time zone", "must be a name such as Europe/Berlin")
     _change_webhook(row, wanted.webhook_service, wanted.webhook_address.strip())
@@ -123,7 +123,7 @@ def _change_webhook(row: NotificationSettings, service: str, address: str) -> No
     if not service:
         address = ""
     elif service not in SERVICES:
-        raise InvalidInput("service", "must be one of those offered")
+        raise InvalidInput("service", "is not a known service")
     else:
         check_url(address, settings.WEBHOOK_HOSTS)
     if (row.webhook_service, row.webhook_address) == (service, address):

@@ -1,7 +1,7 @@
-"""Posts the notifications that are due to people's own webhooks.
+"""Posts due notifications to users' webhooks.
 
-As alerts are sent to a project's channels: one worker per receiver, a pause after each
-failure, and the same message number however often it is sent.
+It works like alert channels: one worker per receiver, a pause after each failure, and
+the same message id for each attempt.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tracker.models import Notification, NotificationSettings
 
 logger = logging.getLogger(__name__)
 
-# Gives each notification the number by which receivers recognize it.
+# The namespace of message ids, by which receivers recognize a notification.
 NUMBERS = uuid.UUID("0b7c3f0e-63a5-4d53-9d0b-2f0a9c0b7a51")
 
 
 def users_to_post() -> list[int]:
-    """Return the users who have something due and whose webhook is free."""
+    """Return the users with due notifications whose webhook no worker holds."""
     now = timezone.now()
     due = Notification.objects.filter(webhook_due_at__lte=now).values("user_id")
     free = NotificationSettings.objects.filter(is_free(now), user__in=due)
@@ -46,7 +46,7 @@ def users_to_post() -> list[int]:
 
 
 def post_to(user_id: int) -> None:
-    """Post what is due, unless another worker does; stop at the first failure."""
+    """Post due notifications unless another worker does; stop at the first failure."""
     now = timezone.now()
     leased_until = now + LEASE
     own = NotificationSettings.objects.filter(user_id=user_id)
@@ -97,7 +97,7 @@ def _post(receiver: NotificationSettings, notification: Notification) -> bool:
         _note_failure(receiver, notification, str(error))
         return False
     except Exception as error:
-        # One receiver must not keep the others waiting.
+        # One receiver must not delay the others.
         logger.exception("notification %s could not be posted", notification.id)
         _note_failure(receiver, notification, f"{type(error).__name__}: {error}")
         return False

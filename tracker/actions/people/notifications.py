@@ -1,4 +1,4 @@
-"""Writes notifications to inboxes, and marks them read."""
+"""Adds notifications to inboxes, and marks them read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Notification, NotificationKind, Project, Run, User
 from tracker.queries.people.readers import readers_of
 
-# Read or not, older ones are deleted.
+# Older notifications are deleted, read or not.
 KEPT = timedelta(days=180)
 DELETED_AT_ONCE = 1_000
 
@@ -39,7 +39,7 @@ def notify(
     run: Run | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Notify those of the users who may read the project, each once per incident.
+    """Notify the users who may read the project, each once per incident.
 
     Call it in the transaction of the change.
     """

@@ -1,4 +1,4 @@
-"""Gives members a role in a project, and opens projects to the whole workspace."""
+"""Sets project roles, and opens projects to the whole workspace."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def set_project_role(
 
 
 def remove_project_member(project: Project, member: Member, doer: Doer) -> None:
-    """Take the member's own role in the project away; the second time does nothing."""
+    """Remove the member's role in the project; idempotent."""
     with transaction.atomic():
         deleted, _ = ProjectMember.objects.filter(
             project=project, member=member

@@ -1,4 +1,4 @@
-"""Notes changed settings of a project in the audit log."""
+"""Records changed project settings in the audit log."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from tracker.models import Project
 
 # Any: JSON.
 def note_change(project: Project, doer: Doer | None, **changed: Any) -> None:
-    """Note the new values; without a doer the caller is a test or a migration."""
+    """Record the new values; tests and migrations pass no doer."""
     if doer is not None:
         doer.note(Action.PROJECT_CHANGED, project, project.workspace, **changed)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tracker.errors import InvalidInput
 from tracker.models import Role
 
-# From the least to the most.
+# From least to most permissions.
 ORDER = (Role.GUEST, Role.VIEWER, Role.MEMBER, Role.ADMIN, Role.OWNER)
 IN_PROJECT = (Role.VIEWER, Role.MEMBER, Role.ADMIN)
 
 
 def reaches(role: str, wanted: str) -> bool:
-    """Return whether a role includes all that another one may do."""
+    """Return whether a role includes all permissions of another one."""
     return ORDER.index(Role(role)) >= ORDER.index(Role(wanted))
 
 

@@ -1,4 +1,4 @@
-"""Accounts of schedulers and CI: they have keys, and cannot sign in."""
+"""Accounts of schedulers and CI, which have keys and cannot sign in."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def service_role_named(text: str) -> Role:
 
 
 def delete_service_account(member: Member, doer: Doer) -> None:
-    """End the account and its keys. Its runs stay, with its name."""
+    """End the account and its keys. Its runs keep its name."""
     with transaction.atomic():
         User.objects.filter(id=member.user_id).update(is_active=False)
         doer.note(

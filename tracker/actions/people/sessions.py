@@ -1,4 +1,4 @@
-"""Browser sessions: records where people are signed in, and ends sessions."""
+"""Records and ends browser sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracker.errors import NotFound
 from tracker.models import User
 from tracker.server.client_address import NO_ADDRESS
 
-# How exact "last seen" is; each update is a write.
+# Precision of "last seen"; each update is a write.
 LAST_SEEN_RESOLUTION = timedelta(minutes=10)
 USER_AGENT_LENGTH = 200
 
@@ -23,7 +23,7 @@ USER_AGENT_LENGTH = 200
 def record_session(
     session_key: str, user_id: int, *, address: str, user_agent: str
 ) -> None:
-    """Store that a session is in use, and from where."""
+    """Record the use of a session, with address and browser."""
     seen = {
         "user_id": user_id,
         "ip": address or NO_ADDRESS,
@@ -34,7 +34,7 @@ def record_session(
 
 
 def forget_session(session_key: str | None) -> None:
-    """Remove a session that signs itself out from the user's list."""
+    """Remove a session from the user's list when it signs out."""
     UserSession.objects.filter(session_key=session_key).delete()
 
 
@@ -51,9 +51,9 @@ def end_session(user_id: int, row_id: int, *, address: str = "") -> None:
 def end_sessions(
     user_id: int, *, except_key: str | None = None, address: str = ""
 ) -> int:
-    """Sign the user out everywhere but in one session; return how many ended.
+    """Sign the user out of all sessions but one; return the number of ended ones.
 
-    Sessions name their user inside, so each one is read. This is done rarely.
+    The user is stored inside the session, so each one is decoded. This is rare.
     """
     live = Session.objects.filter(expire_date__gt=timezone.now())
     keys = [
@@ -69,7 +69,7 @@ def end_sessions(
 
 
 def delete_ended_sessions(now: datetime | None = None) -> None:
-    """Delete what is recorded about sessions that no longer exist."""
+    """Delete records of sessions that no longer exist."""
     before = (now or timezone.now()) - LAST_SEEN_RESOLUTION
     existing = Session.objects.values("session_key")
     UserSession.objects.filter(last_seen_at__lt=before).exclude(

@@ -1,4 +1,4 @@
-"""Accounts and roles of people who sign in with an identity provider or a proxy."""
+"""Accounts and roles of users of an identity provider or a proxy."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tracker.models import Member, Role, User, Workspace
 logger = logging.getLogger(__name__)
 
 EVERYBODY = "*"
-# Of new accounts where no groups are set up.
+# The role of new accounts if no groups are configured.
 USUAL_ROLE = Role.MEMBER
 
 
 def role_of_groups(groups: Iterable[str]) -> Role | None:
-    """Return the highest role that one of the groups gives."""
+    """Return the highest role of the groups."""
     mine = {EVERYBODY, *groups}
     roles = [Role(role) for group, role in settings.OIDC_GROUPS if group in mine]
     return max(roles, key=ORDER.index, default=None)
@@ -44,14 +44,14 @@ def create_from_claims(
         )
         if settings.OIDC_DOMAINS or settings.OIDC_GROUPS:
             take_role(user, role or USUAL_ROLE, address=address)
-        # Otherwise an invitation makes the membership.
+        # Otherwise an invitation creates the membership.
     return user
 
 
 def take_role(user: User, role: Role | None, *, address: str = "") -> None:
     """Give the user the role of their groups; None ends their membership.
 
-    The last owner stays: a mistake at the provider must not lock everybody out.
+    The last owner stays: a mistake at the provider must not lock everyone out.
     """
     workspace = Workspace.objects.filter(slug=settings.OIDC_WORKSPACE).first()
     if workspace is None:

@@ -21,7 +21,7 @@ NAME_LENGTH, DESCRIPTION_LENGTH = 200, 2_000
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRequest:
-    """The four before the last are the defaults of new projects."""
+    """`retention_days` to `projects_are_open` are defaults for new projects."""
 
     name: str
     description: str = ""
@@ -57,7 +57,7 @@ def change_workspace(
 
 
 def stored_request(workspace: Workspace) -> WorkspaceRequest:
-    """Return the settings of a workspace, for changes of some of them."""
+    """Return the settings of a workspace, as a base for partial changes."""
     names = [field.name for field in fields(WorkspaceRequest)]
     return WorkspaceRequest(**{name: getattr(workspace, name) for name in names})
 
