@@ -1,4 +1,4 @@
-"""JSON as the API speaks it: quickly made, and with NaN and infinities as texts."""
+"""Fast JSON responses; NaN and infinities are encoded as strings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 Number = float | int | str | None
 
 
-# Any: whatever JSON can hold.
+# Any: every JSON value.
 def json_response(content: Any) -> HttpResponse:
     return HttpResponse(orjson.dumps(content), content_type="application/json")
 
 
 def number(value: float | int | None) -> Number:
-    """Return the number, or its name where JSON has none."""
+    """Return the number, or its name if JSON cannot represent it."""
     if value is None or math.isfinite(value):
-        # Larger integers would be read as floats, and no longer be the same.
+        # Clients read larger integers as floats, which would change them.
         is_large = isinstance(value, int) and abs(value) > 2**53
         return str(value) if is_large else value
     if math.isnan(value):
@@ -37,7 +37,7 @@ def numbers(values: NDArray[np.float64]) -> Sequence[Number]:
     return [number(value) for value in values.tolist()]
 
 
-# Any: an attribute's value, which may be of every kind.
+# Any: an attribute's value of any kind.
 def value(content: Any) -> Any:
     if isinstance(content, (float, int)) and not isinstance(content, bool):
         return number(content)

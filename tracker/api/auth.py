@@ -1,4 +1,4 @@
-"""Who is calling: a token in the Authorization header, or a browser's session."""
+"""Authentication: a token in the Authorization header, or a browser session."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from tracker.errors import NotAllowed, NotAuthenticated, SecondFactorRequired
 from tracker.second_factor import must_add_factor, must_confirm_factor
 from tracker.server.caches import Memory
 
-# Each time a token is looked up, its use is noted; so it must be, that often.
+# A token's use is recorded when it is looked up, so the cache must not outlive that
+# interval.
 REMEMBERED_SECONDS = LAST_USE_RESOLUTION.total_seconds()
-# What is remembered of a token takes about so much, and of all in a server process.
+# Memory of one cached token, and of all in a server process.
 ACTOR_BYTES = 500
 MAX_BYTES = 4 * 1024 * 1024
 
-# By the digests of their tokens: whom they let in, and when.
+# The actor and the time of authentication, by token digest.
 _lately: Memory[str, tuple[Actor, float]] = Memory(MAX_BYTES)
 
 
 class ApiRequest(HttpRequest):
-    """A request whose caller is known."""
+    """A request with an authenticated caller."""
 
     auth: Actor
 
 
 class CallerAuth(HttpBearer):
-    """Knows the caller, whatever their scope.
+    """Authenticate the caller, with any scope.
 
-    Endpoints that use a session only read, so they need no protection against
-    forged requests; none that writes may use this.
+    Endpoints that accept a session only read, so they need no CSRF protection; an
+    endpoint that writes must not use this.
     """
 
     def __call__(self, request: HttpRequest) -> Actor:
@@ -56,7 +57,7 @@ class CallerAuth(HttpBearer):
 
 
 class ReaderAuth(CallerAuth):
-    """Knows the caller, who must be allowed to read."""
+    """Authenticate a caller who may read."""
 
     def __call__(self, request: HttpRequest) -> Actor:
         actor = super().__call__(request)
@@ -66,7 +67,7 @@ class ReaderAuth(CallerAuth):
 
 
 class WriterAuth(CallerAuth):
-    """Knows the caller by a token alone, which no foreign page can make a browser send."""
+    """Authenticate by token only, which a cross-site request cannot carry."""
 
     def __call__(self, request: HttpRequest) -> Actor:
         return actor_of_token(request)
@@ -75,7 +76,7 @@ class WriterAuth(CallerAuth):
 def described_to_callers(
     view: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Require a session or a token, and send browsers without one to the sign-in page."""
+    """Require a session or a token; redirect browsers without one to the sign-in page."""
     authenticate_caller = CallerAuth()
 
     @wraps(view)
@@ -93,7 +94,7 @@ def described_to_callers(
 
 
 def actor_of_token(request: HttpRequest) -> Actor:
-    """Return the token's actor; a token anywhere but in the header is not seen."""
+    """Return the token's actor; tokens outside the Authorization header are ignored."""
     secret = _secret(request)
     actor = authenticate(secret) if secret else None
     if actor is None:
@@ -103,10 +104,9 @@ def actor_of_token(request: HttpRequest) -> Actor:
 
 
 def remembered_actor(request: HttpRequest) -> Actor | None:
-    """Return whom the token let in within the last minute, without looking it up.
+    """Return the actor that the token authenticated within the last minute, unchecked.
 
-    It may be worthless by now. So this is for those who find out before they do
-    anything for the actor.
+    The token may be revoked by now, so callers must verify it before they act.
     """
     secret = _secret(request)
     found = _lately.get(digest(secret)) if secret else None

@@ -1,7 +1,7 @@
-"""Takes batches before Django does what only browsers need: headers, sessions, routes.
+"""Accepts batches before Django's routing, sessions and browser headers.
 
-A training process sends a batch every second or two, from each of its ranks. What
-would stand before the endpoint is a good part of the work of a small one.
+A training process sends a batch every second or two from each rank, and the skipped
+middleware is a large part of the work for a small batch.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STORED, JSON = "200 OK", ("Content-Type", "application/json")
-# The address as `urls.py` has it; whatever else is asked of it goes the long way.
+# The address in `urls.py`; requests with other methods go through Django.
 ADDRESS = re.compile(r"/api/v1/ingest/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
 class Batches:
-    """A WSGI application that answers agents itself, and others through Django's."""
+    """A WSGI application that handles batches itself and passes on everything else."""
 
     def __init__(self, others: WSGIApplication) -> None:
         self._others = others
@@ -45,14 +45,14 @@ class Batches:
             return self._others(environ, start_response)
         try:
             receipt = take_batch(WSGIRequest(environ), UUID(address[1]))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+        except Exception as error:  # noqa: BLE001 - turned into a response
             response = _refusal(error)
             status = f"{response.status_code} {response.reason_phrase}"
             headers, content = [*response.items()], response.content
         else:
             status, headers, content = STORED, [JSON], orjson.dumps(receipt)
         finally:
-            # If it broke; Django does the same after each request.
+            # A broken connection; Django does the same after each request.
             database().close_if_unusable_or_obsolete()
         start_response(status, [*headers, ("Content-Length", str(len(content)))])
         return [content]

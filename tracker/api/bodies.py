@@ -1,4 +1,4 @@
-"""Reads a request's body in pieces, bounded as sent and as unpacked."""
+"""Reads request bodies in pieces, with limits on sent and decompressed bytes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tracker.server.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
 
 FILE_READ_BYTES = 256 * 1024
 LENGTH_DIGITS = 18
-# With those that read forms (web/bodies.py) fewer than the threads of a server process,
-# and of one token fewer still; slow bodies have threads besides.
+# Together with form readers (web/bodies.py) fewer than the server's threads, and fewer
+# still per token; slow bodies use additional threads.
 READERS, READERS_OF_A_TOKEN = 4, 3
 WAIT_SECONDS = 2.0
-# More history than this only serves to fill memory.
+# A larger window would only use memory.
 ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
-# zstd makes at most a block of 128 KiB out of its smallest input, four bytes.
+# zstd produces at most one block of 128 KiB from its smallest input of four bytes.
 ZSTD_LARGEST_RATIO = 128 * 1024 // 4
 # deflate needs at least two bits for 258 bytes.
 GZIP_LARGEST_RATIO = 258 * 4
@@ -38,7 +38,7 @@ _batches = Arrivals(
     Places(SLOW_BATCHES_AT_ONCE, SLOW_BATCHES_AT_ONCE // 2),
     wait_seconds=WAIT_SECONDS,
 )
-# Files have threads of their own: points must not wait for them.
+# Files have their own threads, so that points need not wait for them.
 _files = Arrivals(
     Places(UPLOADS_AT_ONCE, UPLOADS_AT_ONCE - 1),
     Places(UPLOADS_AT_ONCE, UPLOADS_AT_ONCE),
@@ -47,7 +47,7 @@ _files = Arrivals(
 
 
 class _Decompressors(threading.local):
-    """Each thread's own: they are dear to make and not to be shared."""
+    """One per thread: they are expensive to create and not thread-safe."""
 
     def __init__(self) -> None:
         self.zstd = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES)
@@ -57,7 +57,7 @@ _decompressors = _Decompressors()
 
 
 class Unpacker(Protocol):
-    """What zlib and zstandard make to decompress one member or frame, bit by bit."""
+    """A zlib or zstandard decompressor of one member or frame."""
 
     @property
     def eof(self) -> bool: ...
@@ -75,10 +75,10 @@ def read_body(
     regular: Hashable = None,
     aside: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> bytes:
-    """Return the body as it was before the sender compressed it.
+    """Return the decompressed body.
 
-    `regular` names whoever sends one after the other. While a body is waited for because
-    it is slow, the caller stands `aside`.
+    `regular` identifies a client that sends many bodies in a row. The caller holds
+    `aside` while it waits for a slow body.
     """
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if encoding not in UNPACK:
@@ -100,16 +100,17 @@ def read_body(
 
 
 def declared_length(request: HttpRequest) -> int:
-    """Return how long the body is said to be; refuse one that does not say."""
+    """Return the declared body length; raise LengthRequired without one."""
     return _declared_length(request)
 
 
 def body_pieces(
     request: HttpRequest, length: int, *, sender: Hashable
 ) -> Generator[bytes]:
-    """Yield the body as it comes, which ends after so many bytes, or raise.
+    """Yield exactly `length` bytes of the body in pieces, or raise.
 
-    Close it: the garbage collector must not, as giving a place back takes a lock.
+    Callers must close it explicitly: releasing a slot takes a lock, which is unsafe in
+    garbage collection.
     """
     received = 0
     arriving = _files.pieces(request, length, sender, piece_bytes=FILE_READ_BYTES)
@@ -130,10 +131,10 @@ def _declared_length(request: HttpRequest) -> int:
     is_chunked = "HTTP_TRANSFER_ENCODING" in request.META
     if not declared and protocol.startswith("HTTP/1") and not is_chunked:
         return 0  # in HTTP/1, such a request has no body
-    # Of any other body without a length Django would see nothing: a heartbeat.
+    # Django would present any other body without a length as empty, like a heartbeat.
     if is_chunked or not declared.isascii() or not declared.isdigit():
         raise LengthRequired
-    # Python refuses to read thousands of digits, and nobody means so many.
+    # Python rejects integers of thousands of digits; no body is that long.
     return int(declared[:LENGTH_DIGITS])
 
 
@@ -145,7 +146,7 @@ def _plain(body: bytes, limit: int) -> bytes:
 
 def _unpack_zstd(body: bytes, limit: int) -> bytes:
     try:
-        # Whoever says how long it is gets no more room than that, and all at once.
+        # With a declared content size, decompress at once into a buffer of that size.
         if 0 < zstandard.frame_content_size(body) <= limit:
             return _decompressors.zstd.decompress(body, allow_extra_data=False)
     except zstandard.ZstdError as error:
@@ -174,8 +175,8 @@ def _unpack(
     unpacked = bytearray()
     view = memoryview(body)
     while view and not unpacker.eof:
-        # A piece so small that what it makes cannot be far beyond the limit. All at
-        # once would need twice the room, and each thread keeps what it once had.
+        # Pieces so small that one cannot exceed the limit by much. Decompressing all at
+        # once needs twice the memory, which each thread then keeps.
         left = limit - len(unpacked)
         size = min(
             max(left // largest_ratio, SMALLEST_PIECE_BYTES), LARGEST_PIECE_BYTES

@@ -1,7 +1,7 @@
-"""Completes the description of the API: what is refused, what leads where, plain views.
+"""Completes the OpenAPI description with errors, links and plain views.
 
-ninja describes what its endpoints take and answer when all is well. Refusals are the
-same for all endpoints that take the same things, so they are described here, once.
+ninja describes the successful requests and responses of its endpoints. Errors depend on
+an endpoint's inputs and are described here, once.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from tracker.errors import (
 )
 from tracker.server.statuses import STATUS
 
-# A part of the description, which is JSON.
+# A part of the OpenAPI document.
 Json = dict[str, Any]
 Refusals = tuple[type[TrackerError], ...]
 
 MEANINGS: dict[type[TrackerError], str] = {
-    Busy: "The server is behind, and this API key sends the most; send again later.",
-    Changed: "Somebody else changed it since it was read; nothing was stored.",
-    DigestDiffers: "What came of a file is not what its digest says.",
-    FrameDiffers: "A frame of this number is stored with other content.",
-    InvalidInput: "A parameter, the body or the host name is missing or not understood.",
-    LengthRequired: "The body came without its length.",
+    Busy: "The server is overloaded, and this API key is a top sender; retry later.",
+    Changed: "Another user changed the object since it was read; nothing was stored.",
+    DigestDiffers: "The content does not match its digest; it was discarded.",
+    FrameDiffers: "A frame with this number is already stored with other content.",
+    InvalidInput: "A parameter, the body or the host name is missing or invalid.",
+    LengthRequired: "The body has no Content-Length.",
     MalformedBatch: "The body is not a batch; nothing of it was stored.",
-    NoRoom: "There is no space for the file, or the workspace may hold no more.",
-    NotAllowed: "The API key's scope or the member's role does not reach so far.",
+    NoRoom: "The disk is full, or the workspace has reached its quota.",
+    NotAllowed: "The API key's scope or the member's role does not permit this.",
     NotAuthenticated: "The API key is missing, unknown, expired or revoked.",
     NotFound: "It does not exist, or the API key may not see it.",
-    OutOfOrder: "Frames before these are missing; go on from the number expected.",
+    OutOfOrder: "Earlier frames are missing; continue from `expected`.",
     Pinned: "The run is pinned; unpin it first.",
     RunFinished: "The run is finished, and the API key may not reopen it.",
-    TooLarge: "The body is beyond a limit.",
-    TooSlow: "The body did not come in the time that it may take; send less at a time.",
-    Unavailable: "The server or its database is busy or away, or too much of what is"
-    " asked for is not compacted yet; try again later.",
-    UnsupportedMedia: "The body's type or encoding is not one of those described.",
+    TooLarge: "The body exceeds a limit.",
+    TooSlow: "Timeout: the body arrived too slowly; send less per request.",
+    Unavailable: "The server or its database is busy or unavailable, or too much of the"
+    " requested data is not compacted yet; retry later.",
+    UnsupportedMedia: "The body's type or encoding is not supported.",
 }
 ALWAYS: Refusals = (InvalidInput, Unavailable)
 BY_SECURITY: dict[str, Refusals] = {
@@ -101,7 +101,7 @@ FIRST_PATH = {
     "run_id": "$request.path.run_id",
     "path": "$response.body#/attributes/0/path",
 }
-# From an operation to those that take what it answers: their parameters.
+# From an operation to those that take a value of its response as a parameter.
 LINKS: dict[str, dict[str, dict[str, str]]] = {
     "projects_read_projects": {
         "runs_read_runs": PROJECT,
@@ -130,7 +130,7 @@ PREFIX = "tracker_api_v1_"
 STRING: Json = {"type": "string"}
 ERROR: Json = {
     "type": "object",
-    "description": "Match the code, which never changes, and show the message.",
+    "description": "Stable; match on this and show the message.",
     "properties": {
         "error": {
             "type": "object",
@@ -175,7 +175,7 @@ HEADERS: dict[type[TrackerError], Json] = {
 
 
 class DescribedAPI(NinjaAPI):
-    """An API whose description also says what its endpoints refuse."""
+    """A ninja API whose OpenAPI document includes errors."""
 
     # Any: NinjaAPI's own options.
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:

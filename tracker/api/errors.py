@@ -1,4 +1,4 @@
-"""From a refusal to a response of the API: one shape."""
+"""Converts exceptions to error responses of one shape."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/"
 RETRY_AFTER_SECONDS = 2
 
-# What Django and ninja answer by themselves, in words of ours.
+# Our messages for errors that Django and ninja raise themselves.
 UNSPECIFIC = {
-    HTTPStatus.BAD_REQUEST: ("invalid_input", "The request cannot be understood."),
+    HTTPStatus.BAD_REQUEST: ("invalid_input", "The request is invalid."),
     HTTPStatus.FORBIDDEN: ("not_allowed", "The request is not allowed."),
-    HTTPStatus.NOT_FOUND: ("not_found", "There is nothing at this address."),
+    HTTPStatus.NOT_FOUND: ("not_found", "This address does not exist."),
     HTTPStatus.METHOD_NOT_ALLOWED: (
         "method_not_allowed",
-        "This address does not answer to this method.",
+        "This address does not support this method.",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large."),
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: (
@@ -43,13 +43,13 @@ UNSPECIFIC = {
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: (Unavailable.code, str(Unavailable())),
 }
-# What pydantic says in words that help nobody who reads no Python.
+# Replacements for pydantic messages that only Python programmers understand.
 REQUIREMENTS = {
     "missing": "is required",
-    "string_pattern_mismatch": "is none of what it may be; /api/v1/docs lists that",
+    "string_pattern_mismatch": "is not one of the allowed values; see /api/v1/docs",
 }
 KEPT_HEADERS = ("Allow", "Content-Range", "Retry-After")
-INTERNAL = ("internal_error", "Something went wrong here; the server's log says what.")
+INTERNAL = ("internal_error", "Internal error; see the server's log.")
 
 
 def refused(error: TrackerError) -> HttpResponse:
@@ -64,7 +64,7 @@ def refused(error: TrackerError) -> HttpResponse:
     if isinstance(error, Unavailable):
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     if isinstance(error, TooSlow):
-        # What is left of the body is read by nobody.
+        # The rest of the body is not read.
         response["Connection"] = "close"
     if isinstance(error, Busy):
         response["Retry-After"] = str(error.retry_after_seconds)
@@ -72,14 +72,14 @@ def refused(error: TrackerError) -> HttpResponse:
 
 
 def answered(error: Exception) -> HttpResponse | None:
-    """Return the response to an error that is no fault of ours; None for others."""
+    """Return the response to an expected error; None for bugs of ours."""
     if isinstance(error, HttpError) and isinstance(error.__cause__, TrackerError):
-        error = error.__cause__  # ninja wraps what the parser of bodies raises
+        error = error.__cause__  # ninja wraps exceptions of the body parser
     match error:
         case TrackerError():
             return refused(error)
         case _ if is_database_away(error):
-            # The request is fine.
+            # The request itself is valid.
             logger.warning("the database is not available: %s", error)
             return refused(Unavailable())
         case ValidationError():
@@ -105,7 +105,7 @@ def unspecific(status: int) -> HttpResponse:
 
 
 def use_our_errors(api: NinjaAPI) -> None:
-    """Answer what endpoints raise; what is not known to us is Django's to report."""
+    """Register handlers for known errors; Django reports unknown ones."""
 
     def answer(
         _request: HttpRequest, error: Exception | type[Exception]
@@ -120,7 +120,7 @@ def use_our_errors(api: NinjaAPI) -> None:
 
 
 class ApiErrors:
-    """Gives every error under /api/ the one shape, also those of Django itself."""
+    """Gives every error under /api/ the same shape, including Django's own."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

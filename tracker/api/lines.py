@@ -1,4 +1,4 @@
-"""Lines of series as a response: JSON, binary columns or a table."""
+"""Series lines as a response: JSON, binary columns or a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sent:
-    """A line as the arrays that are sent, and how many items of each a reader keeps."""
+    """A line as the arrays to send, and the number of items that the client keeps."""
 
     line: Line
     arrays: tuple[Array, ...]
@@ -43,13 +43,13 @@ class Sent:
 
     @property
     def held(self) -> Held:
-        """What a reader will keep of this: the last bucket may still grow."""
+        """The items that a client will keep; the last bucket may still change."""
         length = len(self.line.x)
         return held(self.arrays, length if self.line.exact else max(0, length - 1))
 
     @property
     def new(self) -> list[Array]:
-        """Return x and mean, and of buckets minimum and maximum, without what is kept."""
+        """Return x and mean, and for buckets minimum and maximum, after the kept items."""
         return [array[self.keep :] for array in self.arrays]
 
     @property
@@ -78,12 +78,12 @@ def json_lines(
 def binary_lines(
     lines: Sequence[Line], head: Mapping[str, Any], since: str | None
 ) -> HttpResponse:
-    """Answer columns as docs/formats/points.md says."""
+    """Return columns in the format of docs/formats/points.md."""
     sent = _sent([_narrowed(line) for line in lines], lines, since)
     columns = Columns()
     series = []
     for each in sent:
-        # Of an exact line, minimum and maximum are the same column as the mean.
+        # An exact line uses the mean column for minimum and maximum.
         x, mean, *ends = [columns.add(array) for array in each.new]
         minimum, maximum = ends or (mean, mean)
         places = {"x": x, "mean": mean, "minimum": minimum, "maximum": maximum}

@@ -1,6 +1,6 @@
-"""The query parameters that several endpoints take, each with its bounds.
+"""Query parameters that several endpoints share, with their limits.
 
-Bounds stand in `Query` itself: beside other constraints, ninja loses the default.
+Limits belong in `Query` itself: next to other constraints, ninja loses the default.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tracker.queries.runs.column_keys import SUMMARY_MARKS
 from tracker.queries.runs.order import COLUMNS
 
 LONGEST_TEXT = 1_024
-# No stored text holds a NUL, and PostgreSQL would not even compare with one.
+# Stored texts never contain NUL, and PostgreSQL rejects comparisons with one.
 NO_NUL = r"^[^\x00]*$"
 LONGEST_CURSOR = 16_384
 KIND = f"^({'|'.join(['', *Kind.values])})$"
@@ -37,7 +37,7 @@ Prefix = Annotated[
     Query(
         max_length=LONGEST_TEXT,
         pattern=NO_NUL,
-        description="Only paths that begin so.",
+        description="Only paths with this prefix.",
     ),
 ]
 Sort = Annotated[
@@ -63,7 +63,7 @@ Cursor = Annotated[
     str,
     Query(
         max_length=LONGEST_CURSOR,
-        description="What the page before said is next, asked with the same sort."
+        description="`next` of the previous page, with the same sort."
         " Then `offset` means nothing.",
     ),
 ]
@@ -72,16 +72,18 @@ Columns = Annotated[
     Query(
         alias="column",
         max_length=50,
-        description="Paths of attributes to answer with each run; may be repeated.",
+        description="Attribute paths to return with each run; may be repeated.",
     ),
 ]
 KindName = Annotated[str, Query(pattern=KIND, description="Empty for any.")]
-Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
-Offset = Annotated[int, Query(ge=0, le=2**31, description="How many to pass over.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="Maximum number of results.")]
+Offset = Annotated[int, Query(ge=0, le=2**31, description="Number of results to skip.")]
 Paths = Annotated[
     list[Name],
     Query(alias="path", min_length=1, max_length=50, description="May be repeated."),
 ]
-Low = Annotated[FiniteFloat | None, Query(description="Lowest place on the axis.")]
-High = Annotated[FiniteFloat | None, Query(description="Highest place on the axis.")]
-Buckets = Annotated[int, Query(ge=1, le=10_000, description="About how many.")]
+Low = Annotated[FiniteFloat | None, Query(description="Lower bound on the axis.")]
+High = Annotated[FiniteFloat | None, Query(description="Upper bound on the axis.")]
+Buckets = Annotated[
+    int, Query(ge=1, le=10_000, description="Approximate number of buckets.")
+]

@@ -1,4 +1,4 @@
-"""Describes the addresses that ninja does not serve, as it would describe them."""
+"""Describes the addresses that ninja does not serve, in ninja's format."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ninja.openapi.schema import REF_TEMPLATE
 from tracker.api.v1 import blobs as parts
 from tracker.api.v1.ingest import CONTENT_TYPE
 
-# A part of the description.
+# A part of the OpenAPI document.
 Json = dict[str, Any]
 
 
 class RefusedMessageOut(Schema):
-    """A message that was not accepted; `code` is one of docs/protocol.md."""
+    """A rejected message; docs/protocol.md lists the codes."""
 
     frame: int
     index: int
     code: str
     message: str
-    # Empty unless one path of many was refused.
+    # Empty unless one path of many was rejected.
     path: str = ""
 
 
 class ReceiptOut(Schema):
-    """All frames up to `stored` are kept; of what was refused, 20 are listed."""
+    """All frames up to `stored` are stored; up to 20 rejected messages are listed."""
 
     stored: int
     refused: list[RefusedMessageOut]
@@ -36,7 +36,7 @@ class ReceiptOut(Schema):
 
 
 class ProgressOut(Schema):
-    """How many bytes of a file's content are there, and whether it is whole."""
+    """The number of received bytes of a file, and whether it is complete."""
 
     received: int
     is_stored: bool
@@ -71,13 +71,13 @@ def schemas() -> Json:
 
 
 def batches() -> Json:
-    """Describe the address agents write to; under /api/, so its refusals are ours."""
+    """Describe the ingest address; under /api/, so its errors have the API's shape."""
     return {
         "operationId": "tracker_api_v1_ingest_receive_batch",
         "summary": "Receive Batch",
-        "description": "Take a batch of an agent's frames, laid out as docs/protocol.md"
-        " says. One that is stored already is answered alike. An empty body says that"
-        " the process is alive.",
+        "description": "Store a batch of an agent's frames, in the format of"
+        " docs/protocol.md. Repeating a stored batch returns the same response. An"
+        " empty body is a heartbeat.",
         "tags": ["agents"],
         "security": [{"WriterAuth": []}],
         "parameters": [
@@ -105,14 +105,14 @@ def batches() -> Json:
 
 
 def blobs() -> Json:
-    """Describe the address that agents send files to."""
+    """Describe the address for file uploads."""
     number = {"type": "integer", "minimum": 0}
     return {
         "operationId": "tracker_api_v1_blobs_receive_part",
         "summary": "Receive Part",
-        "description": "Take a part of a file's content, which begins where the last"
-        " part ended. An empty body asks how much is there. What other workspaces hold"
-        " makes no difference.",
+        "description": "Store a part of a file's content, starting where the last part"
+        " ended. An empty body returns the progress. Contents of other workspaces do"
+        " not count.",
         "tags": ["agents"],
         "security": [{"WriterAuth": []}],
         "parameters": [
@@ -126,14 +126,14 @@ def blobs() -> Json:
             {
                 "in": "query",
                 "name": "size",
-                "description": "Of the whole content, in bytes.",
+                "description": "Size of the whole content in bytes.",
                 "schema": number,
                 "required": True,
             },
             {
                 "in": "query",
                 "name": "offset",
-                "description": "Where the part begins; needed unless it is empty.",
+                "description": "Offset of the part; required unless it is empty.",
                 "schema": number,
                 "required": False,
             },
@@ -149,19 +149,19 @@ def blobs() -> Json:
 
 
 def health() -> Json:
-    """Describe what watches the server; outside /api/, so its refusals are pages."""
+    """Describe the health checks; outside /api/, so their errors are pages."""
     foreign_host = {400: {"description": "The host name is not one of this server's."}}
     common = {"tags": ["server"], "security": [], "parameters": []}
     liveness = {
         "operationId": "tracker_api_v1_health_read_liveness",
         "summary": "Read Liveness",
-        "description": "Whether the server lives; the database is not asked.",
+        "description": "Whether the server is running; does not check the database.",
         "responses": {200: _answer(AliveOut), **foreign_host},
     }
     readiness = {
         "operationId": "tracker_api_v1_health_read_readiness",
         "summary": "Read Readiness",
-        "description": "Whether the database answers and is current, and background processes run.",
+        "description": "Whether the database is reachable and migrated, and background processes run.",
         "responses": {
             200: _answer(ReadyOut),
             503: _answer(NotReadyOut, "Not ready"),

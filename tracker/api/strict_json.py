@@ -1,4 +1,4 @@
-"""Reads JSON bodies: what two readers could understand differently is refused."""
+"""Reads JSON bodies strictly: ambiguous ones are rejected."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ninja.parser import Parser
 
 from tracker.errors import InvalidInput
 
-# No number has more; Python itself would refuse some thousands of digits.
+# No valid number has more digits; Python itself rejects several thousand.
 MAX_DIGITS = 400
 BODY = "The body"
 
 
 class StrictParser(Parser):
-    """How ninja reads a body."""
+    """Replaces ninja's body parser."""
 
-    # Any: JSON of whatever kind, which ninja compares with what is wanted.
+    # Any: JSON of any type, which ninja validates.
     def parse_body(self, request: HttpRequest) -> Any:
         content = read_json(request.body)
         if not isinstance(content, dict):
-            # ninja takes an empty list for an object without fields.
+            # ninja accepts an empty list as an object without fields.
             raise InvalidInput(BODY, "must be a JSON object")
         return content
 
@@ -48,7 +48,7 @@ def read_json(body: bytes) -> Any:
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise InvalidInput(BODY, "says something twice")
+        raise InvalidInput(BODY, "contains a duplicate key")
     return content
 
 
@@ -62,7 +62,7 @@ def _number(text: str) -> float | int:
     number = float(text)
     if not math.isfinite(number):
         raise InvalidInput(BODY, "holds a number beyond those of 64 bits")
-    # JSON has one kind of number: 2.0 is what 2 is.
+    # JSON has one number type: 2.0 equals 2.
     return int(number) if number.is_integer() else number
 
 

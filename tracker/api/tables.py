@@ -1,4 +1,4 @@
-"""Tables as downloads: CSV or Arrow, and those too long to be made at once."""
+"""Tables as downloads: CSV or Arrow, streamed if they are long."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ COLUMNS: dict[str, type[Any]] = {
     "time": np.datetime64,
     "value": float,
 }
-# Each keeps a thread of the server process for as long as its reader takes. With those
-# that read bodies (bodies.py and web/bodies.py) still fewer than there are.
+# Each occupies a server thread for the length of the download. Together with body
+# readers (bodies.py and web/bodies.py) fewer than the threads.
 EXPORTS_AT_ONCE = 2
 WAIT_SECONDS = 0.5
 
@@ -40,9 +40,9 @@ _exports = BoundedSemaphore(EXPORTS_AT_ONCE)
 
 
 class Export:
-    """Bytes that are made as fast as they are taken, for few readers at once.
+    """A response streamed at the client's speed, with limited concurrency.
 
-    A class, because a generator that was never begun does not hear that it is closed.
+    A class, because closing a generator that never started runs no code of it.
     """
 
     def __init__(self, made: Generator[bytes]) -> None:
@@ -98,6 +98,6 @@ def _written(parts: Iterator[Part], table: Table) -> Generator[bytes]:
             )
         is_complete = True
     except Exception:
-        # The answer has begun, and granian ends it as if all were well.
+        # The response has started, so the client sees no error from granian.
         logger.exception("an export ended early")
     yield table.end(is_complete=is_complete)

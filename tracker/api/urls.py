@@ -1,4 +1,4 @@
-"""The table of contents of the API."""
+"""The routes of the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about a run by name."""
+"""The attributes of a run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tracker.queries.run.attributes import AttributeRow, attribute_page
 router = Router(tags=["runs"], auth=ReaderAuth())
 
 
-# Of a file of all of them, how many are read together.
+# Rows per query when all attributes are exported.
 AT_ONCE = 1_000
 AttributeCursor = Annotated[
     str,
     Query(
         max_length=LONGEST_TEXT,
         pattern=NO_NUL,
-        description="`next` of the answer before: only what comes after this path.",
+        description="`next` of the previous page: only later paths.",
     ),
 ]
 AttributeLimit = Annotated[
@@ -37,13 +37,13 @@ AttributeLimit = Annotated[
     Query(
         ge=1,
         le=10_000,
-        description="How many at most; fewer are answered where their texts are long.",
+        description="Maximum number of results; fewer if their texts are long.",
     ),
 ]
 
 
 class AttributeOut(Schema):
-    """Numbers JSON cannot hold are the texts NaN, Infinity and -Infinity."""
+    """Numbers that JSON cannot represent are the strings NaN, Infinity and -Infinity."""
 
     path: str
     kind: str
@@ -61,13 +61,13 @@ class WriterOut(Schema):
 
 
 class SeriesSummaryOut(AttributeOut):
-    """A series' value is its last; its summary is seconds behind its points.
+    """A series' value is its last; the summary lags its points by seconds.
 
-    It counts all points that arrived, those that a job has logged again since it was
-    started again, too: until it has passed them, the last is one of an earlier attempt.
+    It counts all received points, including those that a restarted job has logged
+    again: until the job has passed them, the last value is one of an earlier attempt.
 
-    `writers` are processes that logged to it at the same time, up to 64 of them: a step
-    may have a point of each. None are listed where one wrote it, or one after the other.
+    `writers` are up to 64 processes that logged to the series concurrently, so that a
+    step may have a point of each. The list is empty for one writer at a time.
     """
 
     count: int
@@ -80,10 +80,9 @@ class SeriesSummaryOut(AttributeOut):
 
 
 class RecordSeriesOut(AttributeOut):
-    """The value is the beginning of the last text, and null of histograms.
+    """The value is the beginning of the last text, and null for histograms.
 
-    `writers` are as those of series of numbers; what each logged stands in the order in
-    which it arrived.
+    `writers` are as for series of numbers; records are in the order of arrival.
     """
 
     count: int
@@ -105,9 +104,9 @@ def read_attributes(
     cursor: AttributeCursor = "",
     limit: AttributeLimit = 1_000,
 ) -> HttpResponse:
-    """The run's values and the summaries of its series, by path; none is cut short.
+    """The run's values and series summaries, by path, untruncated.
 
-    `next` is the cursor of the others, or empty.
+    `next` is the cursor of the next page, or empty.
     """
     run = readable_run(request.auth, run_id)
     page = attribute_page(run, prefix=prefix, cursor=cursor, limit=limit)
@@ -120,7 +119,7 @@ def read_attributes(
 def read_all_attributes(
     request: ApiRequest, run_id: UUID, prefix: Prefix = ""
 ) -> StreamingHttpResponse:
-    """All of them as one file, sent while it is read."""
+    """All attributes as one file, streamed."""
     run = readable_run(request.auth, run_id)
     response = StreamingHttpResponse(
         Download(_written(run, prefix)), content_type="application/json"
@@ -131,12 +130,12 @@ def read_all_attributes(
 
 # Any: a row of the runs table, which endpoints do not import.
 def _written(run: Any, prefix: str) -> Generator[bytes]:
-    """Yield the pieces of an answer; without the last of them it is no JSON."""
+    """Yield the pieces of the JSON response."""
     yield b'{"attributes":['
     before, cursor, is_more = b"", "", True
     while is_more:
         page = attribute_page(run, prefix=prefix, cursor=cursor, limit=AT_ONCE)
-        # Of a run that is being purged, a page may have lost its rows.
+        # A page of a run that is being purged may be empty.
         if page.rows:
             yield before + _joined(page.rows)
             before = b","

@@ -1,7 +1,7 @@
-"""Takes the contents of files in parts; docs/protocol.md says how.
+"""Accepts uploads of file contents in parts; see docs/protocol.md.
 
-A content belongs to the workspace of the token that sent it. What other workspaces
-hold is not looked at, so nothing about it can be learnt here.
+A content belongs to the workspace of the token that sent it. Contents of other
+workspaces are not checked, so that uploads reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONTENT_TYPE = "application/octet-stream"
 LONGEST_NUMBER = 18  # digits
 
 
-# No browser session opens this, so nobody can be tricked into sending it.
+# Authenticated by token only, so CSRF protection is not needed.
 @csrf_exempt
 @require_POST
 def receive_part(request: HttpRequest, digest: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What is wrong with a run, by stage, with the evidence."""
+"""The findings of a run by stage, with their evidence."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class RuleOut(Schema):
 
 
 class UnansweredOut(RuleOut):
-    """A rule that could not judge: neither healthy nor ill."""
+    """A rule without enough data to judge."""
 
     lacks: list[str]
 
 
 class NotApplicableOut(RuleOut):
-    """A rule about another kind of stage; `needs` is what this one is without."""
+    """A rule for another kind of stage; `needs` is the missing precondition."""
 
     needs: str
 
 
 class EvidenceOut(Schema):
-    """`side` of the limit on which a value speaks for the finding, "above" or "below";
-    null: the limit is there to compare with. An open finding clears at `release`;
-    null: at the limit.
+    """`side` is the side of the limit that supports the finding, "above" or "below";
+    null: the limit is only a reference. An open finding clears at `release`; null: at
+    the limit.
     """
 
     signal: str
@@ -74,9 +74,9 @@ class RecommendationOut(Schema):
 
 
 class SavedOut(Schema):
-    """What is likely saved: of each 1000 steps, and of the run's GPU time so far.
+    """Expected savings per 1000 steps and in the run's GPU time so far.
 
-    Null is what is not known; money without a price of the project.
+    Null if unknown; money is null without a price of the project.
     """
 
     seconds_of_1000_steps: float | str | None
@@ -86,7 +86,7 @@ class SavedOut(Schema):
 
 
 class GainOut(Schema):
-    """Factors of throughput: 1.5 is half as fast again."""
+    """Throughput factors: 1.5 is 50 % faster."""
 
     bound: float | str
     likely: float | str
@@ -98,7 +98,7 @@ class GainOut(Schema):
 class FindingOut(RuleOut):
     """`symptoms` are findings that this one explains.
 
-    `comes_after` is the rule whose finding has to be cured before the cure of this one
+    `comes_after` is the rule whose finding must be fixed before a fix of this one
     helps; null: none.
     """
 
@@ -136,9 +136,10 @@ class StageDiagnosisOut(Schema):
 
 
 class DiagnosisOut(Schema):
-    """`rules_version` is that of now: stages with another were diagnosed with others.
+    """`rules_version` is the current one; a stage diagnosed earlier has its own.
 
-    `ledger` adds up the stages: those that held GPUs, or without any all of them."""
+    `ledger` adds up the stages that held GPUs, or all stages if none did.
+    """
 
     stages: list[StageDiagnosisOut]
     ledger: PricedLedgerOut | None
@@ -147,7 +148,7 @@ class DiagnosisOut(Schema):
 
 @router.get("/runs/{uuid:run_id}/diagnosis", response=DiagnosisOut)
 def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """The newest diagnosis of each stage; one that was never diagnosed is absent."""
+    """The latest diagnosis of each stage; stages without one are omitted."""
     run = readable_run(request.auth, run_id)
     diagnoses = diagnoses_of(run)
     ledger = run_ledger((each.ledger for each in diagnoses), run.project)

@@ -1,4 +1,4 @@
-"""The files of a run: which there are, one of them, or all below a prefix."""
+"""The files of a run: a list, one content, or an archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DigestText = Annotated[
     str,
     Query(
         pattern=r"^([0-9a-f]{64})?$",
-        description="Which content, where a path has had several.",
+        description="Selects a content if the path has had several.",
     ),
 ]
 Cursor = Annotated[
@@ -32,10 +32,10 @@ Cursor = Annotated[
     Query(
         max_length=LONGEST_CURSOR,
         pattern=NO_NUL,
-        description="What the page before said is next.",
+        description="`next` of the previous page.",
     ),
 ]
-Limit = Annotated[int, Query(ge=1, le=1_000, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of results.")]
 
 
 class FileOut(Schema):
@@ -68,7 +68,7 @@ def read_files(
     cursor: Cursor = "",
     limit: Limit = 200,
 ) -> HttpResponse:
-    """The run's files by path; `next` is the cursor of the others, or empty."""
+    """The run's files by path; `next` is the cursor of the next page, or empty."""
     run = readable_run(request.auth, run_id)
     page = list_files(run, prefix=prefix, cursor=cursor, limit=limit)
     return json_response(
@@ -83,7 +83,7 @@ def read_files(
 def read_content(
     request: ApiRequest, run_id: UUID, path: Path, digest: DigestText = ""
 ) -> HttpResponseBase:
-    """One file, always to be stored and never to be shown. Understands `Range`."""
+    """One file, always as an attachment. Supports `Range`."""
     run = readable_run(request.auth, run_id)
     return downloads.content(request, read_file(run, path, digest))
 
@@ -95,7 +95,7 @@ def read_content(
 def read_archive(
     request: ApiRequest, run_id: UUID, prefix: Prefix = ""
 ) -> HttpResponseBase:
-    """All files whose paths begin so as a ZIP, made while it is sent."""
+    """All files with this path prefix as a ZIP, created while it is sent."""
     run = readable_run(request.auth, run_id)
     below = prefix[: prefix.rfind("/") + 1]
     return downloads.archive(

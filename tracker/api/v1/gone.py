@@ -1,4 +1,4 @@
-"""Hears of processes that are gone and could not say how they ended."""
+"""Accepts reports of processes that ended without reporting it themselves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tracker.ingest.storable import LATEST_TIME
 router = Router(tags=["agents"], auth=WriterAuth())
 
 After = Annotated[
-    int, Query(ge=1, le=HIGHEST_NUMBER, description="The last frame known of it.")
+    int, Query(ge=1, le=HIGHEST_NUMBER, description="The last known frame.")
 ]
 WrittenAt = Annotated[
     int,
-    Query(ge=0, le=LATEST_TIME, description="When it was written: µs since 1970."),
+    Query(ge=0, le=LATEST_TIME, description="Its time: µs since 1970."),
 ]
 
 
@@ -31,7 +31,7 @@ WrittenAt = Annotated[
 def receive_gone(
     request: ApiRequest, spool_id: UUID, after: After, time: WrittenAt
 ) -> HttpResponse:
-    """Note that a spool's process is gone, unless it said more than is known of it."""
+    """Mark a spool's process as crashed, unless it has sent later frames."""
     if not request.auth.may_ingest:
         raise NotAllowed("write runs")
     return json_response(note_gone(request.auth, spool_id, after=after, time=time))

@@ -1,4 +1,4 @@
-"""For whoever watches the server: is it alive, and can it do its work?"""
+"""Health checks: liveness and readiness."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tracker.queries.health import (
 )
 from tracker.server.statuses import DATABASE_AWAY
 
-# Due work is taken within seconds, unless there is no worker.
+# Due work is claimed within seconds, unless there is no worker.
 WORKER_LAG_SECONDS = 60.0
 START_SECONDS = 60.0
 
 _started_at = time.monotonic()
 
 
-# Exempt, so that a method they do not answer to is refused as that.
+# Exempt from CSRF, so that an unsupported method returns 405.
 @csrf_exempt
 @require_safe
 def read_liveness(_request: HttpRequest) -> HttpResponse:
@@ -42,14 +42,14 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
         missing = read_missing() if is_current else []
         lag_seconds = work_lag_seconds() if is_current else 0.0
     except DATABASE_AWAY:
-        return _unready("the database does not answer")
+        return _unready("the database is not reachable")
     if is_newer:
         return _unready("the database is newer than this version")
     if not is_current:
         return _unready("the database lacks migrations")
 
-    # Without a worker, the server still accepts batches and draws pages. A failed check
-    # would take it away from users and agents, so the status stays 200.
+    # Without a worker, the server still accepts batches and renders pages. A failed
+    # check would take it out of service, so the status stays 200.
     is_behind = lag_seconds > WORKER_LAG_SECONDS
     return json_response(
         {
@@ -61,7 +61,7 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
 
 
 def read_missing() -> Sequence[str]:
-    """Return missing processes, once they have had the time to start beside this one."""
+    """Return missing processes, after the time that they need to start."""
     is_starting = time.monotonic() - _started_at < START_SECONDS
     return [] if is_starting else missing_processes()
 

@@ -1,4 +1,4 @@
-"""Takes batches from agents; docs/protocol.md says what they hold and what is answered."""
+"""Accepts batches from agents; docs/protocol.md defines requests and responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTENT_TYPE = "application/vnd.seamark.frames"
 _admission = Admission(lambda: read_backlog().points)
 
 
-# No browser session opens this, so nobody can be tricked into sending it.
+# Authenticated by token only, so CSRF protection is not needed.
 @csrf_exempt
 @require_POST
 def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
@@ -31,12 +31,12 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
 
 
 def take_batch(request: HttpRequest, spool_id: UUID) -> Receipt:
-    """Store the batch that a request brings; raise a TrackerError if it cannot be."""
+    """Store the batch of a request; raise a TrackerError if it is rejected."""
     remembered = remembered_actor(request)
     actor = remembered or actor_of_token(request)
     if not actor.may_ingest:
         raise NotAllowed("write runs")
-    # A heartbeat has no content, and some clients send no type for none.
+    # A heartbeat has no body, and some clients then send no content type.
     if request.content_type not in (CONTENT_TYPE, ""):
         raise UnsupportedMedia("Content-Type", CONTENT_TYPE)
     confirm = partial(actor_of_token, request) if remembered else None
@@ -53,7 +53,7 @@ def take_batch(request: HttpRequest, spool_id: UUID) -> Receipt:
             _admission.note(actor.token_id, len(body))
             return store_batch(actor, spool_id, body, confirm=confirm)
         except TrackerError:
-            # Whoever may not come in learns that first.
+            # An invalid token takes precedence over errors of the body.
             if confirm is not None:
                 confirm()
             raise

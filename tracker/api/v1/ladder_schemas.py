@@ -1,4 +1,4 @@
-"""The shape of ladders as the API takes and gives them."""
+"""The ladder schemas of the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from tracker.actions.ladders import NAME_LENGTH, NOTE_LENGTH, RUNGS_AT_MOST
 
-# Only described here: whoever makes ladders refuses in words that help more.
+# For the description only: the action validates with better error messages.
 NAME: JsonDict = {
     "minLength": 1,
     "maxLength": NAME_LENGTH,
@@ -24,7 +24,7 @@ class RungIn(Schema):
     run: str = Field(description="The run's id or name.")
     note: str = Field(
         "",
-        description="What was changed against the rung before.",
+        description="The change since the previous step.",
         json_schema_extra=NOTE,
     )
 
@@ -59,7 +59,7 @@ class StageTimeOut(Schema):
 
 
 class ValueChangeOut(Schema):
-    """Null: absent there, or here."""
+    """Null: absent in that run."""
 
     path: str
     before: float | int | bool | str | list[str] | datetime | None
@@ -107,7 +107,7 @@ class RungFindingOut(Schema):
 
 
 class FindingChangesOut(Schema):
-    """`found` were not looked for before, `unjudged` could not be looked for again."""
+    """`found` were not checked before; `unjudged` could not be checked again."""
 
     gone: list[RungFindingOut]
     new: list[RungFindingOut]
@@ -117,7 +117,7 @@ class FindingChangesOut(Schema):
 
 
 class PredictionOut(Schema):
-    """What fixing the finding that the step was about was worth, and if it is gone."""
+    """The predicted speedup of fixing the step's finding, and whether it is fixed."""
 
     rule: str
     title: str
@@ -127,7 +127,7 @@ class PredictionOut(Schema):
 
 
 class LevelOut(Schema):
-    """A loss of two runs after `at` examples or seconds, and its standard error."""
+    """The loss of two runs after `at` examples or seconds, with its standard error."""
 
     at: float | str
     before: float | str
@@ -143,9 +143,9 @@ class LearnedOut(Schema):
 
 
 class LeftOut(Schema):
-    """What the last rung's findings promise together; null where it is not known.
+    """The combined prediction for the last step's findings; null if unknown.
 
-    `unanswered` rules of its stage lacked something, and promise nothing.
+    `unanswered` counts rules of its stage without enough data.
     """
 
     likely_share: float | str
@@ -155,7 +155,7 @@ class LeftOut(Schema):
 
 
 class RungOut(Schema):
-    """Null where something is not known; `why_no_change` says why there is no verdict."""
+    """Null if unknown; `why_no_change` is the reason for a missing verdict."""
 
     position: int
     run_id: UUID
@@ -182,7 +182,7 @@ class RungOut(Schema):
 
 
 class LadderOut(Schema):
-    """`summary` is null while no rung can be compared with the baseline."""
+    """`summary` is null while no step can be compared with the baseline."""
 
     id: UUID
     name: str

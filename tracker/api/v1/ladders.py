@@ -1,4 +1,4 @@
-"""Ladders: made of runs by name, and read with everything measured on their rungs."""
+"""Ladders: created from runs by name, and returned with their measurements."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tracker.queries.ladders.verdicts import Change
 
 router = Router(tags=["ladders"], auth=ReaderAuth())
 
-# JSON about to leave.
+# Outgoing JSON.
 Json = dict[str, Any]
 
 
 @router.get("/projects/{slug:workspace}/{slug:project}/ladders", response=LaddersOut)
 def read_ladders(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
-    """The project's ladders, the newest first."""
+    """The project's ladders, newest first."""
     found = readable_project(request.auth, workspace, project)
     return json_response(
         {"ladders": [_summary(ladder) for ladder in ladder_summaries(found.id)]}
@@ -48,7 +48,7 @@ def read_ladders(request: ApiRequest, workspace: str, project: str) -> HttpRespo
 def write_ladder(
     request: ApiRequest, workspace: str, project: str, wanted: LadderIn
 ) -> HttpResponse:
-    """Make the ladder of that name, or replace the rungs of the one that exists."""
+    """Create the ladder of that name, or replace its steps."""
     found = editable_project(request.auth, workspace, project, to="change ladders")
     rungs = [WantedRung(rung.run, rung.note) for rung in wanted.rungs]
     ladder = put_ladder(found, wanted.name, rungs)
@@ -62,7 +62,7 @@ def read_one_ladder(
     stage: str | None = None,
     quality: str | None = None,
 ) -> HttpResponse:
-    """One ladder; the stage compared and the quality shown are guessed unless named."""
+    """One ladder; stage and quality metric are chosen automatically unless named."""
     ladder = readable_ladder(request.auth, ladder_id)
     return json_response(_ladder(read_ladder(ladder, stage=stage, quality=quality)))
 

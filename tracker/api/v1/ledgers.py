@@ -1,4 +1,4 @@
-"""Time breakdowns: of a stage and a run in their diagnoses, and of a project."""
+"""Time breakdowns of stages, runs and projects."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ router = Router(tags=["projects"], auth=ReaderAuth())
 
 
 class LedgerOut(Schema):
-    """Seconds by category: GPU-seconds, or of the stages where they held no GPU.
+    """Seconds by category: GPU-seconds, or stage seconds without GPUs.
 
-    The seconds add up to all of the time. `computing` and `idle_in_steps` are measured
-    GPU activity; without a measurement that time is `unattributed`. `energy_joules` is
-    of the stages whose GPUs all report energy; null without any.
+    The seconds add up to the total time. `computing` and `idle_in_steps` are measured
+    GPU activity; without a measurement that time is `unattributed`. `energy_joules`
+    covers the stages whose GPUs all report energy; null without any.
     """
 
     gpus: int
@@ -37,14 +37,14 @@ class LedgerOut(Schema):
 
 
 class PricedLedgerOut(LedgerOut):
-    """What it cost is null without a price of the project."""
+    """The cost is null without a price of the project."""
 
     money: float | str | None
     currency: str
 
 
 class ProjectSharesOut(Schema):
-    """Seconds of all GPUs by use. What it cost is null without a price of the project."""
+    """Seconds of all GPUs by category. The cost is null without a price of the project."""
 
     unit: str
     seconds: dict[str, float | str]
@@ -54,7 +54,7 @@ class ProjectSharesOut(Schema):
 
 
 class MemberLedgerOut(Schema):
-    """The name is empty for runs that nobody is known to have made."""
+    """The name is empty for runs without a known creator."""
 
     member: str
     runs: int
@@ -68,7 +68,7 @@ class RunLedgerOut(Schema):
 
 
 class ProjectLedgerOut(Schema):
-    """`ledger` is null where no stage that held a GPU was diagnosed.
+    """`ledger` is null if no stage that held a GPU was diagnosed.
 
     `runs` are the 20 with the most wasted GPU time.
     """
@@ -87,7 +87,7 @@ def read_ledger(
     project: str,
     days: Annotated[int | None, Query(ge=1, le=MAX_DAYS)] = None,
 ) -> HttpResponse:
-    """What runs held GPUs for; with `days`, of those that began in the last ones."""
+    """The time breakdown of all runs, or of those started in the last `days`."""
     found = readable_project(request.auth, workspace, project)
     since = None if days is None else timezone.now() - timedelta(days=days)
     hours = project_ledger(found, since=since)
@@ -115,7 +115,7 @@ def read_ledger(
 
 
 def plain_ledger(ledger: Ledger | None) -> dict[str, object] | None:
-    """Return a stage's ledger as it is answered."""
+    """Return a stage's ledger as JSON."""
     if ledger is None:
         return None
     return {
@@ -127,7 +127,7 @@ def plain_ledger(ledger: Ledger | None) -> dict[str, object] | None:
 
 
 def priced_ledger(ledger: LedgerView | None) -> dict[str, object] | None:
-    """Return a run's ledger as it is answered, with what it cost."""
+    """Return a run's ledger as JSON, with its cost."""
     if ledger is None:
         return None
     return {"gpus": ledger.gpus, **_shares(ledger)}

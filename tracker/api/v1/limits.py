@@ -1,4 +1,4 @@
-"""How much this server takes at once, so that agents need not guess."""
+"""The server's limits, for agents."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class LimitsOut(Schema):
     set_string_characters: int
     attributes: int
     part_bytes: int
-    # Of a file, and of all files of a workspace; 0: as much as the disk holds.
+    # Maximum size of one file, and of all files of a workspace; 0: no limit.
     file_bytes: int
     workspace_bytes: int
 
 
 @router.get("/limits", response=LimitsOut, auth=CallerAuth())
 def read_limits(request: HttpRequest) -> dict[str, int]:  # noqa: ARG001 - ninja gives it
-    """The largest body, batch, path and value that will be accepted."""
+    """The largest accepted body, batch, path and value."""
     return asdict(LIMITS) | {
         "file_bytes": settings.LARGEST_FILE_BYTES,
         "workspace_bytes": settings.WORKSPACE_FILE_BYTES,

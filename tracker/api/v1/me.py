@@ -1,4 +1,4 @@
-"""Who is calling, so that a person or an agent can check an API key."""
+"""The caller's identity, to check an API key."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class DeletedMetricRuleOut(Schema):
 
 @router.get(WHERE, response=MetricRulesOut)
 def read_rules(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
-    """The caller's rules and the shared ones, the newest first."""
+    """The caller's rules and the shared ones, newest first."""
     found = readable_project(request.auth, workspace, project)
     return json_response(
         {"rules": [_rule(row) for row in rules_of(found, request.auth)]}
@@ -121,7 +121,7 @@ def write_change(
     rule_id: int,
     wanted: MetricRuleChangeIn,
 ) -> HttpResponse:
-    """Change a rule, which ends its open alerts, or pause or resume it."""
+    """Change a rule, which closes its open alerts, or pause or resume it."""
     found = readable_project(request.auth, workspace, project)
     rule = editable_rule(request.auth, found, rule_id)
     given = wanted.model_dump(exclude_unset=True)
@@ -160,7 +160,7 @@ def _expect_may_share(request: ApiRequest, project: Any, rule: RuleRequest) -> N
 
 # Any: JSON.
 def _request(given: dict[str, Any], base: RuleRequest | None = None) -> RuleRequest:
-    """Return the rule as forms send it: numbers are texts, and null is empty."""
+    """Return the rule in the format of forms: numbers as strings, null as empty."""
     texts: dict[str, Any] = {
         name: value
         if isinstance(value, (bool, str))

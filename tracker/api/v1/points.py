@@ -1,4 +1,4 @@
-"""Points of many series of many runs in one call: for charts, or all there are."""
+"""Points of many series of many runs in one call: reduced for charts, or in full."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ from tracker.server.etags import fresh_answer, is_held, marked, not_modified
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
-# Of one answer, over all its series; where points are few, each may be two of them.
+# Limit of one response over all its series; a series with few points may exceed its
+# share.
 MAX_BUCKETS = 10_000
 MAX_SERIES = 1_000
-# Of what readers say that they hold; so many series fit.
+# Maximum length of `since`, and the number of series that fit into it.
 LONGEST_SINCE = 8_192
 MAX_HELD = most_held(LONGEST_SINCE)
-# How many of the paths and runs that were asked for came before; or, of every series,
-# the last one's run and path.
+# The number of requested paths and runs already returned; or, when listing every
+# series, the last run and path.
 CURSOR = r"^([0-9]{1,10}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[^\x00]+)$"
 FIRST = "0"
-# Part of every ETag, for what an upgrade may change of the same points.
+# Part of every ETag: increase it when an upgrade changes the response for the same
+# points.
 VERSION = 1
 
 NOT_OF_THIS_LIST = "is not one of this list; start again without it"
 
-# The default of a list that is never changed.
+# The default of a list, never changed.
 NO_PATHS: list[str] = []
 
 Runs = Annotated[
@@ -74,16 +76,16 @@ Cursor = Annotated[
     Query(
         max_length=36 + len(":") + LONGEST_TEXT,
         pattern=CURSOR,
-        description="`next` of the answer before.",
+        description="`next` of the previous page.",
     ),
 ]
 Since = Annotated[
     str | None,
     Query(
         max_length=LONGEST_SINCE,
-        description="`since` of the answer before, or empty at first: of each series,"
-        " only what is new is answered, and `keep` says after how many of the buckets"
-        " there were. For json and binary.",
+        description="`since` of the previous response, or empty at first: returns only"
+        " the new buckets of each series, and `keep` is the number of earlier buckets"
+        " to keep. For json and binary.",
     ),
 ]
 Format = Annotated[
@@ -91,14 +93,14 @@ Format = Annotated[
 ]
 Attempts = Annotated[
     Literal["latest", "all"],
-    Query(description="Of steps that were logged again: the latest point, or all."),
+    Query(description="For steps logged repeatedly: the latest point, or all."),
 ]
 TableFormat = Annotated[Literal["csv", "arrow"], Query(description="What is answered.")]
 
 BYTES = {"schema": {"type": "string", "format": "binary"}}
 TEXT = {"schema": {"type": "string"}}
-UNCHANGED = {"description": "Nothing has arrived since the answer with this ETag."}
-# Described by hand: ninja knows of one content type only.
+UNCHANGED = {"description": "Nothing has arrived since the response with this ETag."}
+# Described by hand: ninja supports one content type only.
 LINES = {
     "responses": {
         200: {
@@ -119,9 +121,9 @@ TABLES = {
 
 
 class RunLineOut(Schema):
-    """Buckets after the `keep` first ones; of an exact line, each is one point.
+    """Buckets after the first `keep` ones; in an exact line, each is one point.
 
-    The lowest and highest of an exact line are its means, and so they are null.
+    Minimum and maximum of an exact line equal its means and are null.
     """
 
     run: UUID
@@ -162,20 +164,21 @@ def read_many_series(
     cursor: Cursor = FIRST,
     since: Since = None,
 ) -> HttpResponseBase:
-    """Each path of each run over steps, time (ms since 1970) or seconds since its start.
+    """Each path of each run over steps, time (ms since 1970) or seconds since its
+    start.
 
-    An answer has at most 10,000 buckets and 1,000 series, with `since` 384. `next`, and
-    a Link header, lead on to the others.
+    A response has at most 10,000 buckets and 1,000 series, 384 with `since`. `next` and
+    a Link header lead to the next page.
     """
     runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
     page = min(MAX_SERIES, MAX_BUCKETS // buckets)
     if since is not None:
-        # What the reader will hold of all of them is to be said with its next question.
+        # The client sends the state of all these series with its next request.
         page = min(page, MAX_HELD)
 
     def draw() -> HttpResponse:
-        # One more, to know whether there are more.
+        # One more, to find out whether there is a next page.
         wanted = _wanted(runs, paths, cursor, page + 1)
         is_more = len(wanted) > page
         following = _following(wanted[:page], paths, cursor) if is_more else None
@@ -214,9 +217,9 @@ def read_every_point(
     attempts: Attempts = "latest",
     format: TableFormat = "csv",  # noqa: A002 - the parameter's name in the API
 ) -> HttpResponseBase:
-    """All points of each path of each run, in order of step, sent while they are read.
+    """All points of each path of each run, in order of step, streamed.
 
-    Of steps that a job logged again after it was started again, the latest attempt's.
+    For steps that a restarted job logged again, the latest attempt's.
     """
     runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
@@ -260,9 +263,9 @@ def _passed_over(cursor: str) -> int:
 def _following(
     page: Sequence[tuple[Any, str]], paths: Sequence[str], cursor: str
 ) -> int | str:
-    """Return the cursor of what comes after a page.
+    """Return the cursor of the next page.
 
-    Series that were asked for do not change; of every series, a live run adds some.
+    Requested series do not change; a live run may add series to the list of all.
     """
     if paths:
         return _passed_over(cursor) + len(page)
@@ -271,7 +274,7 @@ def _following(
 
 
 def _question(request: ApiRequest) -> list[tuple[str, list[str]]]:
-    """Return what is asked; what the reader holds of it already is not part of that."""
+    """Return the query without `since`, which must not affect the version."""
     asked = {name: values for name, values in request.GET.lists() if name != "since"}
     return sorted(asked.items())
 

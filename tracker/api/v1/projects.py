@@ -34,9 +34,9 @@ from tracker.queries.projects.projects import ProjectSummary, project_summaries
 
 router = Router(tags=["projects"], auth=ReaderAuth())
 
-# Only described here; the action refuses in better words.
+# For the description only: the action validates with better messages.
 DAYS = {"minimum": SHORTEST_RETENTION_DAYS, "maximum": LONGEST_RETENTION_DAYS}
-# Not `true`, which is an integer to pydantic.
+# Strict, because pydantic accepts `true` as an integer.
 Days = Annotated[int, Field(strict=True, json_schema_extra=DAYS)]
 Price = Annotated[float, Field(strict=True, json_schema_extra={"minimum": 0})]
 
@@ -60,7 +60,7 @@ class ProjectDetailsOut(Schema):
     slug: str
     name: str
     description: str
-    owner: str | None = Field(description="Username of the person who answers for it.")
+    owner: str | None = Field(description="Username of the owner.")
     is_open: bool = Field(description="true: the whole workspace sees the project.")
     is_archived: bool
     created_at: datetime
@@ -101,7 +101,7 @@ class DeletedProjectOut(Schema):
 
 @router.get("/projects", response=ProjectsOut)
 def read_projects(request: ApiRequest) -> HttpResponse:
-    """All projects, the one with the newest activity first."""
+    """All projects, latest activity first."""
     projects = project_summaries(request.auth)
     return json_response({"projects": [_project(project) for project in projects]})
 
@@ -161,7 +161,7 @@ def change(
     auth=WriterAuth(),
 )
 def archive(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
-    """Keep a project readable; nothing can be logged to it or changed in it."""
+    """Make a project read-only; nothing can be logged to it or changed in it."""
     found = managed_project(request.auth, workspace, project)
     archive_project(found, doer_of(request))
     return _details(readable_project(request.auth, workspace, project))
@@ -185,7 +185,7 @@ def restore(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
     auth=WriterAuth(),
 )
 def delete(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
-    """Delete a project with all its runs, for good."""
+    """Delete a project with all its runs, permanently."""
     found = managed_project(request.auth, workspace, project)
     delete_project(found, doer_of(request))
     return json_response({"workspace": workspace, "slug": project, "is_deleted": True})

@@ -30,32 +30,35 @@ from tracker.server.etags import fresh_answer
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
-# Part of every ETag, for what an upgrade may change of the same records.
+# Part of every ETag: increase it when an upgrade changes the response for the same
+# records.
 VERSION = 1
 MAX_RECORDS = 10_000
 
 Path = Annotated[str, Query(min_length=1, max_length=LONGEST_TEXT, pattern=NO_NUL)]
 First = Annotated[
     int | None,
-    Query(ge=0, le=2**53, description="The position of the first one, from 0 on."),
+    Query(ge=0, le=2**53, description="Position of the first record, from 0."),
 ]
 Last = Annotated[
     int | None,
-    Query(ge=1, le=MAX_RECORDS, description="Only so many of the last ones."),
+    Query(ge=1, le=MAX_RECORDS, description="Only the last ones, at most this many."),
 ]
-Limit = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many at most.")]
+Limit = Annotated[
+    int, Query(ge=1, le=MAX_RECORDS, description="Maximum number of results.")
+]
 Wanted = Annotated[
     str,
     Query(
         min_length=1,
         max_length=LONGEST_TEXT,
         pattern=NO_NUL,
-        description="What the records hold, whatever the case of its letters.",
+        description="Text to find in the records, case-insensitive.",
     ),
 ]
 UNCHANGED = {
     "responses": {
-        304: {"description": "Nothing has arrived since the answer with this ETag."}
+        304: {"description": "Nothing has arrived since the response with this ETag."}
     }
 }
 TEXT = {
@@ -69,7 +72,7 @@ TEXT = {
 
 
 class HistogramOut(Schema):
-    """One edge more than counts; `others` are values in no bin, as NaN is."""
+    """One more edge than counts; `others` counts values outside all bins, such as NaN."""
 
     edges: list[float]
     counts: list[float]
@@ -77,7 +80,7 @@ class HistogramOut(Schema):
 
 
 class PictureOut(Schema):
-    """Which content it is; `/runs/{run_id}/files/content` has it, by path and digest."""
+    """An image's digest; get its content from `/runs/{run_id}/files/content`."""
 
     digest: str
     size: int
@@ -87,8 +90,8 @@ class PictureOut(Schema):
 class RecordsOut(Schema):
     """Columns of equal length; times are milliseconds since 1970.
 
-    `count` records are in the series, and `end` is the position behind the last one
-    that was looked at. `next` is the same while there are more, and null at the end.
+    `count` is the number of records in the series, and `end` the position after the
+    last one read. `next` equals `end` if more follow, and is null otherwise.
     """
 
     path: str
@@ -103,7 +106,7 @@ class RecordsOut(Schema):
 
 
 class FoundOut(Schema):
-    """Positions of records that hold the text; all before `end` were looked at."""
+    """Positions of records that contain the text; all before `end` were searched."""
 
     path: str
     count: int
@@ -125,13 +128,13 @@ def read_records(
     low: Low = None,
     high: High = None,
 ) -> HttpResponse:
-    """Records of a series in the order of their arrival, or those in a range of an axis.
+    """Records of a series in the order of arrival, or those in a range of an axis.
 
-    An answer has at most 4 MiB of values. Ask from `end` on for what has arrived since.
+    A response has at most 4 MiB of values. Continue from `end` to get later records.
     """
     run = readable_run(request.auth, run_id)
     version = version_of([run], VERSION, sorted(request.GET.lists()))
-    # After the version, which must be no newer than what is answered.
+    # Read after the version, which must not be newer than the response.
     series = readable_records(request.auth, run, path)
 
     def draw() -> HttpResponse:
@@ -154,10 +157,10 @@ def find_records(
     first: First = None,
     limit: Limit = MAX_RECORDS,
 ) -> HttpResponse:
-    """Positions of a series' records that hold a text; colours in them do not matter."""
+    """Positions of records that contain a text, ignoring terminal colors."""
     run = readable_run(request.auth, run_id)
     version = version_of([run], VERSION, sorted(request.GET.lists()))
-    # After the version, which must be no newer than what is answered.
+    # Read after the version, which must not be newer than the response.
     series = readable_records(request.auth, run, path)
 
     def draw() -> HttpResponse:
@@ -177,11 +180,11 @@ def find_records(
 
 @router.get("/runs/{uuid:run_id}/records/text", openapi_extra=TEXT)
 def download_text(request: ApiRequest, *, run_id: UUID, path: Path) -> HttpResponseBase:
-    """All texts of a series, a line for each, without colours; sent while it is read."""
+    """All texts of a series, one per line, without terminal colors; streamed."""
     run = readable_run(request.auth, run_id)
     series = readable_records(request.auth, run, path)
     response = StreamingHttpResponse(Export(_lines(series)), content_type="text/plain")
-    # Shown by no browser: whatever a log holds, it is nobody's page.
+    # An attachment, because a log may contain HTML.
     response["Content-Disposition"] = 'attachment; filename="log.txt"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
@@ -201,7 +204,7 @@ def page_answer(series: RecordSeries, page: Page) -> dict[str, object]:
     }
 
 
-# Any: texts, or what JSON holds of a histogram.
+# Any: texts, or a histogram as JSON.
 def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
     if kind == "text_series":
         return [value.decode(errors="replace") for value in values]

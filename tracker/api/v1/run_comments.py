@@ -70,7 +70,7 @@ class CommentChangeIn(Schema):
 
 @router.get("/runs/{uuid:run_id}/comments", response=CommentsOut)
 def read_comments(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """All threads of a run, in the order in which they were begun."""
+    """All threads of a run, in the order of creation."""
     return _answer(readable_run(request.auth, run_id))
 
 

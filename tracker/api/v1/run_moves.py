@@ -39,7 +39,7 @@ class MovedOut(Schema):
 def write_moves(
     request: ApiRequest, workspace: str, project: str, wanted: MoveIn
 ) -> HttpResponse:
-    """Move runs that ended, one by one; `stayed` has those that cannot move."""
+    """Move ended runs, one by one; `stayed` lists those that cannot move."""
     found = editable_project(request.auth, workspace, project, to="change runs")
     target = moving_target(request.auth, found, wanted.to)
     runs = list(dict.fromkeys(wanted.runs))

@@ -51,7 +51,7 @@ class MainFindingOut(Schema):
 
 
 class RunOut(Schema):
-    """`attributes` are those the columns asked for, in that order."""
+    """`attributes` are those of the requested columns, in that order."""
 
     id: UUID
     name: str
@@ -69,7 +69,7 @@ class RunOut(Schema):
 
 
 class RunsOut(Schema):
-    """`next` is the cursor of the page that follows; null: there is none."""
+    """`next` is the cursor of the next page; null: this is the last one."""
 
     total: int
     matching: int
@@ -78,7 +78,7 @@ class RunsOut(Schema):
 
 
 class PathOut(Schema):
-    """`kind` is that of one of the runs; others may hold something else there."""
+    """`kind` is that of one run; the path may have another kind in others."""
 
     path: str
     kind: str
@@ -89,10 +89,10 @@ class PathsOut(Schema):
 
 
 class ProcessOut(Schema):
-    """`refused` counts messages not accepted by code; `dropped_points` what was lost.
+    """`refused` counts rejected messages by code; `dropped_points` counts lost points.
 
-    A helper was started by another process of the run; that it crashed, as a worker does
-    that is terminated once it is done, decides nothing about its stage.
+    A helper was started by another process of the run; its crash does not affect the
+    stage, because parents terminate workers when they are done.
     """
 
     rank: int
@@ -119,7 +119,7 @@ class StageDetailOut(StageOut):
 class ReopeningOut(Schema):
     """A process that joined the run after it had finished.
 
-    One without `may_change` added to the run and changed nothing that was there.
+    Without `may_change`, the process could add to the run but not change it.
     """
 
     joined_at: datetime
@@ -133,9 +133,9 @@ class ReopeningOut(Schema):
 
 
 class RunDetailOut(Schema):
-    """`waiting_points` of its points have arrived and are in no summary yet.
+    """`waiting_points` counts received points that are in no summary yet.
 
-    `workspace` and `project` are what addresses call them.
+    `workspace` and `project` are slugs.
     """
 
     id: UUID
@@ -202,7 +202,7 @@ def read_attribute_paths(
     prefix: Prefix = "",
     kind: KindName = "",
 ) -> HttpResponse:
-    """The first paths of what the project's runs hold, to complete a query."""
+    """The first attribute paths of the project's runs, to complete a query."""
     found = readable_project(request.auth, workspace, project)
     paths = paths_beginning(found.id, prefix, kind=kind)
     return json_response(
@@ -212,7 +212,7 @@ def read_attribute_paths(
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut)
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """One run: its state, its tags, and its stages with the processes that logged."""
+    """One run: its state, its tags, and its stages with their processes."""
     run = readable_run(request.auth, run_id)
     return json_response(
         {

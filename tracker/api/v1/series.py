@@ -1,4 +1,4 @@
-"""Points of a run's series, in as many buckets as the caller can show."""
+"""Points of a run's series, in a requested number of buckets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from tracker.server.etags import fresh_answer
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
-# Part of every ETag, for what an upgrade may change of the same points.
+# Part of every ETag: increase it when an upgrade changes the response for the same
+# points.
 VERSION = 1
 
-# Described by hand: ninja knows of one content type only.
+# Described by hand: ninja supports one content type only.
 DESCRIBED = {
     "responses": {
         200: {"content": {"text/csv": {"schema": {"type": "string"}}}},
-        304: {"description": "Nothing has arrived since the answer with this ETag."},
+        304: {"description": "Nothing has arrived since the response with this ETag."},
     }
 }
 

@@ -1,4 +1,4 @@
-"""The trash of a project, and pinned runs, which stay out of it."""
+"""The trash of a project, and pinned runs, which cannot be trashed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TrashedRunOut(Schema):
 
 
 class TrashOut(Schema):
-    """`being_deleted` counts runs that are gone, but for some of their bytes."""
+    """`being_deleted` counts deleted runs whose data is not fully removed yet."""
 
     total: int
     being_deleted: int
@@ -49,7 +49,7 @@ class TrashOut(Schema):
 
 
 class RunPlaceOut(Schema):
-    """Where a run is now: in the trash or not, pinned or not, or being deleted."""
+    """The state of a run: trashed, pinned or deleted."""
 
     id: UUID
     is_in_trash: bool
@@ -66,7 +66,7 @@ def read_trash(
     offset: Offset = 0,
     limit: Limit = 100,
 ) -> HttpResponse:
-    """A page of the project's trash, the run trashed last first."""
+    """A page of the project's trash, most recently trashed first."""
     found = readable_project(request.auth, workspace, project)
     page = trash_page(found, offset=offset, limit=limit)
     return json_response(
@@ -80,7 +80,7 @@ def read_trash(
 
 @router.post("/runs/{uuid:run_id}/trash", response=RunPlaceOut, auth=WriterAuth())
 def trash_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """Move a run to the trash, from where it can be restored for 30 days."""
+    """Move a run to the trash, from which it can be restored for 30 days."""
     run = editable_run(request.auth, run_id)
     move_to_trash(run)
     return _place(run_id, is_in_trash=True)
@@ -88,7 +88,7 @@ def trash_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
 @router.post("/runs/{uuid:run_id}/restore", response=RunPlaceOut, auth=WriterAuth())
 def restore_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """Bring a run back, pinned where retention would take it again at once."""
+    """Restore a run; pin it if retention would trash it again at once."""
     run = trashed_run(request.auth, run_id)
     restore(run)
     return _place(run_id, is_pinned=run.pinned_at is not None)
@@ -96,24 +96,24 @@ def restore_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
 @router.post("/runs/{uuid:run_id}/pin", response=RunPlaceOut, auth=WriterAuth())
 def pin_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """Keep a run from retention and from the trash."""
+    """Exclude a run from retention and from the trash."""
     pin(editable_run(request.auth, run_id))
     return _place(run_id, is_pinned=True)
 
 
 @router.post("/runs/{uuid:run_id}/unpin", response=RunPlaceOut, auth=WriterAuth())
 def unpin_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """Let a run go the way of all others."""
+    """Make a run subject to retention again."""
     unpin(editable_run(request.auth, run_id))
     return _place(run_id)
 
 
-# At an address of runs, which only one router can have.
+# On the router of runs, because only one router can serve the address.
 @runs_router.delete("/runs/{uuid:run_id}", response=RunPlaceOut, auth=WriterAuth())
 def delete_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """Delete a run of the trash for good; only owners may.
+    """Delete a trashed run permanently; only for owners.
 
-    From then on nobody can see it; its space comes back in the background.
+    It becomes invisible at once; its space is reclaimed in the background.
     """
     delete_for_good(doomed_run(request.auth, run_id), doer_of(request))
     return _place(run_id, is_deleted=True)

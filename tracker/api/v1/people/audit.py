@@ -35,7 +35,7 @@ class AuditEntryOut(Schema):
 
 
 class AuditOut(Schema):
-    """Pass `before` to get the next page; null: there is none."""
+    """Pass `before` to get the next page; null: this is the last one."""
 
     entries: list[AuditEntryOut]
     before: int | None
@@ -53,7 +53,7 @@ def read_audit(
     before: Id = None,
     limit: Limit = 100,
 ) -> HttpResponse:
-    """Who did what, when and from where; for owners and admins, the newest first."""
+    """Audit entries, newest first; for owners and admins."""
     found = managed_workspace(request.auth, workspace, to="read the audit log")
     wanted = AuditFilter(user_id, action, _aware(since), _aware(until))
     page = audit_page(found, wanted, before=before, limit=limit)

@@ -62,7 +62,7 @@ class InvitationIn(Schema):
         json_schema_extra={"minimum": 1, "maximum": MAX_USES},
     )
     send_mail: bool = Field(
-        True, description="false: answer the link instead of mailing it."
+        True, description="false: return the link instead of mailing it."
     )
 
 
@@ -79,7 +79,7 @@ class RevokedOut(Schema):
 
 @router.get("/workspaces/{slug:workspace}/invitations", response=InvitationsOut)
 def read_invitations(request: ApiRequest, workspace: str) -> HttpResponse:
-    """The pending invitations, the newest first; for owners and admins."""
+    """The pending invitations, newest first; for owners and admins."""
     found = managed_workspace(request.auth, workspace)
     rows = pending_invitations(found)
     return json_response({"invitations": [_invitation(row) for row in rows]})
@@ -93,7 +93,7 @@ def read_invitations(request: ApiRequest, workspace: str) -> HttpResponse:
 def write_invitation(
     request: ApiRequest, workspace: str, wanted: InvitationIn
 ) -> HttpResponse:
-    """Invite a person by email, or make a link; no role above the caller's own."""
+    """Invite a person by email, or create a link; no role above the caller's own."""
     found = managed_workspace(request.auth, workspace)
     role = role_named(wanted.role)
     require_grantable(request.auth, found, role)
@@ -118,7 +118,7 @@ def write_invitation(
     auth=WriterAuth(),
 )
 def renew(request: ApiRequest, workspace: str, invitation_id: int) -> HttpResponse:
-    """Make a new link, and mail it again; the old one stops working."""
+    """Create a new link and mail it again; the old one stops working."""
     invitation = managed_invitation(request.auth, workspace, invitation_id)
     secret = renew_invitation(invitation, doer_of(request))
     return _made(secret, was_mailed=is_mailed(invitation.email))
@@ -130,7 +130,7 @@ def renew(request: ApiRequest, workspace: str, invitation_id: int) -> HttpRespon
     auth=WriterAuth(),
 )
 def revoke(request: ApiRequest, workspace: str, invitation_id: int) -> HttpResponse:
-    """End an invitation for good."""
+    """End an invitation permanently."""
     invitation = managed_invitation(request.auth, workspace, invitation_id)
     revoke_invitation(invitation, doer_of(request))
     return json_response({"id": invitation_id, "is_revoked": True})

@@ -130,9 +130,9 @@ def read_keys(request: ApiRequest, workspace: str) -> HttpResponse:
 
 @router.post("/workspaces/{slug:workspace}/keys", response=NewKeyOut, auth=WriterAuth())
 def write_key(request: ApiRequest, workspace: str, wanted: KeyIn) -> HttpResponse:
-    """Make a key for the caller or, by an owner or admin, for a service account.
+    """Create a key for the caller or, as an owner or admin, for a service account.
 
-    A key that is bound to projects makes no keys.
+    A key that is limited to projects cannot create keys.
     """
     member = key_owner(request.auth, workspace, wanted.service_account)
     key = KeyRequest(
@@ -151,7 +151,7 @@ def write_key(request: ApiRequest, workspace: str, wanted: KeyIn) -> HttpRespons
     auth=WriterAuth(),
 )
 def delete_key(request: ApiRequest, workspace: str, key_id: int) -> HttpResponse:
-    """Revoke one of the caller's keys; an owner or admin revokes any."""
+    """Revoke one of the caller's keys; owners and admins may revoke any."""
     revoke_key(key_in_reach(request.auth, workspace, key_id), doer_of(request))
     return json_response({"id": key_id, "is_revoked": True})
 

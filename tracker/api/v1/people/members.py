@@ -82,7 +82,7 @@ class RemovedOut(Schema):
 
 @router.get("/workspaces/{slug:workspace}/members", response=MembersOut)
 def read_members(request: ApiRequest, workspace: str) -> HttpResponse:
-    """All members, the active ones first; for owners and admins."""
+    """All members, active ones first; for owners and admins."""
     found = managed_workspace(request.auth, workspace)
     return json_response(
         {"members": [_member(row) for row in workspace_members(found)]}
@@ -139,7 +139,7 @@ def confirm_email(request: ApiRequest, workspace: str, member_id: int) -> HttpRe
 def offboard_member(
     request: ApiRequest, workspace: str, member_id: int, wanted: LeavingIn
 ) -> HttpResponse:
-    """End a member's sessions, keys, share links and invitations for good.
+    """End a member's sessions, keys, share links and invitations permanently.
 
     Their runs stay. An account without another workspace is deactivated.
     """

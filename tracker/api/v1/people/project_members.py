@@ -54,7 +54,7 @@ class AccessIn(Schema):
 def read_project_members(
     request: ApiRequest, workspace: str, project: str
 ) -> HttpResponse:
-    """Everyone who sees the project; for those who manage it."""
+    """Everyone with access to the project; for those who manage it."""
     return _answer(shared_project(request.auth, workspace, project))
 
 
@@ -81,7 +81,7 @@ def write_project_member(
 def delete_project_member(
     request: ApiRequest, workspace: str, project: str, member_id: int
 ) -> HttpResponse:
-    """Take away the role that the project gives a member."""
+    """Remove the role that the project gives a member."""
     found = shared_project(request.auth, workspace, project)
     member = member_of_project(found, member_id)
     remove_project_member(found, member, doer_of(request))

@@ -30,7 +30,7 @@ TO_CHANGE = "change the workspace"
 
 
 class WorkspaceDetailsOut(Schema):
-    """From `retention_days` to `projects_are_open`: defaults of new projects."""
+    """`retention_days` to `projects_are_open` are defaults for new projects."""
 
     slug: str
     name: str
@@ -69,9 +69,9 @@ class DeletedWorkspaceOut(Schema):
 
 @router.post("/workspaces", response=WorkspaceDetailsOut, auth=WriterAuth())
 def write_workspace(request: ApiRequest, wanted: WorkspaceIn) -> HttpResponse:
-    """Create a workspace, owned by the caller: an owner or admin of another one.
+    """Create a workspace owned by the caller, an owner or admin of another one.
 
-    API keys belong to one workspace: the key that creates another does not reach it.
+    API keys belong to one workspace: the key that creates another has no access to it.
     """
     require_workspace_maker(request.auth)
     workspace = WorkspaceRequest(wanted.name, wanted.description)
