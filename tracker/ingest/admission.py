@@ -1,9 +1,9 @@
-"""Decides who has to wait when too much is sent (pure but for its clock).
+"""Admission control: which senders must retry later under load (pure but for its
+clock).
 
-What is not compacted makes charts slower and the database larger, and batches without
-a pause keep pages from being answered. So beyond a limit those who send the most are
-asked to wait; whoever sends little goes on as if nothing were. An agent that waits
-keeps its points on disk.
+Uncompacted points slow down charts and enlarge the database, and a flood of batches
+blocks pages. Above a limit, the heaviest senders are rejected with Busy while light
+ones continue. A rejected agent keeps its points on disk.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from tracker.errors import Busy
 from tracker.ingest.crowd import Crowd
 from tracker.server.processes import THREADS
 
-# In points of the journal, some 8 bytes each.
+# Points in the journal, about 8 bytes each.
 BEHIND_POINTS = 50_000_000
 FAR_BEHIND_POINTS = 200_000_000
 LOOK_SECONDS = 1.0
-# What was sent counts half as much after this long.
+# Half-life of the amount sent.
 HALF_LIFE_SECONDS = 10.0
 FORGOTTEN = 1.0
-# Of the threads of a server process: once batches want so many, those who send the
-# most get half of them, and pages are left the rest.
+# Server threads that batches may use: when they need more, the heaviest senders are
+# limited to half of the threads, and the rest serve pages.
 CROWDED = THREADS - 2
 UNDISTURBED = THREADS // 2
 RETRY_SECONDS = (5, 15)
 
 
 class Admission:
-    """Lets senders in, the heaviest last; one for each server process."""
+    """Admits senders, the heaviest last; one per server process."""
 
     def __init__(
         self,
@@ -46,14 +46,14 @@ class Admission:
         self._lock = Lock()
         self._looked_at = -math.inf
         self._backlog_points = 0
-        # What each sender sent lately, as of `_decayed_at`.
+        # Amount recently sent by each sender, as of `_decayed_at`.
         self._sent: dict[Hashable, float] = {}
         self._decayed_at = clock()
         self._crowd = Crowd(clock())
 
     @contextmanager
     def admitted(self, sender: Hashable) -> Iterator[Admitted]:
-        """Let the sender in for the block, or raise Busy because it has to wait."""
+        """Admit the sender for the block, or raise Busy."""
         backlog_points = self._look()
         began = self._clock()
         with self._lock:
@@ -69,7 +69,7 @@ class Admission:
                 self._crowd.end(admitted.began, self._clock())
 
     def note(self, sender: Hashable, size: int) -> None:
-        """Count what a sender was let in with."""
+        """Count bytes of an admitted sender."""
         with self._lock:
             self._decay()
             self._sent[sender] = self._sent.get(sender, 0.0) + size
@@ -96,7 +96,7 @@ class Admission:
             if is_old:
                 self._looked_at = now
         if is_old:
-            # Not under the lock, so that nobody waits for the database but one.
+            # Not under the lock, so that only one thread waits for the database.
             self._backlog_points = self._read_backlog_points()
         return self._backlog_points
 
@@ -114,18 +114,18 @@ class Admission:
 
 
 class Admitted:
-    """A sender who was let in, and may stand aside for a while."""
+    """An admitted sender, which may pause for a while."""
 
     def __init__(
         self, crowd: Crowd, lock: Lock, clock: Callable[[], float], began: float
     ) -> None:
         self._crowd, self._lock, self._clock = crowd, lock, clock
-        # As if the time aside had not been.
+        # Shifted by the time spent in aside().
         self.began = began
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Do not count for the block: it waits for a client, and keeps nobody busy."""
+        """Do not count the sender within the block, while it waits for its client."""
         left = self._clock()
         with self._lock:
             self._crowd.leave(left)

@@ -1,16 +1,16 @@
-"""Looks at the head of a MessagePack array (pure)."""
+"""Parses the header of a MessagePack array (pure)."""
 
 from __future__ import annotations
 
-# First bytes of arrays: four bits and a length; or the length's width.
+# First bytes of arrays: four bits and a length, or the width of the length.
 FIXARRAY = 0x9
 ARRAY_HEADERS = {0xDC: 2, 0xDD: 4}
 
 
 def claimed_length(array: bytes | memoryview) -> int:
-    """Say how many items an array claims to hold, without reading them.
+    """Return the declared number of items without reading them.
 
-    Each costs memory however small it is, so the claim is judged first.
+    Each item costs memory, so the declared length is checked first.
     """
     first = array[0] if array else 0
     if first >> 4 == FIXARRAY:

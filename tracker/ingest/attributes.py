@@ -1,7 +1,7 @@
 """Writes a batch's attributes: new paths, values and tags.
 
-Rows are always touched in order of their paths, so that two batches of one run
-cannot wait for each other in a circle.
+Rows are always locked in order of their paths, so that two batches of one run cannot
+deadlock.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from tracker.ingest.pipeline import kind_of, kind_of_value
 from tracker.ingest.spools import LockedSpool
 from tracker.models import Attribute, Kind, State
 
-# Well below what either database allows as parameters of one query.
+# Well below both databases' limits on query parameters.
 PATHS_IN_QUERY = 5_000
 ROWS_IN_INSERT = 1_000
-# Beyond this, a float no longer tells neighbouring integers apart.
+# Above this, a float cannot represent every integer.
 EXACT_INTEGER = 2**53
 STORED_FIELDS = ("kind", "number", "is_nan", "text", "items")
 VALUE_FIELDS = (*STORED_FIELDS, "is_parameter", "updated_at")
 CLOSED = (
-    "The run had finished before this was sent; with this API key a process may add to"
-    " a finished run, and change nothing that was there."
+    "The run had already finished; with this API key a process may add to a finished"
+    " run but not change it."
 )
 
 
@@ -51,7 +51,7 @@ class KnownAttribute:
 
 
 def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttribute]:
-    """Return those of the paths that the run has."""
+    """Return the run's attributes among the paths."""
     wanted = sorted(paths)
     known: dict[str, KnownAttribute] = {}
     for low in range(0, len(wanted), PATHS_IN_QUERY):
@@ -72,7 +72,7 @@ def register_paths(
     *,
     parameters: Container[str] = (),
 ) -> None:
-    """Insert the paths; one that another batch inserted meanwhile stays as it is."""
+    """Insert the paths; keep one that another batch inserted concurrently."""
     Attribute.objects.bulk_create(
         [
             Attribute(
@@ -92,9 +92,9 @@ def register_paths(
 def single_kinds(
     batch: Batch, *, beside: Container[tuple[str, ...]]
 ) -> dict[str, Kind]:
-    """What each path of the batch holds, by the first message that speaks of it.
+    """Return the kind of each path, from the first message that contains it.
 
-    But for the paths of lists in `beside`, of which everything is known.
+    Skips messages whose list of paths is in `beside`, because those are known.
     """
     kinds: dict[str, Kind] = {}
     for message in batch.messages:
@@ -107,8 +107,8 @@ def single_kinds(
 
 
 def refuse_changes(spool: LockedSpool, batch: Batch) -> Batch:
-    """Refuse what would change what a run held that had finished, if that is closed."""
-    # `close` is the last message of a process, so nothing behind it may change anything.
+    """Reject changes to attributes of a finished run that is closed to the process."""
+    # `close` is a process's last message, so later ones may not change anything.
     has_closed = spool.state == State.FINISHED
     if spool.closed_attributes is None and not has_closed:
         return batch
@@ -143,7 +143,7 @@ def refuse_changes(spool: LockedSpool, batch: Batch) -> Batch:
 def write_values(
     spool: LockedSpool, batch: Batch, known: Mapping[str, KnownAttribute]
 ) -> Batch:
-    """Store the last value the batch gives each path; refuse tags beyond the limit.
+    """Store the last value of each path; reject tags above the limit.
 
     A parameter that a process sets after its first points becomes a result.
     """
@@ -187,7 +187,7 @@ def write_values(
 
 
 def _stored_tags(run_id: UUID) -> tuple[str, ...]:
-    # Locked, so that tags which another process adds at this moment are not lost.
+    # Locked, so that concurrent additions are not lost.
     tags = (
         Attribute.objects.select_for_update(no_key=True)
         .filter(run_id=run_id, path=TAGS)
@@ -217,7 +217,7 @@ def _row(
         case float() if math.isnan(value):
             row.is_nan = True
         case bool() | float():
-            # SQLite would lose the sign of -0.0; so both databases do.
+            # SQLite loses the sign of -0.0, so it is dropped on both databases.
             row.number = float(value) + 0.0
         case int():
             row.number = float(value)

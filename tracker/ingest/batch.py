@@ -1,7 +1,6 @@
-"""A batch: what one body says, and which of it was refused (pure).
+"""A parsed batch with its rejected messages (pure).
 
-One bad message is refused and the others are kept; only a body that cannot be read
-at all raises.
+One invalid message must not drop the batch; only an unreadable body raises.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from tracker.ingest.storable import storable
 
 # The attribute that `tags` messages change.
 TAGS = "tags"
-# A refusal of points names so many series.
+# Maximum number of series named in a rejection of points.
 PATHS_NAMED = 3
 
 _payloads = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -40,7 +39,7 @@ _payloads = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message and its place in the spool."""
+    """One message and its position in the spool."""
 
     frame: int
     index: int
@@ -49,13 +48,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive frames of one spool, from `first` to `last`; none is a heartbeat."""
+    """Consecutive frames of one spool, from `first` to `last`; an empty batch is a
+    heartbeat.
+    """
 
     first: int
     last: int
     messages: tuple[Message, ...] = ()
     refusals: tuple[Refusal, ...] = ()
-    # Of the frames, one after the other.
+    # Checksums of the frames, in order.
     checksums: tuple[int, ...] = ()
 
     @property
@@ -81,7 +82,7 @@ def read_batch(body: bytes) -> Batch:
     rewinds = 0
     for frame in frames:
         rewinds += _read_payload(frame, messages, refusals)
-        # Of a few bytes each, and a row of the database: so the rest is not even read.
+        # Each takes a few bytes but a database row, so parsing stops here.
         if rewinds > LIMITS.rewinds:
             raise TooLarge("The batch", f"{LIMITS.rewinds} series logged again")
 
@@ -96,7 +97,7 @@ def read_batch(body: bytes) -> Batch:
 
 
 def refuse(batch: Batch, messages: Sequence[Message], code: str, reason: str) -> Batch:
-    """Return the batch without these messages, each listed as refused."""
+    """Return the batch without these messages, each recorded as rejected."""
     if not messages:
         return batch
     places = {(message.frame, message.index) for message in messages}
@@ -120,9 +121,10 @@ def refuse_paths(
     *,
     unseen: Container[tuple[str, ...]] = (),
 ) -> Batch:
-    """Return the batch without the paths that `judge` has a reason against.
+    """Return the batch without the paths for which `judge` returns a reason.
 
-    Of a message of many paths, the others stay. Lists of paths in `unseen` are good.
+    Other paths of the same message are kept. Lists of paths in `unseen` are not
+    checked.
     """
     messages: list[Message] = []
     refusals: list[Refusal] = []
@@ -148,7 +150,7 @@ def refuse_paths(
 
 
 def paths_of(content: Content) -> tuple[str, ...]:
-    """The attributes that a message is about."""
+    """Return the attribute paths of a message."""
     match content:
         case AddPoints():
             return content.paths
@@ -177,13 +179,13 @@ def _without_paths(content: Content, bad: Container[str]) -> AddPoints | None:
 def _read_payload(
     frame: Frame, messages: list[Message], refusals: list[Refusal]
 ) -> int:
-    """Add the frame's messages; return how many series they log again."""
+    """Append the frame's messages; return the number of series that they rewind."""
     rewinds = 0
     try:
         raw_messages = _payloads.decode(frame.payload)
     except (msgspec.DecodeError, RecursionError):
-        # The checksum was right, so sending the frame again would not mend it: it
-        # is refused like a message, and its number counts as stored.
+        # The checksum matched, so resending the frame would not help: it is rejected
+        # like a message, and its number counts as stored.
         reason = "The frame is not a MessagePack array of messages."
         refusals.append(Refusal(frame.number, 0, "invalid_message", reason))
         return 0
@@ -206,14 +208,16 @@ def _read_payload(
                 Refusal(*place, "invalid_path", bad.reason, bad.path)
                 for bad in content.bad_paths
             ]
-        # A few bytes can name very many bad paths, and each is remembered.
+        # A few bytes can contain many bad paths, and each is stored.
         if len(refusals) > LIMITS.messages:
-            raise TooLarge("What is refused of the batch", f"{LIMITS.messages} paths")
+            raise TooLarge(
+                "The batch's list of rejected messages", f"{LIMITS.messages} paths"
+            )
     return rewinds
 
 
 def _checked_opening(batch: Batch) -> Batch:
-    """Make sure that frame 1, and only it, holds one `open`."""
+    """Check that frame 1, and no other, contains exactly one `open`."""
     if batch.first == 1 and (
         batch.opening is None
         or any(message.frame == 1 for message in batch.messages[1:])
@@ -232,17 +236,17 @@ def _checked_opening(batch: Batch) -> Batch:
 
 
 def _without_bad_points(batch: Batch) -> Batch:
-    """Drop points whose step or time cannot be stored, and say so."""
+    """Drop and report points whose step or time cannot be stored."""
     added = [m.content for m in batch.messages if isinstance(m.content, AddPoints)]
     if sum(content.count for content in added) > LIMITS.points:
         raise TooLarge("The batch", f"{LIMITS.points} points")
     recorded = [m.content for m in batch.messages if isinstance(m.content, AddRecords)]
     if sum(len(content.records) for content in recorded) > LIMITS.records:
         raise TooLarge("The batch", f"{LIMITS.records} records")
-    # Columns without points cost, too.
+    # Columns without points use memory, too.
     if sum(len(content.paths) for content in added) > LIMITS.points:
         raise TooLarge("The batch", f"{LIMITS.points} paths")
-    # One look at all columns together; only if something is wrong, one by one.
+    # Check all columns together first; one by one only if that fails.
     if storable(
         b"".join(content.steps for content in added),
         b"".join(content.times for content in added),

@@ -1,9 +1,8 @@
-"""Commits the batches of several threads at once, where only one can write anyway.
+"""Group commit: one transaction for the batches of several threads.
 
-On SQLite, whoever writes has the others of its process wait, and much of that time goes
-into commits. So whoever gets its turn takes along what has come to wait meanwhile. All
-write through one connection: what a connection knows of a database's pages is worth
-nothing once another one has written.
+On SQLite, one thread writes at a time, and much of that time goes into commits. The
+thread whose turn it is therefore executes all waiting jobs. All use one connection: a
+connection's page cache is invalid after another one has written.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from tracker.embedded.sqlite.base import DatabaseWrapper
 
 Result = TypeVar("Result")
-# One batch that is slow makes all wait that share its commit.
+# A slow batch delays all that share its commit.
 MAX_TOGETHER = 16
 
 
 def committed(work: Callable[[], Result]) -> Result:
-    """Return what `work` does in a transaction, once that is committed.
+    """Return the result of `work` in a transaction, after its commit.
 
-    It may be carried out by another thread, so it must not look at its own; and once
-    more, if what shared its transaction failed. Whatever it raises undoes its own
-    changes alone.
+    `work` may run in another thread, so it must not use thread-local state, and may run
+    again if another job in its transaction failed. An exception rolls back only its own
+    changes.
     """
     connection = database()
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
@@ -43,14 +42,14 @@ def committed(work: Callable[[], Result]) -> Result:
 
 
 class Group:
-    """Threads of which one writes, and the others sleep until their work is done.
+    """Threads of which one writes, while the others sleep until their job is done.
 
-    Each is woken once: were they to queue for the turn, whoever comes next would wait
-    until all whose work is done have looked.
+    Each thread is woken once: if they queued for a lock instead, the next writer would
+    wait until all finished threads have checked it.
     """
 
     def __init__(self) -> None:
-        # Over who writes. The queue needs none for those who take from it.
+        # Guards the turn to write. The queue needs no lock.
         self._lock = Lock()
         self._is_somebody_at_work = False
         self._waiting: deque[_Job[Any]] = deque()
@@ -71,11 +70,13 @@ class Group:
         return job.result()
 
     def _wait(self, job: _Job[Any]) -> None:
-        """Return once the job is done, or this thread has the turn and it comes next."""
+        """Return when the job is done, or when this thread has the turn and its job is
+        next.
+        """
         try:
             job.wait()
         except BaseException:
-            # It ends this very thread, which must not be given the turn.
+            # The exception ends this thread, which must not keep the turn.
             with self._lock:
                 has_turn = job.is_woken() and not job.is_done
                 if job in self._waiting:
@@ -96,12 +97,12 @@ class Group:
             with _lent_to_this_thread(self._connection):
                 spoiled = self._carry_out(jobs, self._joined_by_those_who_wait)
                 if spoiled:
-                    # Savepoints would spare the others this, and cost all of them more.
+                    # Savepoints would avoid this, but cost more in every transaction.
                     for job in jobs:
                         job.error = None
                         self._carry_out([job])
         except BaseException as error:
-            # It ends this very thread.
+            # The exception ends this thread.
             for job in jobs:
                 job.fail(error)
             raise
@@ -115,9 +116,9 @@ class Group:
         jobs: list[_Job[Any]],
         joined: Callable[[list[_Job[Any]]], object] | None = None,
     ) -> bool:
-        """Carry out the jobs, and those that join them meanwhile, and commit once.
+        """Run the jobs, and those that join meanwhile, and commit once.
 
-        Return whether one of several failed, so that nothing came of the others, either.
+        Return whether one of several failed, so that all were rolled back.
         """
         try:
             with self._connection.plain_transaction():
@@ -125,7 +126,7 @@ class Group:
                     job.carry_out()
                     if joined is not None:
                         joined(jobs)
-        except Exception as error:  # noqa: BLE001 - raised where the work came from
+        except Exception as error:  # noqa: BLE001 - raised in result()
             is_of_one = any(job.error for job in jobs)
             for job in jobs:
                 job.fail(error)
@@ -140,8 +141,8 @@ class Group:
     @cached_property
     def _connection(self) -> DatabaseWrapper:
         connection = connections.create_connection(DEFAULT_DB_ALIAS)
-        connection.inc_thread_sharing()  # never two threads at once: they take turns
-        return cast("DatabaseWrapper", connection)  # as `committed` has seen to it
+        connection.inc_thread_sharing()  # shared, but used by one thread at a time
+        return cast("DatabaseWrapper", connection)  # checked in `committed`
 
 
 class _Job(Generic[Result]):
@@ -150,7 +151,7 @@ class _Job(Generic[Result]):
         self._outcome: list[Result] = []
         self.error: Exception | None = None
         self.is_done = False
-        # Held until somebody wakes whoever waits.
+        # Locked until wake() is called.
         self._sleep = Lock()
         self._sleep.acquire()
 
@@ -172,9 +173,9 @@ class _Job(Generic[Result]):
             raise
 
     def fail(self, error: BaseException) -> None:
-        """Note that nothing was committed, whatever came of the work itself."""
+        """Record that nothing was committed, whatever the job's own result."""
         if not isinstance(error, Exception):
-            error = OperationalError("the thread that wrote for others was ended")
+            error = OperationalError("the writing thread was terminated")
         self.error = self.error or error
 
     def result(self) -> Result:
@@ -185,8 +186,8 @@ class _Job(Generic[Result]):
 
 def _expect_a_transaction() -> None:
     if transaction.get_rollback():
-        # SQLite gave up all of it, as it does when the disk is full.
-        raise OperationalError("the transaction was lost")
+        # SQLite rolled back everything, for example because the disk is full.
+        raise OperationalError("the transaction was rolled back")
 
 
 @contextmanager
@@ -195,7 +196,7 @@ def _lent_to_this_thread(connection: BaseDatabaseWrapper) -> Iterator[None]:
         with using(connection):
             yield
     finally:
-        # The thread has its own again, whatever comes of this.
+        # The thread's own connection is restored in any case.
         connection.close_if_unusable_or_obsolete()
 
 

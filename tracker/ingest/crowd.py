@@ -1,22 +1,22 @@
-"""How many threads batches keep busy, and would if none were sent away (pure).
+"""Estimates the number of threads that batches need, including rejected ones (pure).
 
-By Little's law that is how many arrive in a second times the seconds that each takes. A
-server that waits for its disk for a moment has all threads busy, too, but not for long,
-and it turns nobody away once the average says so.
+By Little's law that is the arrival rate times the seconds per batch. A server that
+briefly waits for its disk has all threads busy, too, but the average stays low and no
+batch is rejected.
 """
 
 from __future__ import annotations
 
 import math
 
-# What is averaged over: a burst or a stall this short is no flood.
+# Averaging window: shorter bursts and stalls have no effect.
 WINDOW_SECONDS = 2.0
-# The weight of the newest batch in the mean of how long one takes.
+# The weight of the newest batch in the mean duration.
 NEWEST_SHARE = 0.05
 
 
 class Crowd:
-    """Batches under way, as of the moments that are told; all in seconds of one clock."""
+    """The number of running batches over time; all times in seconds of one clock."""
 
     def __init__(self, now: float) -> None:
         self.at_work = 0
@@ -25,7 +25,7 @@ class Crowd:
         self._as_of = now
 
     def wanted_threads(self, now: float) -> float:
-        """Return how many threads batches have wanted lately, on average."""
+        """Return the average number of threads that batches needed recently."""
         share = math.exp(-max(0.0, now - self._as_of) / WINDOW_SECONDS)
         self._wanted = self._wanted * share + self.at_work * (1.0 - share)
         self._as_of = now
@@ -41,12 +41,12 @@ class Crowd:
         self._mean_seconds += NEWEST_SHARE * (now - began - self._mean_seconds)
 
     def leave(self, now: float) -> None:
-        """Count a batch no more that was begun, for as long as nobody works at it."""
+        """Stop counting a running batch while it waits for its client."""
         self.wanted_threads(now)
         self.at_work -= 1
 
     def turn_away(self, now: float) -> None:
-        """Count a batch that was let in and sent away at once."""
+        """Count a batch that was rejected at once."""
         self.wanted_threads(now)
         self.at_work -= 1
         self._wanted += self._mean_seconds / WINDOW_SECONDS

@@ -1,4 +1,4 @@
-"""Makes a journal entry of a batch's points, and gathers its records (pure)."""
+"""Converts a batch's points to a journal entry, and collects its records (pure)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tracker.series.points import Integers
 from tracker.series.table import Table, one_after_the_other, side_by_side
 
 Paths: TypeAlias = tuple[str, ...]
-# The ids of a run's series, by lists of paths.
+# The ids of a run's series, by list of paths.
 SeriesIds: TypeAlias = Mapping[Paths, Integers]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The points of frames `first` to `last`, as the journal holds them."""
+    """The points of frames `first` to `last`, in journal format."""
 
     first: int
     last: int
@@ -33,7 +33,7 @@ class Entry:
 
 
 def entry_of(batch: Batch, series: SeriesIds) -> Entry | None:
-    """Return the entry; None where the batch holds no points."""
+    """Return the entry; None if the batch has no points."""
     tables = side_by_side(_tables(batch, series))
     point_count = sum(table.point_count for table in tables)
     if not point_count:
@@ -42,7 +42,7 @@ def entry_of(batch: Batch, series: SeriesIds) -> Entry | None:
 
 
 def records_of(batch: Batch, ids: Mapping[str, int]) -> dict[int, Records]:
-    """Return the batch's records by the ids of their series."""
+    """Return the batch's records by series id."""
     parts: dict[int, list[Records]] = {}
     for message in batch.messages:
         content = message.content

@@ -1,4 +1,4 @@
-"""Writes what a batch says of files; their contents come by another way."""
+"""Writes the file references of a batch; the contents are uploaded separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 500
 
 
 def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
-    """Store what each path holds from now on; the attributes' rows are locked already."""
+    """Store the new files of the paths; the attribute rows are already locked."""
     if not files:
         return
     workspace_id = _workspace_of(spool)
@@ -27,7 +27,7 @@ def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
         update_fields=["size", "media_type", "name", "added_at"],
         batch_size=ROWS_AT_ONCE,
     )
-    # What they held before; the contents go once nobody refers to them.
+    # Delete replaced references; unreferenced contents are collected later.
     for low in range(0, len(paths), ROWS_AT_ONCE):
         rows = File.objects.filter(
             run_id=spool.run_id, path__in=paths[low : low + ROWS_AT_ONCE]
@@ -42,7 +42,7 @@ def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
 
 
 def write_pictures(spool: LockedSpool, batch: Batch) -> None:
-    """Store which contents series of pictures refer to, so that they are kept."""
+    """Store the references of image series to their contents."""
     found: dict[tuple[str, str], FileValue] = {}
     for message in batch.messages:
         content = message.content
@@ -51,7 +51,7 @@ def write_pictures(spool: LockedSpool, batch: Batch) -> None:
                 content.records.steps.tolist(), content.records.listed(), strict=True
             ):
                 said = read_stored_picture(value)
-                # In full: two steps have two names.
+                # In full precision, so that different steps have different names.
                 number = int(step) if step.is_integer() else step
                 name = f"{content.path.rpartition('/')[2][:200]}-{number}"
                 ending = said.media_type.removeprefix("image/")

@@ -1,4 +1,4 @@
-"""Cuts a body into its frames; see docs/protocol.md for their layout (pure)."""
+"""Splits a body into frames; docs/protocol.md has their layout (pure)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Frame:
 
 
 def read_frames(body: bytes) -> Iterator[Frame]:
-    """Cut a body into its frames; raise MalformedBatch unless every bit is right."""
+    """Split a body into frames; raise MalformedBatch if any is damaged."""
     view = memoryview(body)
     position = 0
     expected = None
@@ -41,7 +41,7 @@ def read_frames(body: bytes) -> Iterator[Frame]:
         if zlib.crc32(view[position + CHECKSUM_BYTES : end]) != checksum:
             raise MalformedBatch("A frame's checksum does not match its content.")
         if not 1 <= number <= HIGHEST_NUMBER or number != (expected or number):
-            raise MalformedBatch("The frames are not numbered one after the other.")
+            raise MalformedBatch("The frames are not numbered consecutively.")
 
         yield Frame(number, view[position + HEADER.size : end], checksum)
         expected = number + 1

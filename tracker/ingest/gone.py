@@ -1,4 +1,4 @@
-"""Notes that a process is gone which could not say so, as who delivered the rest says."""
+"""Marks processes as crashed when the deliverer of their spool reports them gone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tracker.models import Spool, State
 
 
 def note_gone(actor: Actor, spool_id: UUID, *, after: int, time: int) -> Receipt:
-    """Mark the process as crashed at a time, unless it said more than frame `after`.
+    """Mark the process as crashed at `time`, unless it sent more than frame `after`.
 
-    Who says so may have a copy of an earlier moment, and the process live elsewhere:
-    once that says anything, it runs again. Raise OutOfOrder where frames are missing,
-    and NotFound where the spool or its run is.
+    The report may come from a copy of the spool while the process lives elsewhere: its
+    next message makes it running again. Raises OutOfOrder if frames are missing, and
+    NotFound if the spool or its run is.
     """
     return committed(lambda: _note(actor, spool_id, after, time))
 
@@ -30,7 +30,7 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
     spool = lock_spool(actor, spool_id)
     if spool is None:
         writable_workspace(actor)
-        # Deleted, or of others. A word about it is no reason to make the run anew.
+        # Deleted or foreign; a report must not create the run.
         raise NotFound("spool")
     if spool.is_in_trash:
         raise NotFound("run")
@@ -38,10 +38,10 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
         raise OutOfOrder(spool.last_number + 1)
     if after == spool.last_number and spool.state in (State.RUNNING, State.CRASHED):
         heard_at = Spool.objects.values_list("last_seen_at", flat=True).get(id=spool.id)
-        # A copy may have files that are younger than the process that wrote them.
+        # A copied file may be newer than the process that wrote it.
         ended_at = min(from_microseconds(time), heard_at)
         noted: dict[str, Any] = {"state": State.CRASHED, "ended_at": ended_at}
-        # The same may be said again.
+        # The report may be repeated.
         changed = Spool.objects.filter(id=spool.id).exclude(**noted)
         if spool.state == State.RUNNING:
             noted["said_gone_at"] = timezone.now()

@@ -1,8 +1,8 @@
-"""Decides whether a process may join a run that has finished, and notes that it did.
+"""Decides whether a process may join a finished run, and records it.
 
-A finished run is closed to tokens that may only log. Three kinds of processes join it
-all the same: those that started before it finished and are delivered late, those of a
-new stage, which both may only add; and those that resume it as its maker declared.
+A finished run is closed to tokens that may only log. Exceptions are processes that
+started before it finished and are delivered late, and processes of a new stage, which
+both may only add; and processes that resume it as its creator declared.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tracker.models import Attribute, Reopening, Run, Stage, State
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """How a process joins a run."""
+    """The way in which a process joins a run."""
 
     is_reopening: bool = False
-    # Attributes up to this id are closed to it; None: all are open.
+    # Attributes up to this id are closed to the process; None: all are open.
     closed_attributes: int | None = None
     is_new_stage: bool = False
     makes_resumable: bool = False

@@ -1,9 +1,8 @@
-"""Remembers which series the paths of a run are.
+"""Caches the series ids of a run's paths.
 
-A process names the same thousand paths in every batch; looking them up each time would
-take longer than storing their points. Ids never change, and a run that is deleted
-takes its spools with it, so what is remembered stays true. But only what is committed
-may be remembered.
+A process sends the same thousand paths in every batch; looking them up would take
+longer than storing their points. Ids never change, and a deleted run takes its spools
+with it, so entries stay valid. Only committed ids may be cached.
 """
 
 from __future__ import annotations
@@ -22,5 +21,5 @@ def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:
 
 
 def remember_series(run_id: UUID, paths: tuple[str, ...], ids: Integers) -> None:
-    """Note what is stored for good."""
+    """Cache committed ids."""
     _series.remember((run_id, paths), ids, bytes_of(paths))

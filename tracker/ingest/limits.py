@@ -1,4 +1,4 @@
-"""How much one request, one message and one run may hold; see docs/protocol.md."""
+"""Limits of a request, a message and a run; see docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ class Limits:
     messages: int = 100_000
     points: int = 1_000_000
     records: int = 1_000_000
-    # Series that are logged again, each with the step from which on: in a batch, of a
-    # run, where each attempt adds its own, and how often the same one is, as whoever
-    # reads it reads them all.
+    # Rewound series per batch, per run, where each attempt adds its own, and per
+    # series, because readers load all rewinds of a series.
     rewinds: int = 100_000
     run_rewinds: int = 1_000_000
     series_rewinds: int = 1_000
-    # Of a message; each is an answer of its own, and a few bytes could make very many.
+    # Per message; each is reported individually, and a few bytes could cause very many.
     bad_paths: int = 1_000
     path_characters: int = 1_024
-    # With a short text beside it, what an entry of PostgreSQL's indexes can hold.
+    # With a short text next to it, the maximum size of a PostgreSQL index entry.
     path_bytes: int = 2_048
     project_characters: int = 200
     run_characters: int = 255
@@ -41,7 +40,7 @@ class Limits:
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000
-    # Of one part of a file.
+    # Per part of a file.
     part_bytes: int = 16 * MIB
 
 

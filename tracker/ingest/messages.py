@@ -1,6 +1,6 @@
-"""Reads and judges one message of an agent; the other half of docs/protocol.md (pure).
+"""Parses and validates one message of an agent, as docs/protocol.md defines (pure).
 
-Whatever the bytes are, the only exception is Unacceptable.
+For any input, the only exception is Unacceptable.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Tag = Annotated[
 Time = Annotated[int, Meta(ge=0, le=LATEST_TIME)]
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Scalar: TypeAlias = float | int | bool | str | datetime
-# SHA-256, as small hexadecimal digits: the name of a file's content everywhere.
+# SHA-256 in lower-case hexadecimal, which identifies a file's content everywhere.
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 MediaType = Annotated[
     str,
@@ -55,7 +55,7 @@ FileName = Annotated[
 
 
 class FileValue(Struct, frozen=True):
-    """What is said of a file: its content comes by another way."""
+    """A file reference; its content is uploaded separately."""
 
     digest: Digest
     size: Annotated[int, Meta(ge=0, le=2**53)]
@@ -84,14 +84,14 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
 class AddPoints(Struct, frozen=True):
     """Points of series that were logged together, as columns of little-endian numbers.
 
-    The columns of values follow each other as the paths do, each as long as the steps.
+    The value columns are in order of the paths, each as long as the steps.
     """
 
     paths: tuple[str, ...]
     steps: bytes
     times: bytes
     values: bytes
-    # Paths that came with columns, too, but cannot be.
+    # Paths of the message that are invalid.
     bad_paths: tuple[BadPath, ...] = ()
 
     @property
@@ -99,7 +99,7 @@ class AddPoints(Struct, frozen=True):
         return len(self.values) // NUMBER_BYTES
 
     def rows(self) -> Floats:
-        """Return the values, a row for each path."""
+        """Return the values, one row per path."""
         rows = np.frombuffer(self.values, "<f8")
         return rows.reshape(len(self.paths), len(self.steps) // NUMBER_BYTES)
 
@@ -109,14 +109,14 @@ class _UnjudgedPoints(Struct, tag_field="t", tag="points", frozen=True):
     times: bytes
     values: bytes
     paths: msgspec.Raw = msgspec.Raw(NO_PATHS)
-    # In place of `paths`: agents of the first version sent one series at a time.
+    # In place of `paths`: the first agent version sent one series at a time.
     path: str | None = None
 
 
 class SetValue(Struct, tag_field="t", tag="set", frozen=True):
     path: str
     value: Value
-    # Its process had logged no points yet.
+    # True if the process had not logged any points yet.
     early: bool = False
 
 
@@ -143,7 +143,7 @@ class _UnjudgedRewind(Struct, tag_field="t", tag="rewind", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """From which steps on series are logged again, instead of what came before a time."""
+    """Steps from which series are logged again, replacing points from before `time`."""
 
     steps: Mapping[str, float]
     time: int
@@ -157,7 +157,7 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
     state: Literal["finished", "failed", "crashed"]
     time: Time
     failure: str = ""
-    # Beside the state, which is what trackers before this one read.
+    # In addition to the state, which is all that older trackers read.
     preempted: bool = False
 
 
@@ -175,7 +175,7 @@ _Unjudged: TypeAlias = (
 Content: TypeAlias = (
     Open | AddPoints | AddRecords | SetValue | ChangeTags | Rewound | Drop | Close
 )
-# First bytes of MessagePack's extensions, of which timestamps are one.
+# First bytes of MessagePack extensions, which include timestamps.
 EXTENSIONS = frozenset({0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8})
 KINDS = frozenset(
     (
@@ -226,7 +226,7 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
 
 
 def path_of_refused(raw: bytes | msgspec.Raw) -> str:
-    """Return the path that a message names, though the message is refused."""
+    """Return the path of a rejected message, if any."""
     try:
         return _paths.decode(raw).path
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -240,7 +240,7 @@ def _reason(raw: bytes | msgspec.Raw, error: Exception) -> Unacceptable:
         return Unacceptable("invalid_message", "It is not a map with a kind, `t`.")
     if kind not in KINDS:
         return Unacceptable(
-            "unknown_message", f"This tracker knows no message of kind {kind[:50]!r}."
+            "unknown_message", f"Messages of kind {kind[:50]!r} are not supported."
         )
     if isinstance(error, RecursionError):
         return Unacceptable("invalid_message", "It is nested too deeply.")
@@ -271,7 +271,7 @@ def _judged_rewind(content: _UnjudgedRewind) -> Rewound:
         raise Unacceptable("invalid_message", "Each path has one step.")
     steps = np.frombuffer(content.steps, "<f8")
     if not (np.abs(steps) <= LARGEST_STEP).all():
-        raise Unacceptable("invalid_points", "A step is no number up to 2^53.")
+        raise Unacceptable("invalid_points", "A step is not a number up to 2^53.")
     paths = map(clean_path, content.paths)
     return Rewound(dict(zip(paths, steps.tolist(), strict=True)), content.time)
 

@@ -1,7 +1,8 @@
-"""Finds or makes what the first message of a spool names: project, run, stage, spool.
+"""Finds or creates the project, run, stage and spool that a spool's first message
+names.
 
-Every row is made by an insert that gives way to one that is there already, so any
-number of processes may open the same run at the same moment.
+Every row is created by an insert that ignores conflicts, so any number of processes may
+open the same run at once.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def open_spool(
     workspace: Workspace, spool_id: UUID, opening: Open, *, actor: Actor
 ) -> None:
-    """Make the spool, and what its opening names; raise RunFinished if that is closed."""
+    """Create the spool and the objects it names; raise RunFinished for a closed run."""
     if opening.workspace not in (None, workspace.slug):
         raise NotFound("workspace")
     project = _loggable_project(workspace, opening.project, actor)
@@ -64,13 +65,13 @@ def open_spool(
 
 
 def _loggable_project(workspace: Workspace, name: str, actor: Actor) -> Project:
-    """Return the project to log to, making it if there is none and the actor may."""
+    """Return the project to log to; create it if it is missing and the actor may."""
     project = project_named(workspace, name)
     if project is None and _may_create_projects(workspace, actor):
         project = find_or_make_project(workspace, name, actor.user_id)
     writable = Project.objects.writable_by(actor)
     if project is None or not writable.filter(id=project.id).exists():
-        # The same words for both: whether there is one is not for everybody to know.
+        # The same message in both cases: it must not reveal whether the project exists.
         raise NotAllowed(f"log to the project {name!r}")
     if project.archived_at is not None:
         raise NotAllowed(f"log to the project {name!r}, which is archived")
@@ -83,7 +84,7 @@ def _may_create_projects(workspace: Workspace, actor: Actor) -> bool:
 
 
 def from_microseconds(time: int) -> datetime:
-    # Not fromtimestamp: it goes through a float and would lose microseconds.
+    # Not fromtimestamp, which converts to float and loses microseconds.
     return EPOCH + timedelta(microseconds=time)
 
 

@@ -1,4 +1,4 @@
-"""Tells the single values of a run that are parameters from its results."""
+"""Distinguishes a run's parameters from its results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Known(Protocol):
 
 
 def new_parameters(run_id: UUID, batch: Batch) -> set[str]:
-    """Return the paths that are parameters if the run does not have them yet.
+    """Return the paths that would be parameters of the run if they are new.
 
-    A value is one by its path, or because it was set before the run had any series.
+    A value is a parameter by its path, or if it was set before the run had any series.
     """
     values = list(_values_of(batch))
     early = {value.path for value in values if value.early}
@@ -30,7 +30,7 @@ def new_parameters(run_id: UUID, batch: Batch) -> set[str]:
 
 
 def kept_parameters(batch: Batch, known: Mapping[str, Known]) -> set[str]:
-    """Return the paths that are still parameters once the batch is stored.
+    """Return the paths that are still parameters after the batch.
 
     A value that a process sets after its first points is a result.
     """

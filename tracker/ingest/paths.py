@@ -1,7 +1,6 @@
-"""Reads the paths of a message that adds points (pure).
+"""Parses the paths of a message with points (pure).
 
-A process names the same thousand paths in every batch. So what they are is found out
-once, and remembered for as long as they keep coming.
+A process sends the same thousand paths in every batch, so parsed lists are cached.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from tracker.ingest.limits import LIMITS
 from tracker.ingest.refusal import Unacceptable
 from tracker.server.caches import Memory
 
-# What is remembered in each server process, at most.
+# Cache size per server process.
 MAX_BYTES = 64 * 1024 * 1024
-# Of a text and of a list's place for it, beside the characters.
+# Memory of a string and its list entry, besides the characters.
 BYTES_BESIDE = 100
 
 _decoder = msgspec.msgpack.Decoder(tuple[str, ...])
@@ -31,28 +30,28 @@ class BadPath:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The good paths as they are stored, and the columns they are in."""
+    """The valid paths in stored form, and their columns."""
 
     names: tuple[str, ...]
     columns: tuple[int, ...]
-    # How many columns there are, with those of the bad paths.
+    # The number of columns, including those of invalid paths.
     column_count: int
     bad: tuple[BadPath, ...]
 
 
 def read_paths(raw: bytes) -> Paths:
-    """Read a MessagePack array of texts; the same bytes mostly give the same object."""
+    """Parse a MessagePack array of texts; equal bytes usually return the same object."""
     paths = _remembered.get(raw)
     if paths is None:
         paths = _read_paths(raw)
         if not paths.bad:
-            # The bytes themselves, and texts of up to four bytes a character.
+            # The bytes themselves, and strings of up to four bytes per character.
             _remembered.remember(raw, paths, 5 * len(raw) + _bytes_beside(paths.names))
     return paths
 
 
 def clean_path(text: str) -> str:
-    """Return the path as it is stored, or refuse it."""
+    """Return the path in stored form, or raise Unacceptable."""
     path = text.strip("/")
     if not path:
         raise Unacceptable("invalid_path", "The path is empty.")
@@ -100,7 +99,7 @@ def _read_paths(raw: bytes) -> Paths:
 
 
 def bytes_of(paths: tuple[str, ...]) -> int:
-    """Return about how much memory a list of paths takes."""
+    """Return the approximate memory of a list of paths in bytes."""
     return 4 * sum(map(len, paths)) + _bytes_beside(paths)
 
 

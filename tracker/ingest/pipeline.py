@@ -1,7 +1,7 @@
-"""What decides whether a batch is accepted, step by step (pure).
+"""The checks of a batch, step by step (pure).
 
-Each step returns the batch, less the messages it refuses, or raises because the whole
-batch cannot be stored.
+Each step returns the batch without the messages it rejects, or raises if the whole
+batch is rejected.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from tracker.ingest.messages import (
 from tracker.ingest.records import AddRecords, Reason
 from tracker.models import Kind
 
-# The last single value counts, whatever the type of the one before.
+# The last single value wins, whatever the type of the previous one.
 SINGLE_VALUES = frozenset(
     {
         *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
         *(Kind.STRING_SET, Kind.NONE),
     }
 )
-# How many of the last frames stored are known well enough to tell a repeated one from
-# another of the same number.
+# The number of stored frames whose checksums are kept, to distinguish a repeated frame
+# from another with the same number.
 REMEMBERED_FRAMES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored already and decides about a batch."""
+    """The stored state that affects a batch."""
 
     last_number: int
-    # Of the batch's paths, those the run has.
+    # The kinds of the batch's paths that the run has.
     kinds: Mapping[str, Kind]
-    # All attributes of the run.
+    # Number of attributes of the run.
     attribute_count: int
-    # The checksums of the last frames stored, little-endian, the newest last.
+    # The checksums of the last stored frames, little-endian, newest last.
     checksums: bytes = b""
-    # Lists of paths that are all series of the run; they are not in `kinds`.
+    # Lists of paths that are all known series; they are not in `kinds`.
     series: Container[tuple[str, ...]] = ()
 
 
@@ -83,12 +83,12 @@ def skip_stored_frames(batch: Batch, known: Known) -> Batch:
 
 
 def refuse_other_kinds(batch: Batch, known: Known) -> Batch:
-    """Refuse a series or a file where there is a value, and the other way round."""
+    """Reject a series or file at a path with a value, and vice versa."""
     kinds = dict(known.kinds)
 
     def reason(path: str, content: Content) -> Reason | None:
         kind = kind_of(content)
-        # Within the batch, the first message decides what a new path holds.
+        # Within the batch, the first message determines the kind of a new path.
         held = kinds.setdefault(path, kind)
         if path == TAGS and kind is not Kind.STRING_SET:
             return (
@@ -130,7 +130,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def remembered_checksums(before: bytes, batch: Batch) -> bytes:
-    """Return the checksums to remember once the judged batch is stored."""
+    """Return the checksums to keep after the batch is stored."""
     new = np.array(batch.checksums[-REMEMBERED_FRAMES:], "<u4").tobytes()
     return (before + new)[-REMEMBERED_FRAMES * 4 :]
 
@@ -147,11 +147,11 @@ def kind_of(content: Content) -> Kind:
             return Kind.FLOAT_SERIES
 
 
-def kind_of_value(value: Value) -> Kind:  # noqa: PLR0911 - one for each kind
+def kind_of_value(value: Value) -> Kind:  # noqa: PLR0911 - one per kind
     match value:
         case None:
             return Kind.NONE
-        case bool():  # before int, of which it is a kind
+        case bool():  # before int, its base type
             return Kind.BOOLEAN
         case int():
             return Kind.INTEGER
@@ -168,10 +168,10 @@ def kind_of_value(value: Value) -> Kind:  # noqa: PLR0911 - one for each kind
 
 
 def _expect_the_same(batch: Batch, known: Known) -> None:
-    """Refuse frames of numbers that are stored already, with other content.
+    """Reject frames with stored numbers and other content.
 
-    But for those without any: an agent that finds a frame damaged on its disk, and
-    does not know that it is stored, sends such a one in its place.
+    Empty frames are exempt: an agent sends one in place of a damaged frame, without
+    knowing that the frame is stored.
     """
     stored = np.frombuffer(known.checksums, "<u4").tolist()
     oldest = known.last_number + 1 - len(stored)
@@ -186,7 +186,7 @@ def _expect_the_same(batch: Batch, known: Known) -> None:
             m.frame for m in batch.messages if not isinstance(m.content, Drop)
         }
     if different:
-        # Where the oldest that is remembered differs, those before it may, too.
+        # If the oldest known frame differs, earlier ones may, too.
         first = batch.first if oldest in different else min(different)
         same = sorted(compared.keys() - different)
         raise FrameDiffers(

@@ -1,8 +1,8 @@
-"""Stores what nearly every batch is: the next points of series that are known.
+"""Fast path for nearly every batch: the next points of known series.
 
-What a server process stored last tells it what to expect. If that is still so, which
-the database decides, one statement on PostgreSQL and two on SQLite are all it takes;
-if anything is different, the batch goes the way that finds out what.
+The server process predicts the spool's state from the last batch that it stored. If the
+database confirms it, one statement on PostgreSQL and two on SQLite suffice; otherwise
+the batch takes the general path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracker.ingest.spools import Position, add_next
 from tracker.series.points import Integers
 from tracker.server.caches import Memory
 
-# What is remembered of a spool takes about so much, and of all in a server process.
+# Memory of one cached spool position, and of all in a server process.
 POSITION_BYTES = 1_000
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -27,14 +27,14 @@ _positions: Memory[UUID, Position] = Memory(MAX_BYTES)
 
 
 def remember_position(spool_id: UUID, position: Position) -> None:
-    """Note how far a spool is stored for good."""
+    """Cache the committed position of a spool."""
     _positions.remember(spool_id, position, POSITION_BYTES)
 
 
 def store_plainly(actor: Actor, spool_id: UUID, batch: Batch) -> bool:
-    """Store a plain batch; return False, having done nothing, for any other.
+    """Store a plain batch; return False, without any change, for any other.
 
-    Nor is anything done for an actor whose token is no longer good.
+    It also returns False if the actor's token is no longer valid.
     """
     before = _positions.get(spool_id)
     if before is None or actor.token_id is None:
@@ -55,7 +55,7 @@ def store_plainly(actor: Actor, spool_id: UUID, batch: Batch) -> bool:
 
 
 def _series_of(run_id: UUID, batch: Batch) -> SeriesIds | None:
-    """Return the ids of the batch's series; None if it holds anything else."""
+    """Return the ids of the batch's series; None if it contains anything else."""
     series: dict[Paths, Integers] = {}
     for message in batch.messages:
         if not isinstance(message.content, AddPoints):

@@ -1,6 +1,6 @@
-"""Judges messages that add records; part of docs/protocol.md (pure).
+"""Validates messages with records; part of docs/protocol.md (pure).
 
-What is wrong with one record does not spoil the others of its message.
+An invalid record does not affect the others of its message.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tracker.records.record import Records
 
 NUMBER_BYTES, SIZE_BYTES = 8, 4
 MAX_BYTES_OF_A_CHARACTER = 4
-# The first bits of bytes that continue a character of UTF-8.
+# The first bits of a UTF-8 continuation byte.
 CONTINUING, CONTINUING_MASK = 0x80, 0xC0
 
-# A code of the protocol, and a sentence.
+# An error code of the protocol, and a message.
 Reason: TypeAlias = tuple[str, str]
-# What a record is refused for, and what tells which of them are good.
+# An error code, a message, and the function that marks valid records.
 Check: TypeAlias = tuple[str, str, Callable[[Records], Flags]]
 
 
@@ -41,7 +41,7 @@ class UnjudgedRecords(Struct, tag_field="t", tag="records", frozen=True):
 
 
 class AddRecords(Struct, frozen=True):
-    """Records of one series, and why others of the message are refused."""
+    """Records of one series, and the reasons for rejected ones."""
 
     kind: str
     path: str
@@ -54,7 +54,7 @@ def judged_records(content: UnjudgedRecords) -> AddRecords:
     if checks is None:
         raise Unacceptable(
             "unknown_message",
-            f"This tracker knows no records of kind {content.kind[:50]!r}.",
+            f"Records of kind {content.kind[:50]!r} are not supported.",
         )
     path = clean_path(content.path)
     records = _records(content)
@@ -77,7 +77,9 @@ def _records(content: UnjudgedRecords) -> Records:
         raise Unacceptable("invalid_message", "The columns differ in length.")
     sizes = np.frombuffer(content.sizes, "<u4").astype(np.int64)
     if int(sizes.sum()) != len(content.values):
-        raise Unacceptable("invalid_message", "The values are of another size.")
+        raise Unacceptable(
+            "invalid_message", "The values do not have the declared size."
+        )
     return Records(
         np.frombuffer(content.steps, "<f8"),
         np.frombuffer(content.times, "<i8"),
@@ -95,7 +97,7 @@ def _are_small(records: Records) -> Flags:
     good = records.sizes <= most
     if good.all():
         return good
-    # Few are so large that it depends on their characters.
+    # Only for few large records does it depend on the number of characters.
     ends = records.ends()
     for place in np.flatnonzero(~good).tolist():
         size, end = int(records.sizes[place]), int(ends[place])
@@ -170,13 +172,13 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ),
     "image": (
         PLACES,
-        ("invalid_message", "name no picture", _are_pictures),
+        ("invalid_message", "do not reference an image", _are_pictures),
     ),
     "histogram": (
         PLACES,
         (
             "invalid_message",
-            f"are no histograms of up to {LIMITS.histogram_bins} bins",
+            f"are not histograms of up to {LIMITS.histogram_bins} bins",
             _are_histograms,
         ),
     ),

@@ -1,4 +1,4 @@
-"""What is not accepted, and why; the codes are part of docs/protocol.md."""
+"""Rejected messages and reasons; the codes are part of docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why one message, or one path of it, was not accepted."""
+    """The reason why one message, or one path of it, was rejected."""
 
     frame: int
     index: int
     code: str
     message: str
-    # "" where the message names no path, or several are meant.
+    # Empty if the message has no path or several are affected.
     path: str = ""
 
 
 class Unacceptable(Exception):
-    """One message, or one path of it, is refused."""
+    """One message, or one path of it, is rejected."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

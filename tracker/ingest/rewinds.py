@@ -1,4 +1,4 @@
-"""Stores from which steps on series are logged again."""
+"""Stores the steps from which series are logged again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tracker.models import Rewind, Run
 from tracker.series.rewinds import stairs_of
 from tracker.server.statements import carry_out, carry_out_many, every_row, key, many
 
-# For a hundred thousand of them, in a transaction that others wait for: the ORM takes
-# seven times as long.
+# Up to a hundred thousand rows in a transaction that blocks others: the ORM takes seven
+# times as long.
 _INSERT = (
     "INSERT INTO tracker_rewind (run_id, path, step, time) VALUES (%s, %s, %s, %s)"
     " ON CONFLICT DO NOTHING"
@@ -34,17 +34,17 @@ _SELECT = (
     " WHERE run_id IN ({runs}) AND path = ANY(%s)"
 )
 _DELETE = "DELETE FROM tracker_rewind WHERE id = ANY(%s)"
-# Of so many series of a batch room is made, as others wait meanwhile; of more, a later
-# attempt or another process makes it.
+# Series cleaned up per batch, because other writers wait; later batches clean up the
+# rest.
 CLEARED_AT_ONCE = 100
 
 REFUSED = "too_many_rewinds"
 _OF_RUN = f"The run would have more than {LIMITS.run_rewinds} series logged again."
-_OF_SERIES = f"The series was logged again {LIMITS.series_rewinds} times already."
+_OF_SERIES = f"The series was already logged again {LIMITS.series_rewinds} times."
 
 
 def write_rewinds(run_id: UUID, batch: Batch, now: datetime) -> Batch:
-    """Note them, and refuse those beyond a limit; the same may be said again."""
+    """Store rewinds, and reject those above a limit; idempotent."""
     said = [
         (message, message.content)
         for message in batch.messages
@@ -75,15 +75,16 @@ def write_rewinds(run_id: UUID, batch: Batch, now: datetime) -> Batch:
 
 
 def _rooms(run_id: UUID, said: Sequence[Rewound]) -> tuple[int, Counter[str]]:
-    """Return how many rewinds may be added to the run, and of each series.
+    """Return how many rewinds may be added to the run, and to each series.
 
-    Of series that lack room, some is made.
+    Redundant rewinds of full series are deleted.
     """
     most = LIMITS.series_rewinds
     wanted = Counter(path for content in said for path in content.steps)
     rooms = Counter(dict.fromkeys(wanted, most))
     count = Rewind.objects.filter(run_id=run_id).count()
-    # Whatever there is may be of one series; nearly always there is less.
+    # Counting per series is needed only if the run's total could exceed the limit of
+    # one.
     if count + max(wanted.values(), default=0) > most:
         counts = dict(every_row(_COUNT, [many(wanted)], run_ids={run_id}))
         rooms.subtract(counts)
@@ -95,7 +96,7 @@ def _rooms(run_id: UUID, said: Sequence[Rewound]) -> tuple[int, Counter[str]]:
 
 
 def _clear(run_id: UUID, paths: Sequence[str]) -> Counter[str]:
-    """Delete rewinds that change nothing beside others; return how many of each series."""
+    """Delete redundant rewinds; return their number per series."""
     rows = defaultdict(list)
     for path, *row in every_row(_SELECT, [many(paths)], run_ids={run_id}):
         rows[path].append(row)

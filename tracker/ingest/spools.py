@@ -1,6 +1,6 @@
-"""The statements that every batch costs, written out.
+"""The SQL statements that run for every batch.
 
-Built by the ORM they took longer than the database takes to carry them out.
+Building them with the ORM takes longer than executing them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tracker.server.statements import (
     one_row,
 )
 
-# A run's last sign of life is written this often; its processes share the row.
+# How often a run's last_seen_at is written; its processes share the row.
 RUN_SEEN_RESOLUTION = timedelta(seconds=5)
 
-# Of a project that is archived nothing changes.
+# An archived project is read-only.
 MAY_LOG = f"""
 project.archived_at IS NULL AND {ROLE_IN_PROJECT} IN ('owner', 'admin', 'member')
 """
-# The spool of somebody who may write to its workspace.
+# A spool, if the actor may write to its project.
 FIND = f"""
 SELECT spool.run_id, run.project_id, spool.last_number, spool.recent_checksums,
   spool.state, spool.closed_attributes, run.trashed_at IS NOT NULL,
@@ -46,7 +46,7 @@ WHERE spool.id = %s AND project.workspace_id = %s AND member.user_id = %s
   AND {MAY_LOG}
 """
 # Not the key: rows that refer to the spool need not wait. On SQLite, the transaction
-# has locked everything.
+# locks the whole database.
 FIND_LOCKED = FIND + "FOR NO KEY UPDATE OF spool"
 
 NEW_ENTRY = """
@@ -59,7 +59,7 @@ NOTE_PROGRESS = """
 UPDATE tracker_spool SET last_number = %s, recent_checksums = %s, last_seen_at = %s
 WHERE id = %s
 """
-# The same, if all is as expected.
+# The same, if the spool is in the expected state.
 NOTE_NEXT = (
     NOTE_PROGRESS
     + f"""
@@ -76,7 +76,7 @@ NOTE_NEXT = (
   )
 """
 )
-# Both in one statement, which PostgreSQL can.
+# Both in one statement, which only PostgreSQL supports.
 ADD_NEXT = f"""
 WITH spool AS ({NOTE_NEXT} RETURNING id) {NEW_ENTRY}
 SELECT %s, spool.id, %s, %s, %s, %s, %s, FALSE FROM spool
@@ -85,7 +85,7 @@ SELECT %s, spool.id, %s, %s, %s, %s, %s, FALSE FROM spool
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a spool is stored."""
+    """The stored position of a spool."""
 
     run_id: UUID
     last_number: int
@@ -94,7 +94,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class LockedSpool:
-    """What decides about a batch, and stays so until the transaction ends."""
+    """The state that affects a batch, unchanged until the transaction ends."""
 
     id: UUID
     run_id: UUID
@@ -105,12 +105,12 @@ class LockedSpool:
     # Attributes up to this id are closed to the process; None: all are open.
     closed_attributes: int | None
     is_in_trash: bool
-    # The run's last sign of life is old enough to be written anew.
+    # The run's last_seen_at is old enough to be updated.
     is_run_stale: bool
 
 
 def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
-    """Lock the spool; None where there is none that the actor may write to."""
+    """Lock the spool; return None if the actor may not write to it."""
     row = one_row(
         FIND_LOCKED if database().features.has_select_for_update else FIND,
         [
@@ -162,10 +162,10 @@ def note_progress(
 def add_next(
     token_id: int, spool_id: UUID, before: Position, after: Position, entry: Entry
 ) -> bool:
-    """Add the entry if the spool is where it is expected; return whether it was.
+    """Add the entry if the spool is at the expected position; return whether it was.
 
-    Nothing else may have happened either: a run in the trash, a process taken for
-    dead, a member who may no longer write, a token that is no longer good.
+    It also fails if the run was trashed, the process was marked as crashed, the member
+    may no longer write, or the token is no longer valid.
     """
     now = timezone.now()
     expected = [

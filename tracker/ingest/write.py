@@ -1,9 +1,7 @@
-"""Stores a batch in one transaction: as a whole or not at all, and once.
+"""Stores a batch in one transaction, completely and exactly once.
 
-A batch touches rows in one order: spool, attributes, files, records, journal, run, work,
-gathered.
-Everybody who writes to more than one of them keeps to it, so that nobody waits for
-somebody who waits for them.
+The lock order is: spool, attributes, files, records, journal, run, work, run summary.
+All code that writes to several of these tables follows it, to prevent deadlocks.
 """
 
 from __future__ import annotations
@@ -74,12 +72,12 @@ FAILURE_CHARACTERS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Every frame up to `stored` is stored; the first few refusals, and how many."""
+    """The last stored frame; the first rejected messages, and their number."""
 
     stored: int
     refused: tuple[Refusal, ...] = ()
     refused_count: int = 0
-    # None for a plain batch: the first batch of a spool never is one.
+    # None for a plain batch: the first batch of a spool is never plain.
     run: UUID | None = None
 
 
@@ -90,10 +88,10 @@ def store_batch(
     *,
     confirm: Callable[[], Actor] | None = None,
 ) -> Receipt:
-    """Store what agents sent; raise a TrackerError when none of it can be stored.
+    """Store a batch; raise a TrackerError if it is rejected as a whole.
 
-    `confirm` finds out whether an actor that is only remembered may still come in, and
-    raises if not. A plain batch does that by itself.
+    `confirm` checks a cached actor and raises if its token is no longer valid. A plain
+    batch does this itself.
     """
     batch = read_batch(body)
     if store_plainly(actor, spool_id, batch):
@@ -102,7 +100,7 @@ def store_batch(
         actor = confirm()
 
     stored = committed(lambda: _store(actor, spool_id, batch))
-    # Only what is committed may be remembered.
+    # Only committed data may be cached.
     for paths, ids in stored.series.items():
         remember_series(stored.position.run_id, paths, ids)
     remember_position(spool_id, stored.position)
@@ -116,7 +114,7 @@ def store_batch(
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What became of a batch."""
+    """The result of storing a batch."""
 
     position: Position
     series: SeriesIds
@@ -156,7 +154,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
 
 
 def _gathered_from(batch: Batch, *, is_new: bool) -> set[Source]:
-    """Return what of the run has to be gathered anew, which is rare."""
+    """Return the parts of the run summary to update, which is rare."""
     sources = {STAGES} if is_new else set()
     for message in batch.messages:
         match message.content:
@@ -185,7 +183,7 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
 
 
 def writable_workspace(actor: Actor) -> Workspace:
-    """Return the workspace that the actor may log to, if only to some projects of it."""
+    """Return the workspace to which the actor may log, possibly to some projects only."""
     if actor.workspace_id is None or not actor.may_ingest:
         raise NotAllowed("write runs")
     workspaces = Workspace.objects.of_user(actor.user_id)
@@ -198,8 +196,8 @@ def writable_workspace(actor: Actor) -> Workspace:
 def _accepted(
     spool: LockedSpool, batch: Batch
 ) -> tuple[Batch, bytes, SeriesIds, Mapping[str, KnownAttribute]]:
-    """Return the accepted batch, its checksums, the ids of its series, and all that
-    is stored of its other paths.
+    """Return the accepted batch, its checksums, its series ids, and the stored
+    attributes of its other paths.
     """
     series = dict(_known_series(spool.run_id, batch))
     kinds = single_kinds(batch, beside=series)
@@ -207,7 +205,7 @@ def _accepted(
     before = Known(
         last_number=spool.last_number,
         kinds={path: attribute.kind for path, attribute in known.items()},
-        # Counting is dear for a run with very many; so only when it matters.
+        # Counting is slow for runs with many attributes, so only if needed.
         attribute_count=(
             Attribute.objects.filter(run_id=spool.run_id).count()
             if len(known) < len(kinds)
@@ -216,7 +214,7 @@ def _accepted(
         checksums=spool.checksums,
         series=series,
     )
-    # Before new paths are stored, so that a refused value leaves none behind.
+    # Before new paths are stored, so that a rejected value leaves none behind.
     batch = refuse_changes(spool, judge(batch, before))
     checksums = remembered_checksums(before.checksums, batch)
 
@@ -225,7 +223,8 @@ def _accepted(
     if new:
         parameters = new_parameters(spool.run_id, batch)
         register_paths(spool.run_id, spool.project_id, new, parameters=parameters)
-        # Read back for their ids, and as another batch may have been faster.
+        # Read back for their ids, and because a concurrent batch may have inserted
+        # them.
         known |= known_attributes(spool.run_id, new)
         now_known = {path: attribute.kind for path, attribute in known.items()}
         batch = refuse_other_kinds(
@@ -245,7 +244,7 @@ def _known_series(run_id: UUID, batch: Batch) -> Iterator[tuple[Paths, Integers]
 
 
 def _note_what_is_rare(spool: LockedSpool, batch: Batch, now: datetime) -> bool:
-    """Note states, refusals and drops; return whether the spool's state changed."""
+    """Record states, rejections and drops; return whether the spool's state changed."""
     changes = _new_state(spool, batch)
     has_changed = bool(changes)
     dropped = [m.content.points for m in batch.messages if isinstance(m.content, Drop)]
@@ -266,10 +265,10 @@ def _note_what_is_rare(spool: LockedSpool, batch: Batch, now: datetime) -> bool:
 # Any: columns of all kinds.
 def _new_state(spool: LockedSpool, batch: Batch) -> dict[str, Any]:
     changes: dict[str, Any] = {}
-    # A repeated batch says nothing new; an empty one says that the process lives.
+    # A repeated batch has no news; an empty one is a heartbeat.
     is_repeated = batch.is_heartbeat and batch.last > 0
     if spool.state == State.CRASHED and not is_repeated:
-        # It was only silent for long.
+        # The process was only silent.
         changes = {"state": State.RUNNING, "ended_at": None}
     for message in batch.messages:
         if isinstance(message.content, Close):
@@ -286,15 +285,15 @@ def _state_of(close: Close) -> State:
 
 
 def _storable(failure: str) -> str:
-    # Kept rather than refused: without it nobody would know why the run failed.
+    # Truncated, not rejected, because it is the only record of the failure's cause.
     return failure.replace("\0", "\N{REPLACEMENT CHARACTER}")[:FAILURE_CHARACTERS]
 
 
 def request_what_follows(spool_id: UUID, run_id: UUID) -> None:
-    """Have everything follow from the new state of a process."""
-    # In the same transaction: once the batch is acknowledged, the work is asked for.
-    # No message is sent from here; the timetable finds the rows, broker or not. Nor
-    # is compaction asked for while a process lives: the journal itself asks for it.
+    """Update all states that depend on a process, and request background work."""
+    # In the same transaction, so that an acknowledged batch has its work requested. No
+    # message is sent: the schedule finds the rows, even without a broker. While a
+    # process lives, compaction is requested by the journal.
     settle_states(run_id)
     if Spool.objects.filter(id=spool_id).exclude(state=State.RUNNING).exists():
         request_work(run_id, WorkKind.COMPACT)
