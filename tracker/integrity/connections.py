@@ -1,4 +1,4 @@
-"""Whether PostgreSQL has connections for all processes, and a safe role for them."""
+"""Checks PostgreSQL's connection limits and the server's role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 from tracker.integrity.problem import Problem, Severity
 from tracker.server.processes import MIN_DATABASE_CONNECTIONS
 
-# Four workers with three connections each; migrations, backups and psql.
+# Four workers with three connections each, plus migrations, backups and psql.
 OTHER_CONNECTIONS = 16
 CAPACITY = """
 SELECT current_setting('max_connections')::int,
@@ -25,7 +25,7 @@ SELECT current_setting('max_connections')::int,
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Connections that PostgreSQL allows our role to open."""
+    """The connections that PostgreSQL allows our role to open."""
 
     most: int
     reserved: int
@@ -47,14 +47,14 @@ def read_capacity() -> Capacity | None:
     with connection.cursor() as cursor:
         cursor.execute(CAPACITY)
         *values, backend_pid = cursor.fetchone()
-    # A pooler gives its clients process ids of its own.
+    # A pooler reports process ids of its own.
     if backend_pid != connection.connection.info.backend_pid:
         return None
     return Capacity(*values)
 
 
 def shortage(capacity: Capacity, *, web_processes: int, each: int) -> str | None:
-    """Return why there are too few connections; None if there are enough."""
+    """Return the reason if there are too few connections; else None."""
     needed = web_processes * each + OTHER_CONNECTIONS
     if needed <= capacity.available:
         return None

@@ -1,4 +1,4 @@
-"""How the database, and Redis, must be set to keep what was acknowledged."""
+"""Checks settings of the database and of Redis that affect durability."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def sqlite_setting_problems(journal_mode: str, synchronous: int) -> Iterator[Pro
             Severity.ERROR,
             "sqlite-synchronous",
             "SQLite",
-            "commits do not wait for the disk, so a power cut loses what was acknowledged",
-            "let the settings say PRAGMA synchronous = FULL",
+            "commits do not wait for the disk, so a power cut loses acknowledged data",
+            "set PRAGMA synchronous = FULL",
         )
 
 
@@ -70,7 +70,7 @@ def space_problems(*, total: int, free: int, is_incremental: bool) -> Iterator[P
             Severity.NOTE,
             "space-is-kept",
             "SQLite",
-            "this file was made by an earlier version and never becomes smaller; "
+            "this file was created by an earlier version and never shrinks; "
             f"{free:,} of its {total:,} bytes are free",
             "stop the server and run `python3 manage.py shrink` once",
         )
@@ -80,40 +80,40 @@ def space_problems(*, total: int, free: int, is_incremental: bool) -> Iterator[P
             "space-is-free",
             "SQLite",
             f"{free:,} of {total:,} bytes are free",
-            "nothing: the worker gives them back, a little at a time",
+            "nothing: the worker reclaims them gradually",
         )
 
 
 def check_problems(check: str, answers: list[str]) -> Iterator[Problem]:
-    """Judge the answer of quick_check or integrity_check."""
+    """Convert the result of quick_check or integrity_check to problems."""
     for answer in answers[:MANY_ROWS]:
         if answer != "ok":
             yield Problem(
                 Severity.ERROR,
                 "sqlite-damaged",
                 "SQLite",
-                f"{check} says: {answer}",
+                f"{check}: {answer}",
                 "stop the server, copy the data folder, and restore the last backup; "
                 "`sqlite3 seamark.sqlite3 .recover` saves what can still be read",
             )
 
 
 def foreign_key_problems(rows: list[tuple[Any, ...]]) -> Iterator[Problem]:
-    """Judge the answer of foreign_key_check: table, row, the table referred to."""
+    """Convert the result of foreign_key_check: table, row, referenced table."""
     for table, row, parent, _ in rows[:MANY_ROWS]:
         yield Problem(
             Severity.ERROR,
             "foreign-key",
             f"{table}, row {row}",
-            f"refers to a row of {parent} that is not there",
-            "restore the last backup, or delete the row if nobody needs it",
+            f"refers to a missing row of {parent}",
+            "restore the last backup, or delete the row if it is not needed",
         )
     if len(rows) > MANY_ROWS:
         yield Problem(
             Severity.ERROR,
             "foreign-key",
             "SQLite",
-            f"{len(rows) - MANY_ROWS:,} more rows refer to others that are not there",
+            f"{len(rows) - MANY_ROWS:,} more rows refer to missing rows",
             "as above",
         )
 
@@ -133,7 +133,7 @@ def postgresql_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
             Severity.ERROR,
             "postgresql-synchronous-commit",
             "PostgreSQL",
-            "synchronous_commit is off, so a crash loses what was acknowledged last",
+            "synchronous_commit is off, so a crash loses recently acknowledged data",
             "run: ALTER SYSTEM SET synchronous_commit = on; then SELECT pg_reload_conf()",
         )
     for name in TIMEOUTS:
@@ -142,8 +142,8 @@ def postgresql_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
                 Severity.WARNING,
                 f"postgresql-{name.replace('_', '-')}",
                 "PostgreSQL",
-                f"{name} does not hold, though Seamark asks for it when it connects",
-                "let the pooler in between pass on the connection's options, or set it "
+                f"{name} is not in effect, although Seamark sets it when it connects",
+                "configure the pooler to pass on connection options, or set it "
                 "for the role: ALTER ROLE … SET …",
             )
     yield from _postgresql_notes(settings)
@@ -155,7 +155,7 @@ def _postgresql_notes(settings: Mapping[str, str]) -> Iterator[Problem]:
             Severity.NOTE,
             "postgresql-data-checksums",
             "PostgreSQL",
-            "data_checksums is off: what a disk damages is noticed in points, which "
+            "data_checksums is off: disk corruption is detected in points, which "
             "have checksums of their own, but not in other rows",
             "stop PostgreSQL and run pg_checksums --enable",
         )
@@ -165,7 +165,7 @@ def _postgresql_notes(settings: Mapping[str, str]) -> Iterator[Problem]:
             "postgresql-idle-timeout",
             "PostgreSQL",
             "idle_in_transaction_session_timeout is 0: a client that hangs keeps its "
-            "locks for ever",
+            "locks forever",
             "set it for the role: ALTER ROLE … SET idle_in_transaction_session_timeout "
             "= '60s'",
         )
@@ -188,14 +188,14 @@ def redis_problems(policy: str) -> Iterator[Problem]:
             Severity.WARNING,
             "redis-evicts",
             "Redis",
-            f"its maxmemory-policy is {policy}: under pressure it forgets messages, "
+            f"its maxmemory-policy is {policy}: it drops messages when memory is low, "
             "which delays background work",
             "run: CONFIG SET maxmemory-policy noeviction",
         )
 
 
 def look_at_database(*, is_thorough: bool) -> Iterator[Problem]:
-    """Ask the database about itself."""
+    """Query the database for its settings and integrity."""
     if connection.vendor == "postgresql":
         yield from postgresql_problems(
             {name: str(_ask(f"SHOW {name}")[0][0]) for name in ASKED}
@@ -225,14 +225,14 @@ def look_at_redis(url: str) -> Iterator[Problem]:
         with redis.Redis.from_url(url, socket_timeout=5) as client:
             policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
     except redis.ResponseError:
-        policy = None  # managed ones keep their settings to themselves
+        policy = None  # managed servers do not report their configuration
     except redis.RedisError as error:
         yield Problem(
             Severity.ERROR,
             "redis-away",
             "Redis",
-            f"it does not answer: {error}",
-            "start it, or correct SEAMARK_REDIS_URL: without it no background work is done",
+            f"it is not reachable: {error}",
+            "start it, or correct SEAMARK_REDIS_URL: background work needs it",
         )
         return
     if policy is not None:

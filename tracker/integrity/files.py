@@ -1,4 +1,4 @@
-"""Whether the contents of files are there, and are what their digests say."""
+"""Checks that file contents exist and match their digests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tracker.integrity.problem import Problem, Severity
 from tracker.models import Blob, File
 
 ROWS_AT_ONCE = 1_000
-# A content is there a moment before its row can be seen.
+# A content exists shortly before its row is visible.
 KEPT_SECONDS = 60.0
 AGAIN = (
-    "nothing, if an agent still has it: whoever sends it again mends it; or put the file "
-    "back from a backup of the data folder"
+    "nothing, if an agent still has the file and uploads it again; or restore it from a "
+    "backup of the data folder"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a row says is there."""
+    """A content according to its row."""
 
     workspace_id: int
     digest: str
@@ -35,7 +35,7 @@ class Content:
 
 
 def file_problems(*, reads: bool) -> Iterator[Problem]:
-    """Compare rows with the data folder, and by default read all that is there."""
+    """Compare rows with the data folder and, if `reads`, verify all digests."""
     folder = blob_folder()
     known: set[tuple[int, str]] = set()
     rows = Blob.objects.order_by("id").values_list("workspace_id", "digest", "size")
@@ -66,7 +66,7 @@ def _content_problems(
         with folder.open(content.workspace_id, content.digest) as file:
             size = file.seek(0, 2)
             if size != content.size:
-                what = f"it has {size:,} bytes, its row says {content.size:,}"
+                what = f"it has {size:,} bytes, expected {content.size:,}"
                 yield _damaged(content, what)
             elif reads:
                 file.seek(0)
@@ -74,10 +74,10 @@ def _content_problems(
                 while data := file.read(READ_BYTES):
                     total.update(data)
                 if total.hexdigest() != content.digest:
-                    yield _damaged(content, "its bytes are not those that were stored")
+                    yield _damaged(content, "its content does not match its digest")
     except FileNotFoundError:
         if not _has_row(content):
-            return  # it was deleted meanwhile
+            return  # deleted concurrently
         yield Problem(
             Severity.ERROR,
             "file-missing",
@@ -91,7 +91,7 @@ def _content_problems(
             "file-unreadable",
             _named(content),
             f"it cannot be read: {error.strerror}",
-            "look at the disk and at the rights of the data folder",
+            "check the disk and the permissions of the data folder",
         )
 
 
@@ -107,13 +107,13 @@ def _damaged(content: Content, what: str) -> Problem:
         "file-damaged",
         _named(content),
         what,
-        "put it back from a backup of the data folder, or delete it there: then whoever "
-        "sends it again mends it",
+        "restore it from a backup of the data folder, or delete it there, so that an "
+        "agent can upload it again",
     )
 
 
 def _named(content: Content) -> str:
-    """Say where a content is used, as far as anybody knows."""
+    """Return where a content is used, if known."""
     row = (
         File.objects.filter(workspace_id=content.workspace_id, digest=content.digest)
         .select_related("run")

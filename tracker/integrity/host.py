@@ -1,4 +1,4 @@
-"""What the machine and the settings must be like (pure, but for the readers below)."""
+"""Checks of the machine and the settings (pure, but for the readers below)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMFORTABLE_FREE_BYTES = 1024 * MIB
 COMFORTABLE_FREE_SHARE = 0.05
 FEWEST_FILES = 1_024
 
-# Their locks or their order of writing cannot be trusted.
+# File systems with unreliable locks or write order.
 NETWORK_FILE_SYSTEMS = frozenset(
     {
         *(
@@ -42,7 +42,7 @@ def file_system_problems(folder: Path, kind: str) -> Iterator[Problem]:
             Severity.ERROR,
             "network-file-system",
             str(folder),
-            f"the data folder lies on a network file system ({kind})",
+            f"the data folder is on a network file system ({kind})",
             "stop the server and move the folder to a local disk: SQLite's locks do not "
             "hold there, and two writers can destroy the database",
         )
@@ -60,7 +60,7 @@ def disk_problems(folder: Path, *, total: int, free: int) -> Iterator[Problem]:
         "disk-space",
         str(folder),
         f"{free // MIB:,} MiB of {total // MIB:,} are free",
-        "make room, or move the folder: without space nothing more can be stored",
+        "free space, or move the folder: a full disk stops all writes",
     )
 
 
@@ -81,7 +81,7 @@ def settings_problems(*, debug: bool) -> Iterator[Problem]:
             Severity.ERROR,
             "debug",
             "settings",
-            "DEBUG is on, so errors show the server's inside to whoever causes one",
+            "DEBUG is on, so error pages reveal the server's internals",
             "turn it off",
         )
 
@@ -93,14 +93,14 @@ def secret_file_problems(path: Path, mode: int) -> Iterator[Problem]:
             "secret-key-readable",
             str(path),
             "other users of this machine may read the secret key",
-            f"run `chmod 600 {path}`, and remove the file if somebody may have read it",
+            f"run `chmod 600 {path}`; if another user may have read it, delete the file",
         )
 
 
 def look_at_host(
     folder: Path, *, keeps_database: bool, debug: bool
 ) -> Iterator[Problem]:
-    """Read what is asked about this machine, and judge it."""
+    """Read the state of this machine, and check it."""
     if keeps_database:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
         yield from file_system_problems(folder, file_system_of(folder, mounts))
@@ -114,7 +114,7 @@ def look_at_host(
 
 
 def file_system_of(folder: Path, mounts: str) -> str:
-    """Return the kind of file system by the longest mount point above the folder."""
+    """Return the file system type of the longest mount point that contains the folder."""
     best, kind = -1, ""
     resolved = folder.resolve()
     for line in mounts.splitlines():
@@ -123,7 +123,7 @@ def file_system_of(folder: Path, mounts: str) -> str:
         if len(fields) < 5 or not after:  # noqa: PLR2004 - the mount point is the fifth
             continue
         point = Path(fields[4].replace("\\040", " "))
-        # Of two mounts at one place, the later one hides the other.
+        # Of two mounts at one path, the later one hides the other.
         if resolved.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), after.split()[0]
     return kind

@@ -1,4 +1,4 @@
-"""What a check may find, and what there is to do about it."""
+"""A problem found by a check, with advice."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from uuid import UUID
 
 
 class Severity(IntEnum):
-    """How bad it is; its number is the exit code it leads to."""
+    """Severity; its number is the exit code."""
 
-    NOTE = 0  # good to know
+    NOTE = 0  # informational
     WARNING = 1  # harmless so far
-    ERROR = 2  # data is damaged, or would be by a crash
+    ERROR = 2  # data is damaged, or at risk in a crash
 
 
 class Repair(StrEnum):
-    """What can be made right without losing or inventing anything."""
+    """Repairs that neither lose nor invent data."""
 
-    CHUNK_COUNT = "count the chunks of ticks anew"
-    SUMMARY = "make a series' summary anew from its chunks"
-    ROW = "make a chunk's row anew from its points"
-    OVERVIEW = "make a chunk's drawing buckets anew from its points"
-    TICKS_OVERVIEW = "make the drawing buckets of ticks anew from these"
-    GATHERED = "gather anew what columns of the runs table show"
+    CHUNK_COUNT = "recount the chunks of ticks"
+    SUMMARY = "recompute a series' summary from its chunks"
+    ROW = "recompute a chunk's row from its points"
+    OVERVIEW = "recompute a chunk's drawing buckets from its points"
+    TICKS_OVERVIEW = "recompute the drawing buckets of ticks"
+    GATHERED = "recompute the run summary"
     ENTRY = "set a damaged journal entry aside"
 
 
@@ -35,6 +35,6 @@ class Problem:
     what: str
     advice: str
     run_id: UUID | None = None
-    # How to make it right, and the id of the row that is meant.
+    # The repair, and the id of the affected row.
     repair: Repair | None = None
     row_id: int = 0

@@ -1,4 +1,4 @@
-"""What chunks of records hold, beside what their rows and their series' say."""
+"""Checks chunks of records against their rows and the rows of their series."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tracker.records import codec
 
 @dataclass(slots=True)
 class RecordWhole:
-    """The chunks of a series, added up as they are met, in whatever order."""
+    """The chunks of a series, added up in any order."""
 
     row: Attribute
-    # First position and count of each.
+    # First position and count of each chunk.
     rooms: list[tuple[int, int]] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
@@ -26,7 +26,7 @@ class RecordWhole:
         self.steps, self.times = [min(steps), max(steps)], [min(times), max(times)]
 
     def faults(self) -> Iterator[str]:
-        """Say where chunks leave a gap, overlap, or are not what the row says."""
+        """Yield gaps, overlaps and differences from the series' row."""
         position = 0
         for first, count in sorted(self.rooms):
             if first != position:
@@ -39,11 +39,11 @@ class RecordWhole:
             *(self.row.first_time, self.row.last_time),
         ]
         if self.rooms and said != [*self.steps, *self.times]:
-            yield "its first and last step and time are not those of its chunks"
+            yield "its first and last step and time differ from its chunks"
 
 
 def record_chunk_faults(chunk: RecordChunk) -> Iterator[str]:
-    """Say where a row differs from its records; raise Damaged where these are."""
+    """Yield differences between a row and its records; raise Damaged if unreadable."""
     records = codec.decode(chunk.data)
     found = {
         "count": len(records),
@@ -56,4 +56,4 @@ def record_chunk_faults(chunk: RecordChunk) -> Iterator[str]:
     for name, value in found.items():
         said = getattr(chunk, name)
         if said != value:
-            yield f"{name} is {said} in its row and {value} in its bytes"
+            yield f"{name} is {said} in its row and {value} in its data"

@@ -1,6 +1,6 @@
-"""Makes right what can be without losing or inventing anything.
+"""Repairs damage where no data is lost or invented.
 
-Each repair looks again, in a transaction, and so may come late or twice.
+Each repair checks again in a transaction, so it may run late or twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tracker.series.rows import stored
 
 
 def repair(problem: Problem) -> bool:
-    """Repair what the problem tells of; return whether anything was changed."""
+    """Repair the problem; return whether anything was changed."""
     if problem.repair is None or problem.run_id is None:
         return False
     with transaction.atomic():
@@ -46,16 +46,17 @@ def repair(problem: Problem) -> bool:
 def _count_chunks(run_id: UUID, ticks_id: int) -> bool:
     rows = SeriesTicks.objects.filter(run_id=run_id, id=ticks_id)
     if rows.select_for_update().first() is None:
-        return False  # compaction took them away meanwhile
+        return False  # compaction deleted the row
     count = SeriesChunk.objects.filter(run_id=run_id, ticks_id=ticks_id).count()
     if not count:
-        rows.delete()  # as compaction does with those that nobody refers to
+        rows.delete()  # compaction also deletes ticks without chunks
         return True
     return bool(rows.exclude(chunk_count=count).update(chunk_count=count))
 
 
 def _summarise(run_id: UUID, series_id: int) -> bool:
-    # Compaction adds to this row last: whoever is slower sees what the other did.
+    # Compaction updates this row last, so the slower of the two sees the other's
+    # change.
     rows = Attribute.objects.filter(run_id=run_id, id=series_id)
     row = rows.select_for_update().first()
     if row is None:
@@ -72,13 +73,13 @@ def _summarise(run_id: UUID, series_id: int) -> bool:
 
 def _gather(run_id: UUID, _: int) -> bool:
     if is_gathered(run_id):
-        return False  # whoever changed something did it meanwhile
+        return False  # a concurrent change has updated it
     gather([run_id], *EVERY_SOURCE)
     return True
 
 
 def _whole(run_id: UUID, series_id: int) -> tuple[Whole, np.float64 | None]:
-    """Return what the chunks add up to, and the value at the highest step."""
+    """Return the sum of the chunks, and the value at the highest step."""
     whole, last, best = Whole(), None, None
     chunks = SeriesChunk.objects.filter(run_id=run_id, series_id=series_id)
     for chunk in chunks.order_by("first_step", "id").iterator(chunk_size=100):
@@ -108,7 +109,7 @@ def _write_row(run_id: UUID, chunk_id: int) -> bool:
     rows = SeriesChunk.objects.filter(run_id=run_id, id=chunk_id)
     chunk = rows.select_for_update().first()
     if chunk is None or not is_row_damaged(chunk):
-        return False  # compaction replaced it meanwhile, or it came twice
+        return False  # compaction replaced it, or the repair runs twice
     try:
         _, bucket = read_chunk(chunk, _ticks_of(chunk))
     except Damaged:
@@ -122,7 +123,7 @@ def _draw_chunk(run_id: UUID, chunk_id: int) -> bool:
     rows = SeriesChunk.objects.filter(run_id=run_id, id=chunk_id)
     chunk = rows.select_for_update().first()
     if chunk is None:
-        return False  # compaction replaced it meanwhile
+        return False  # compaction replaced it
     ticks = _ticks_of(chunk)
     try:
         points, bucket = read_chunk(chunk, ticks)
@@ -144,7 +145,7 @@ def _draw_ticks(run_id: UUID, ticks_id: int) -> bool:
     chunks = SeriesChunk.objects.filter(run_id=run_id, ticks_id=ticks_id)
     said = set(chunks.values_list(*codec.TICK_COLUMNS))
     if said - {ends_of(ticks)}:
-        return False  # these are perhaps the ticks of other chunks
+        return False  # these may be the ticks of other chunks
     overview = codec.encode_ticks_overview(ticks_overview(ticks))
     return bool(rows.update(overview=overview))
 

@@ -1,4 +1,4 @@
-"""Tells what was found: line by line for people, or all at once as JSON."""
+"""Reports problems: one per line, or all at once as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from tracker.integrity.problem import Problem, Severity
 from tracker.integrity.run import Seen
 
-# Of one kind; more are counted.
+# Problems listed per kind; the rest are counted.
 LISTED = 100
 PROGRESS_SECONDS = 5.0
 
@@ -21,7 +21,7 @@ Say = Callable[[str], object]
 
 class Report:
     def __init__(self, *, say: Say, mutter: Say, as_json: bool) -> None:
-        """`say` writes the answer, `mutter` what is only good to know meanwhile."""
+        """`say` prints the report, `mutter` prints progress."""
         self.seen = Seen()
         self.rows: dict[str, int] = {}
         self._say = say
@@ -54,7 +54,7 @@ class Report:
             self._say(_line(problem, is_repaired=is_repaired))
 
     def add_unlisted(self, code: str, severity: Severity, count: int) -> None:
-        """Count problems of which only the first were kept."""
+        """Count problems of a kind whose later instances were not kept."""
         self._codes[code] += count
         self._severities[severity] += count
 
@@ -68,7 +68,7 @@ class Report:
             )
 
     def finish(self) -> int:
-        """Say the rest, and return the exit code."""
+        """Print the rest, and return the exit code."""
         if self._as_json:
             self._say(json.dumps(self._summary(), default=str, indent=2))
             return self.exit_code
@@ -96,7 +96,7 @@ class Report:
         errors = self._severities[Severity.ERROR]
         warnings = self._severities[Severity.WARNING]
         if not errors and not warnings:
-            return f"{repaired}All is well."
+            return f"{repaired}No problems found."
         return (
             f"{repaired}{errors:,} error{'s' * (errors != 1)} and "
             f"{warnings:,} warning{'s' * (warnings != 1)}."
@@ -118,7 +118,7 @@ class Report:
 
 def _line(problem: Problem, *, is_repaired: bool) -> str:
     mark = "REPAIRED" if is_repaired else problem.severity.name
-    # Names are what users chose: they must not make lines of their own.
+    # Names are chosen by users and must not start new lines.
     text = (
         f"{mark:8} {problem.where}: {problem.what} → {problem.advice} [{problem.code}]"
     )

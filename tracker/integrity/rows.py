@@ -1,4 +1,4 @@
-"""Whether stored points are what was written, row by row (pure)."""
+"""Checks stored points row by row (pure)."""
 
 from __future__ import annotations
 
@@ -27,25 +27,23 @@ from tracker.series.table import Table
 # Sums of the same numbers in another order differ by rounding.
 TOLERANCE = 1e-9
 
-# What the row of a chunk says of all its points.
+# The columns of a chunk's row that describe all its points.
 ROW_NUMBERS = tuple(field.name for field in fields(Buckets))
 
 Ticks = tuple[Floats, Integers]
-# None where they cannot be read.
+# None if unreadable.
 TicksById = Mapping[int, Ticks | None]
 
 
 def read_entry(entry: JournalEntry) -> tuple[list[Table], list[str]]:
-    """Return what an entry holds, and what its row says that is not so."""
+    """Return the tables of an entry, and the differences from its row."""
     tables = journal.decode(entry.data)
     count = sum(table.point_count for table in tables)
     wrong = []
     if count != entry.point_count:
-        wrong.append(f"it holds {count:,} points, its row says {entry.point_count:,}")
+        wrong.append(f"it has {count:,} points, expected {entry.point_count:,}")
     if not 1 <= entry.first_number <= entry.last_number:
-        wrong.append(
-            f"frames {entry.first_number} to {entry.last_number} make no sense"
-        )
+        wrong.append(f"frames {entry.first_number} to {entry.last_number} are invalid")
     return tables, wrong
 
 
@@ -57,28 +55,28 @@ def read_ticks(row: SeriesTicks) -> Ticks | None:
 
 
 def ticks_overview(ticks: Ticks) -> codec.Columns:
-    """Return the drawing buckets that follow from ticks."""
+    """Return the drawing buckets of ticks."""
     steps, times = ticks
     return summarise_ticks(steps, times, bucket_starts(len(steps)))
 
 
 def ends_of(ticks: Ticks) -> tuple[float, ...]:
-    """Return what the rows of chunks say of their ticks: TICK_COLUMNS, of all."""
+    """Return TICK_COLUMNS for all ticks, as stored in the rows of chunks."""
     whole = summarise_ticks(*ticks, bucket_starts(1))
     return tuple(whole[name][0].item() for name in codec.TICK_COLUMNS)
 
 
 def ticks_overview_faults(row: SeriesTicks, ticks: Ticks) -> Iterator[str]:
-    """Say what is wrong with the drawing buckets of ticks; raise Damaged."""
+    """Yield faults of the drawing buckets of ticks; raise Damaged if unreadable."""
     if len(ticks[0]) <= BUCKET_POINTS and not row.overview:
-        return  # the chunks' rows say the same
+        return  # the rows of the chunks have the same information
     found, expected = codec.decode_ticks_overview(row.overview), ticks_overview(ticks)
     if any(not np.array_equal(found[name], expected[name]) for name in expected):
-        yield "their drawing buckets are not those of the ticks"
+        yield "their drawing buckets differ from the ticks"
 
 
 def read_chunk(row: SeriesChunk, ticks: Ticks | None) -> tuple[Points, Buckets]:
-    """Return a chunk's points and those as one bucket; raise Damaged."""
+    """Return a chunk's points, and one bucket of them; raise Damaged if unreadable."""
     points = codec.decode(row.data, ticks)
     if not len(points):
         raise Damaged("there are no points")
@@ -86,12 +84,12 @@ def read_chunk(row: SeriesChunk, ticks: Ticks | None) -> tuple[Points, Buckets]:
 
 
 def is_row_damaged(row: SeriesChunk) -> bool:
-    """Say whether a row's numbers are not those that were written."""
+    """Return whether a row's numbers fail their checksum."""
     return row.checksum is not None and [row.checksum] != checksums_of([row])
 
 
 def make_row_anew(row: SeriesChunk, whole: Buckets) -> None:
-    """Have the row say what its points do; nothing is stored yet."""
+    """Set a row's numbers from its points, without saving it."""
     for name in ROW_NUMBERS:
         number = getattr(whole, name)[0]
         is_float = codec.dtype_of(name) is np.float64
@@ -100,19 +98,19 @@ def make_row_anew(row: SeriesChunk, whole: Buckets) -> None:
 
 
 def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[str]:
-    """Say where a chunk's row differs from its points."""
+    """Yield differences between a chunk's row and its points."""
     for name in ROW_NUMBERS:
         said = getattr(row, name)
         found = getattr(whole, name)[0].item()
         said = float("nan") if said is None else said
         if not _is_same(name, said, found, points):
-            yield f"its row says {name} {said}, its points {found}"
+            yield f"{name} is {said} in its row and {found} in its points"
     if row.is_open and row.count >= codec.FULL_POINTS:
         yield "it is open and full"
 
 
 def chunk_overview(points: Points, *, has_ticks: bool) -> bytes:
-    """Return the drawing buckets that follow from a chunk's points, encoded."""
+    """Return the encoded drawing buckets of a chunk's points."""
     if not has_ticks:
         return codec.encode_whole_overview(summarise(points))
     own = summarise_rows(points.values[np.newaxis], bucket_starts(len(points)))
@@ -123,10 +121,12 @@ def chunk_overview(points: Points, *, has_ticks: bool) -> bytes:
 def overview_faults(
     row: SeriesChunk, ticks: Ticks | None, whole: Buckets, points: Points
 ) -> Iterator[str]:
-    """Say where a chunk's drawing buckets differ from its points; raise Damaged."""
+    """Yield differences between drawing buckets and points; raise Damaged if
+    unreadable.
+    """
     if row.count <= BUCKET_POINTS and not row.overview:
         return
-    # Not with what is stored beside the ticks, which is looked at for itself.
+    # Without the overview stored with the ticks, which is checked separately.
     shared = ticks_overview(ticks) if ticks else None
     buckets = codec.decode_overview(row.overview, shared)
     merged: dict[str, Any] = {
@@ -143,7 +143,7 @@ def overview_faults(
     for name, number in merged.items():
         found = getattr(whole, name)[0].item()
         if not _is_same(name, number.item(), found, points):
-            yield f"its drawing buckets say {name} {number.item()}, its points {found}"
+            yield f"{name} is {number.item()} in its drawing buckets and {found} in its points"
 
 
 def _least(values: NDArray[np.float64]) -> np.float64:

@@ -1,7 +1,6 @@
-"""Looks at all that is stored of one run.
+"""Checks all stored data of one run.
 
-What is read at a time is bounded in bytes; what is remembered is a few numbers for
-each series and each row of ticks.
+Reads are bounded in bytes; only a few numbers per series and row of ticks are kept.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ CHECKSUM_BYTES = 4
 RESTORE = "restore the last backup if these points matter"
 REPAIR = "run `python3 manage.py doctor --repair`"
 NOTHING_LOST = "nothing is lost"
-TELL = "please report it: this is a mistake of Seamark's"
+TELL = "please report it: this is a bug of Seamark"
 
 Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(slots=True)
 class Seen:
-    """What a walk has looked at so far."""
+    """Progress counters of a check."""
 
     runs: int = 0
     journal_entries: int = 0
@@ -78,15 +77,15 @@ class Seen:
 
 @dataclass(slots=True)
 class RunWalk:
-    """One run, and what was learnt of it on the way."""
+    """One run, and the results of its check so far."""
 
     run: Run
     seen: Seen
     series: dict[int, Attribute] = field(default_factory=dict)
     wholes: dict[int, Whole] = field(default_factory=lambda: defaultdict(Whole))
-    # How many chunks refer to each row of ticks.
+    # Number of chunks that refer to each row of ticks.
     references: Counter[int] = field(default_factory=Counter)
-    # Those of chunks whose rows contradict their points.
+    # Ticks of chunks whose rows contradict their points.
     doubted_ticks: set[int] = field(default_factory=set)
 
     def problems(self) -> Iterator[Problem]:
@@ -204,7 +203,7 @@ class RunWalk:
             overview_faults(chunk, ticks, bucket, points),
             "chunk-overview",
             where,
-            # Points that the row contradicts are perhaps another's.
+            # Points that contradict the row may belong to another chunk.
             repair=None if faults else Repair.OVERVIEW,
             row_id=chunk.pk,
         )
@@ -212,7 +211,7 @@ class RunWalk:
     def _damaged_row(
         self, chunk: SeriesChunk, bucket: Buckets, points: Points
     ) -> Problem:
-        """Tell of what is taken from the points instead: nothing is lost with it."""
+        """Report a damaged row; its values can be recomputed from the points."""
         faults = "; ".join(chunk_faults(chunk, bucket, points))
         return Problem(
             Severity.WARNING,
@@ -229,7 +228,7 @@ class RunWalk:
     def _without_ticks(
         self, chunk: SeriesChunk, where: str, is_there: bool
     ) -> Iterator[Problem]:
-        if is_there:  # which is told of the ticks, once for all of their chunks
+        if is_there:  # reported with the ticks, once for all of their chunks
             self._leave_out(chunk)
         else:
             what = f"its ticks {chunk.ticks_id} are gone"
@@ -247,7 +246,7 @@ class RunWalk:
         whole = self.wholes[chunk.series_id]
         whole.is_complete = False
         if is_row_damaged(chunk):
-            whole.add_row(chunk)  # there is nothing better
+            whole.add_row(chunk)  # the best available values
 
     def _ticks(self) -> Iterator[Problem]:
         rows = SeriesTicks.objects.filter(run_id=self.run.id)
@@ -292,7 +291,7 @@ class RunWalk:
         repair: Repair | None,
         row_id: int,
     ) -> Iterator[Problem]:
-        """Tell of what charts need and follows from points: nothing is lost with it."""
+        """Report damaged drawing buckets; they can be recomputed from the points."""
         try:
             what = "; ".join(faults)
             severity, advice = Severity.ERROR, TELL
@@ -372,7 +371,7 @@ class RunWalk:
                 Severity.WARNING,
                 "run-gathered",
                 self._place(""),
-                "columns of the runs table do not show what its rows say together",
+                "the run summary differs from the rows that it summarizes",
                 REPAIR,
                 self.run.id,
                 Repair.GATHERED,
@@ -388,7 +387,7 @@ class RunWalk:
         return f"{run}, {where}" if where else run
 
     def _wrong(self, code: str, where: str, what: str) -> Problem:
-        """Two things that are stored contradict each other."""
+        """Report two stored values that contradict each other."""
         return Problem(
             Severity.ERROR, code, self._place(where), what, TELL, self.run.id
         )
@@ -402,7 +401,7 @@ class RunWalk:
         repair: Repair | None = None,
         row_id: int = 0,
     ) -> Problem:
-        """Bytes are not those that were written."""
+        """Report bytes that fail their checksum."""
         advice = f"{RESTORE}, or {REPAIR} to set it aside" if repair else RESTORE
         return Problem(
             Severity.ERROR,
@@ -417,7 +416,7 @@ class RunWalk:
 
 
 def run_ids(only: UUID | None = None) -> list[UUID]:
-    """Return the runs to look at; those that are being deleted may be half gone."""
+    """Return the runs to check, without those that are being deleted."""
     runs = Run.objects.filter(purging_at=None)
     if only is not None:
         runs = runs.filter(id=only)
@@ -430,14 +429,14 @@ def _in_portions(rows: QuerySet[Row], *columns: str) -> Iterator[Row]:
 
 
 def _portions(rows: QuerySet[Row], *columns: str) -> Iterator[Sequence[Row]]:
-    """Read rows in order of their ids, so many that these columns stay small."""
+    """Yield rows by id, in portions limited by the size of these columns."""
     size: Any = sum((Length(column) for column in columns[1:]), Length(columns[0]))
     sizes = np.fromiter(
         rows.order_by("id").annotate(size=size).values_list("id", "size").iterator(),
         dtype=[("id", np.int64), ("size", np.int64)],
     )
-    # PostgreSQL needs the run to know the partition; SQLite would look through all
-    # rows of the run rather than for these.
+    # PostgreSQL needs the run to select the partition; SQLite would scan all rows of
+    # the run instead of using the ids.
     by_id = rows if connection.vendor == "postgresql" else QuerySet(rows.model)
     start = 0
     while start < len(sizes):

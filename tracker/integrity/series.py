@@ -1,4 +1,4 @@
-"""What the chunks of a series add up to, beside what its row says (pure)."""
+"""Checks the sum of a series' chunks against its row (pure)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Number = TypeVar("Number", int, float)
 
 # Sums of the same numbers in another order differ by rounding.
 TOLERANCE = 1e-9
-# With more at one step, nobody looks which of them was the last.
+# With more values at one step, the last one is not checked.
 MAX_LAST_VALUES = 100_000
 NAMES = (
     *("count", "finite_count", "minimum", "maximum"),
@@ -27,7 +27,7 @@ NAMES = (
 
 @dataclass(slots=True)
 class Whole:
-    """The chunks of a series, added up as they are met."""
+    """The sum of a series' chunks."""
 
     count: int = 0
     finite_count: int = 0
@@ -38,11 +38,11 @@ class Whole:
     last_step: float | None = None
     first_time: int | None = None
     last_time: int | None = None
-    # How large the values are whose sum is compared.
+    # The sum of the absolute values, to scale the tolerance.
     magnitude: float = 0.0
     # Values at the highest step, any of which may be the last.
     last_values: list[float] = field(default_factory=list)
-    # Every value at the highest step is among them.
+    # `last_values` has every value at the highest step.
     is_complete: bool = True
 
     def add_row(self, chunk: SeriesChunk) -> None:
@@ -62,7 +62,7 @@ class Whole:
             self.last_values.clear()
 
     def add_points(self, points: Points) -> None:
-        """Note the values at the highest step; call it after `add_row`."""
+        """Add the values at the highest step; call it after `add_row`."""
         if points.steps.max() == self.last_step:
             last = points.values[points.steps == self.last_step]
             self.last_values += np.unique(last).tolist()
@@ -71,7 +71,7 @@ class Whole:
 
 
 def series_faults(row: Attribute, whole: Whole) -> Iterator[str]:
-    """Say where the row of a series differs from its chunks."""
+    """Yield differences between a series' row and its chunks."""
     for name in NAMES:
         said, found = getattr(row, name), getattr(whole, name)
         if said != found:
@@ -79,7 +79,7 @@ def series_faults(row: Attribute, whole: Whole) -> Iterator[str]:
     if abs(row.total - whole.total) > TOLERANCE * max(whole.magnitude, 1e-300):
         yield f"total is {row.total} in its row and {whole.total} in its chunks"
     if whole.is_complete and whole.count and not _is_last(row, whole):
-        yield "its last value is none of those at its highest step"
+        yield "its last value is not one of those at its highest step"
 
 
 def _is_last(row: Attribute, whole: Whole) -> bool:

@@ -1,4 +1,4 @@
-"""Lets many statements see the database as it was at one moment."""
+"""Gives several statements one consistent view of the database."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LONGEST_STATEMENT = "15min"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read without seeing what others write meanwhile; nobody waits for it.
+    """Read one snapshot within the block, without blocking writers.
 
-    Within a transaction there already is what it offers, or as good.
+    Inside a transaction it does nothing.
     """
     if connection.in_atomic_block:
         yield
@@ -24,7 +24,7 @@ def snapshot() -> Iterator[None]:
             cursor.execute(f"SET LOCAL statement_timeout = '{LONGEST_STATEMENT}'")
             yield
     else:
-        # Not `atomic()`, which would keep writers out.
+        # Not `atomic()`, which would block writers.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN DEFERRED")
             try:

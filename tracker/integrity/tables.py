@@ -1,4 +1,4 @@
-"""What is counted, and what waits for longer than it should."""
+"""Counts rows, and finds work that waits too long."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.db.models import F, Q, QuerySet
 from tracker.integrity.problem import Problem, Severity
 from tracker.models import ProcessRole, Run, Rung, Work
 
-# Work is taken up within seconds; so long nobody takes it.
+# Work is claimed within seconds, so after this time it is stuck.
 STUCK = timedelta(minutes=10)
-# Deleting takes seconds for each million of points.
+# Deletion takes seconds per million points.
 LONG_PURGE = timedelta(hours=6)
 MANY_ATTEMPTS = 5
 LISTED = 20
 
 
 def table_counts() -> dict[str, int]:
-    """Return how many rows each of our tables has."""
+    """Return the number of rows of each of our tables."""
     models = apps.get_app_config("tracker").get_models()
     return {
         model.__name__: QuerySet(model).count()
@@ -50,7 +50,7 @@ def work_problems(now: datetime) -> Iterator[Problem]:
             "background work",
             f"{count:,} pieces of work have waited for more than "
             f"{STUCK.total_seconds() / 60:.0f} minutes",
-            "start the server, or its worker and scheduler; their logs say why they stop",
+            "start the server, or its worker and scheduler; see their logs for errors",
         )
     failing = Work.objects.exclude(last_error="").filter(attempts__gte=MANY_ATTEMPTS)
     for work in failing.select_related("run").order_by("-attempts", "id")[:LISTED]:
@@ -59,7 +59,7 @@ def work_problems(now: datetime) -> Iterator[Problem]:
             "work-fails",
             f"run {work.run.name} ({work.run_id})",
             f"{work.kind} failed {work.attempts} times: {work.last_error}",
-            "see the worker's log; it is tried again by itself",
+            "see the worker's log; it is retried automatically",
             work.run_id,
         )
 
@@ -72,7 +72,7 @@ def purge_problems(now: datetime) -> Iterator[Problem]:
             f"run {run.id}",
             f"it has been deleted since {run.purging_at:%Y-%m-%d %H:%M} UTC and is not "
             "gone yet",
-            "start the server, or its worker; its log says why it stops",
+            "start the server, or its worker; see its log for errors",
             run.id,
         )
 
