@@ -11,7 +11,7 @@ Interval = tuple[datetime, datetime]
 def active_seconds(
     intervals: Iterable[Interval], *, until: datetime | None = None
 ) -> float:
-    """Return the length of the union of intervals, as far as it lies before `until`."""
+    """Return the seconds covered by the intervals, up to `until`."""
     total = timedelta()
     reached: datetime | None = None
     for start, end in sorted(intervals):

@@ -1,4 +1,4 @@
-"""Who asks: a member in the browser, a token on a member's behalf, or a share link."""
+"""The caller: a member in the browser, a token acting for a member, or a share link."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from uuid import UUID
 
 from tracker.boards.frozen import Frozen
 
-# No user has this id.
+# An id that no user has.
 NOBODY = 0
 
 
 class Scope(StrEnum):
-    """What a token may do; a browser session has no scope and no such limit."""
+    """The permissions of a token; a browser session has all of them."""
 
     LOG = "log"
     READ = "read"
@@ -22,7 +22,7 @@ class Scope(StrEnum):
 
 
 class Part(StrEnum):
-    """What of a shared thing is shown only where its link says so."""
+    """The parts of a shared object that a link shows only if its creator enabled them."""
 
     CONFIG = "config"
     ENVIRONMENT = "environment"
@@ -32,15 +32,16 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one share link opens: these things, by kind, and these parts of them."""
+    """The objects that one share link opens, by kind, and their enabled parts."""
 
     link_id: int
     project_id: int
     things: Mapping[str, frozenset[UUID]]
     parts: frozenset[Part]
-    # The user who made the link: it opens nothing that they may not read.
+    # The user who created the link: it opens nothing that they cannot read.
     made_by: int = NOBODY
-    # What a dashboard's or a report's link shows instead of what is there now.
+    # The saved state that a link to a dashboard or report shows instead of the current
+    # one.
     frozen: Frozen | None = None
 
     def of(self, kind: str) -> frozenset[UUID]:
@@ -50,13 +51,13 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class Actor:
     user_id: int
-    # A token speaks for one workspace only; a browser session for all of its user's.
+    # A token is limited to one workspace; a browser session covers all of its user's.
     workspace_id: int | None = None
     scope: Scope = Scope.MANAGE
     token_id: int | None = None
-    # A key may be bound to some projects of its workspace; None: it is not.
+    # The projects to which a key is limited; None: no limit.
     project_ids: frozenset[int] | None = None
-    # Of whoever came by a share link: a stranger, who may see no more than it opens.
+    # Set for visitors by a share link, who see only the contents of the link.
     grant: Grant | None = None
 
     @property
@@ -68,16 +69,16 @@ class Actor:
         return self.scope in (Scope.LOG, Scope.MANAGE)
 
     def sees(self, part: Part) -> bool:
-        """Say whether this part of what the actor may read is for them, too."""
+        """Return whether the actor may see this part of the objects they can read."""
         return self.grant is None or part in self.grant.parts
 
 
 def link_actor(request: object) -> Actor | None:
-    """Return who came by a share link, whoever else they may be."""
+    """Return the visitor's share-link actor, even if they are also signed in."""
     actor = getattr(request, "link_actor", None)
     return actor if isinstance(actor, Actor) else None
 
 
 def actor_of_link(grant: Grant) -> Actor:
-    """Return the stranger who came by a link: nobody's member, and only a reader."""
+    """Return the read-only actor for a share link."""
     return Actor(NOBODY, scope=Scope.READ, grant=grant)

@@ -1,4 +1,4 @@
-"""The tracker as Django knows it."""
+"""Django application config of the tracker."""
 
 from __future__ import annotations
 

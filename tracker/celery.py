@@ -1,7 +1,7 @@
-"""The Celery application and its timetable.
+"""The Celery application and its schedule.
 
-Rows in the database say what is to be done; a message only says "look now". So a lost
-or doubled message costs seconds, never work, on every broker.
+Database rows hold the pending work; a message only triggers a check. A lost or
+duplicate message therefore costs seconds and no work, on every broker.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from django.db import connection
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 
-# How often the worker looks into the folder that serves as queue: 0.1 s costs less
-# than 1 % of a core, and the default of 1 s delays every task by seconds.
+# How often the worker polls the queue folder: 0.1 s costs less than 1 % of a core, and
+# the default of 1 s delays every task by seconds.
 POLLING_SECONDS = 0.1
-# How long a worker that stops may go on with what it has begun.
+# How long a stopping worker may continue its running tasks.
 SOFT_SHUTDOWN_SECONDS = 3.0
 
-# By how much the worker stands back where processors are scarce: pages and agents wait
-# for an answer, and nobody waits for a compaction. Of a core that it shares with one of
-# them, a quarter is left to it. Containers share by their own weights. Not on SQLite:
-# there all wait for the one who writes, and so for a worker that is kept from it.
+# The worker's nice value where CPUs are scarce: pages and agents wait for responses,
+# compaction can be late. The worker keeps a quarter of a core that it shares with them.
+# Containers share CPUs by their own weights. Not on SQLite, where a slow worker that
+# holds the write lock blocks everything.
 STANDS_BACK_BY = 5
-# Where Linux shares processors among sessions first, what a session has of them.
+# The nice value of the session, which Linux applies before those of processes.
 SESSION = Path("/proc/self/autogroup")
 
 SEND_DUE_WORK_SECONDS = 2.0
@@ -41,9 +41,9 @@ CHECK_RULES_SECONDS = 20.0
 CLEAR_AWAY_SECONDS = 60.0
 COLLECT_FILES_SECONDS = 600.0
 
-# Rows are claimed with leases of their own, so a message that a worker took and never
-# acknowledged only has to come back some time. Without the two restore options that
-# would take up to 100 s longer than the time-out says.
+# Rows have their own leases, so an unacknowledged message only has to be redelivered
+# eventually. Without the two restore options, redelivery takes up to 100 s longer than
+# the visibility timeout.
 REDIS_OPTIONS = {
     "visibility_timeout": 120,
     "unacked_restore_interval": 10,
@@ -54,7 +54,7 @@ REDIS_OPTIONS = {
 
 
 def broker() -> dict[str, Any]:
-    """Return the broker settings: Redis if there is one, else a folder."""
+    """Return the broker settings: Redis if configured, else a folder."""
     if settings.REDIS_URL:
         return {
             "broker_url": settings.REDIS_URL,
@@ -77,8 +77,9 @@ def broker() -> dict[str, Any]:
 
 
 def every(seconds: float, task: str) -> dict[str, Any]:
-    # A message nobody took until the next one is sent would only be a repetition:
-    # without this they pile up while the worker is away.
+    # Return a schedule entry whose message expires before the next one is sent.
+    #
+    # Otherwise messages pile up while the worker is down.
     return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
 
 
@@ -89,7 +90,7 @@ app.conf.update(
     accept_content=["json"],
     task_serializer="json",
     task_ignore_result=True,
-    # Taken, not kept: the row's lease is what survives a killed worker.
+    # Acknowledged late and not prefetched: the row's lease survives a killed worker.
     worker_prefetch_multiplier=1,
     worker_soft_shutdown_timeout=SOFT_SHUTDOWN_SECONDS,
     worker_hijack_root_logger=False,
@@ -121,7 +122,7 @@ def stand_back(**_: Any) -> None:
         return
     if hasattr(os, "nice"):
         os.nice(STANDS_BACK_BY)
-    # Of a session of its own alone: a shell's has other programs.
+    # Only for its own session: a shell's session contains other programs.
     if hasattr(os, "getsid") and os.getsid(0) == os.getpid():
         with contextlib.suppress(OSError):
             SESSION.write_text(f"{STANDS_BACK_BY}\n", "ascii")
@@ -131,7 +132,8 @@ def exit_on_signals(**_: Any) -> None:
     """End the scheduler at once on SIGTERM and SIGINT; it has nothing to save.
 
     Celery's handler closes the broker connection inside the signal handler and then
-    raises SystemExit. A garbage collection swallows it, and the scheduler never ends.
+    raises SystemExit. A garbage collection can swallow that, and the scheduler never
+    ends.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))

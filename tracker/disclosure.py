@@ -1,8 +1,8 @@
-"""What of a thing that an actor may read is shown to them: all to members, to who came
-by a share link only measurements and what the link's ticks add.
+"""Filters the parts of readable objects: members see everything, visitors by link only
+measurements and the parts that the link enables.
 
-One attribute is in one part, or in none and so always shown; what nobody has thought of
-is shown to no stranger. Functions of values, so that no page decides by itself.
+Each attribute belongs to at most one part. Unknown kinds are hidden from visitors. All
+functions are pure, so every page applies the same rules.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES})
 NUMBERS: Final = frozenset({Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN})
 FACTS, FAILURE, HOST = "/facts/", "/failure/", "facts/host"
 ARGUMENTS = "/source/arguments"
-# Facts in words that say what hardware it was, and not whose or where.
+# Textual facts that identify the hardware model but not the machine or its owner.
 HARDWARE_WORDS = re.compile(
     r"/facts/(?:cpu_model|framework|gpu_driver(?:_cuda)?|storage/\w+/file_system"
     r"|gpu/\d+/(?:mig/\d+/)?(?:name|measured_with|compute_capability|state))"
 )
-# Signals that tell of other runs of the project, and the rules that may speak of them.
+# Signals with data of other runs; rules that use them may mention those runs.
 OTHER_RUNS = frozenset(
     {
         "run_of_fewer_ranks",
@@ -63,7 +63,7 @@ NOT_SHARED = (
 
 
 def part_of(kind: str, path: str, is_parameter: bool | None = None) -> Part | None:
-    """Return the part that an attribute is in; None: a measurement, always shown."""
+    """Return the part to which an attribute belongs; None: always shown."""
     if kind in MEASURED:
         return None
     if kind == Kind.TEXT_SERIES:
@@ -72,7 +72,7 @@ def part_of(kind: str, path: str, is_parameter: bool | None = None) -> Part | No
         return Part.FILES
     if path.startswith(MONITORING):
         return _captured_part(kind, path)
-    # A single number is a final result, unless it was set before training.
+    # A single number is a final result unless it was set before training.
     is_config = is_parameter or names_parameter(path)
     return None if kind == Kind.FLOAT and not is_config else Part.CONFIG
 
@@ -97,24 +97,24 @@ def is_seen(
 
 
 def seen_by(actor: Actor) -> Seen | None:
-    """Return a function that tells which attributes the actor sees; None: all."""
+    """Return a predicate for the attributes that the actor sees; None: all."""
     return None if actor.grant is None else partial(is_seen, actor)
 
 
 def sees_field(actor: Actor, field: str) -> bool:
-    """Tell whether the actor sees what every run has: who made it is for members."""
+    """Return whether the actor sees a run field: only members see who created a run."""
     return actor.grant is None or field != MADE_BY
 
 
 def withheld_from(actor: Actor) -> frozenset[str]:
-    """Return the parts that pages have to leave out."""
+    """Return the parts that pages hide from the actor."""
     return frozenset(part.value for part in Part if not actor.sees(part))
 
 
 def seen_attributes(
     actor: Actor, found: Mapping[UUID, Mapping[str, AttributeRow]]
 ) -> dict[UUID, dict[str, AttributeRow]]:
-    """Leave out of some runs' attributes what the actor does not see."""
+    """Return the runs' attributes that the actor may see."""
     return {
         run_id: {path: row for path, row in rows.items() if _seen_row(actor, row)}
         for run_id, rows in found.items()
@@ -122,7 +122,7 @@ def seen_attributes(
 
 
 def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
-    """Leave out what was configured and captured, and what another run had."""
+    """Remove configuration, captured values and values of other runs."""
     if actor.grant is None:
         return values
     sees_params = actor.sees(Part.CONFIG)
@@ -142,14 +142,14 @@ def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
 
 
 def seen_neighbours(actor: Actor, neighbours: Neighbours) -> Neighbours:
-    """Leave out which other runs the project has."""
+    """Remove links to other runs of the project."""
     return neighbours if actor.grant is None else Neighbours()
 
 
 def seen_annotations(
     actor: Actor, annotations: Mapping[str, list[AnnotationRow]]
 ) -> dict[str, list[AnnotationRow]]:
-    """Leave out who wrote at a chart."""
+    """Remove the authors of annotations."""
     if actor.grant is None:
         return dict(annotations)
     return {
@@ -159,19 +159,19 @@ def seen_annotations(
 
 
 def seen_notes(actor: Actor, notes: Sequence[Note]) -> list[Note]:
-    """Leave out what the script said."""
+    """Remove notes from hidden log series."""
     return [note for note in notes if is_seen(actor, Kind.TEXT_SERIES, note.path)]
 
 
 def seen_ledger(actor: Actor, ledger: LedgerView | None) -> LedgerView | None:
-    """Leave out what it cost: a price is between the project and its machines."""
+    """Remove costs: the price of GPU time is private to the project."""
     if actor.grant is None or ledger is None:
         return ledger
     return ledger.without_money
 
 
 def seen_overview(actor: Actor, overview: RunOverview) -> RunOverview:
-    """Leave out facts about whose machine it was, its names, notes, and tracebacks."""
+    """Remove facts about the machine, its names, notes and tracebacks."""
     if actor.grant is None:
         return overview
     facts = {
@@ -200,7 +200,7 @@ def _seen_stage(actor: Actor, stage: StageRow) -> StageRow:
 def seen_diagnoses(
     actor: Actor, diagnoses: Sequence[StageDiagnosis]
 ) -> list[StageDiagnosis]:
-    """Leave out who dismissed what, and what other runs are called and measured."""
+    """Remove the users who dismissed findings, and names and values of other runs."""
     if actor.grant is None:
         return list(diagnoses)
     return [
@@ -225,8 +225,8 @@ def _seen_findings(findings: Iterable[FindingView]) -> list[FindingView]:
 
 
 def _without_other_runs(finding: FindingView) -> FindingView:
-    """Leave what the rule found and advises, without any value: which are of other runs
-    is not told apart in sentences, limits and what a cure is worth.
+    """Keep the rule's title and advice without values: the values of other runs cannot
+    be separated from the sentences, limits and savings.
     """
     return replace(
         finding,
@@ -240,7 +240,7 @@ def _without_other_runs(finding: FindingView) -> FindingView:
 
 
 def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
-    """Leave out parameters of rungs, on whose machines they ran, and what they cost."""
+    """Remove parameters, machines and costs of a ladder's steps."""
     if actor.grant is None:
         return ladder
     rungs = tuple(_seen_rung(actor, rung) for rung in ladder.rungs)
@@ -248,7 +248,7 @@ def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
 
 
 def _seen_rung(actor: Actor, rung: RungView) -> RungView:
-    # Of one path, what is a number on one rung may be a text on another.
+    # A path may hold a number in one run and a text in another.
     rung = replace(
         rung,
         ledger=seen_ledger(actor, rung.ledger),
@@ -270,7 +270,7 @@ def _seen_row(actor: Actor, row: AttributeRow | None) -> AttributeRow | None:
 
 
 def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:
-    """Leave out the command line where the configuration is not shared."""
+    """Remove the command line where the configuration is not shared."""
     if actor.sees(Part.CONFIG):
         return source
     script = {

@@ -1,15 +1,15 @@
-"""What the tracker refuses, in words a caller can act on."""
+"""Errors that the tracker returns, with messages a caller can act on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Limit of a name in a message.
+# Maximum length of a name in a message.
 SHOWN_CHARACTERS = 80
 
 
 class TrackerError(Exception):
-    """Base of every refusal; `code` is part of the API and never changes."""
+    """Base class of all errors; `code` is part of the API and never changes."""
 
     code: str
 
@@ -60,7 +60,7 @@ class InvalidInput(TrackerError):
 
 
 class MalformedBatch(TrackerError):
-    """The body of a batch cannot be read; nothing of it was stored."""
+    """The body of a request cannot be parsed; nothing was stored."""
 
     code = "malformed_batch"
 
@@ -85,67 +85,67 @@ class TooLarge(TrackerError):
 
 
 class TooSlow(TrackerError):
-    """The body of a request did not come in the time that it may take."""
+    """The body of a request did not arrive in time."""
 
     code = "too_slow"
 
     def __init__(self) -> None:
-        super().__init__(
-            "The body came too slowly, and was not waited for; send less at a time."
-        )
+        super().__init__("Timeout: the body arrived too slowly. Send less per request.")
 
 
 class OutOfOrder(TrackerError):
-    """A spool's batch leaves a gap after what is stored."""
+    """The first frame of a batch leaves a gap after the stored ones."""
 
     code = "out_of_order"
 
     def __init__(self, expected: int) -> None:
-        super().__init__(f"Send from number {expected}; earlier frames are missing.")
+        super().__init__(f"Send from frame {expected}; earlier frames are missing.")
         self.expected = expected
 
 
 class FrameDiffers(TrackerError):
-    """A frame's number is stored already, with other content.
+    """A frame with the same number and other content is already stored.
 
-    `first` is the first frame of the batch that is not known to be stored, `stored`
-    are those after it that are.
+    `first` is the first frame of the batch that is not known to be stored, `stored` are
+    the later ones that are.
     """
 
     code = "frame_differs"
 
     def __init__(self, number: int, *, first: int, stored: Sequence[int]) -> None:
         super().__init__(
-            f"Frame {number} is stored already, with other content: two processes"
-            " write to one spool, or a spool was set back. Nothing was stored."
+            f"Frame {number} is already stored with other content: two processes"
+            " write to one spool, or a spool was restored. Nothing was stored."
         )
         self.first = first
         self.stored = stored
 
 
 class DigestDiffers(TrackerError):
-    """What was sent of a file is not what its digest says."""
+    """The received content does not match its SHA-256 digest."""
 
     code = "digest_differs"
 
     def __init__(self) -> None:
         super().__init__(
-            "What came has another digest; all of it is forgotten. Send it again from"
+            "Checksum mismatch; the upload was discarded. Send the file again from"
             " the beginning."
         )
 
 
 class NoRoom(TrackerError):
-    """There is no space for a file, or the workspace may not take more."""
+    """The disk is full, or the workspace has reached its quota."""
 
     code = "no_room"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"{why}; delete runs for good, or ask who runs the server.")
+        super().__init__(
+            f"{why}. Delete runs permanently, or ask your administrator for space."
+        )
 
 
 class Pinned(TrackerError):
-    """The run is kept, whatever anybody wants to be rid of."""
+    """The run is pinned and cannot be trashed or deleted."""
 
     code = "pinned"
 
@@ -154,21 +154,21 @@ class Pinned(TrackerError):
 
 
 class Changed(TrackerError):
-    """Somebody else changed it since the caller read it; nothing was stored."""
+    """Another user changed the object since the caller read it; nothing was stored."""
 
     code = "changed"
 
     def __init__(self, what: str, who: str, *, version: int) -> None:
         super().__init__(
-            f"{who or 'Somebody'} changed this {what} while you had it open, and"
-            " nothing of yours was saved. Look at the change first, then do yours"
+            f"{who or 'Another user'} changed this {what} while you had it open."
+            " Your changes were not saved. Review the new version, then apply them"
             " again."
         )
         self.version = version
 
 
 class Unavailable(TrackerError):
-    """The database cannot be reached, or something is too busy; try again."""
+    """The database is unreachable or the server is overloaded; retry later."""
 
     code = "unavailable"
 
@@ -180,14 +180,13 @@ class Unavailable(TrackerError):
 
 
 class Busy(TrackerError):
-    """Compaction is behind, and the caller is among those who send the most."""
+    """Compaction is behind, and the caller is one of the heaviest senders."""
 
     code = "busy"
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(
-            "The server is behind with what it was sent; send again in"
-            f" {retry_after_seconds} seconds."
+            f"The server is overloaded; retry in {retry_after_seconds} seconds."
         )
         self.retry_after_seconds = retry_after_seconds
 

@@ -1,6 +1,6 @@
-"""Keeps secrets out of the logs, and each message on a line of its own.
+"""Log formatter that removes secrets and keeps each message on one line.
 
-Whoever writes there, and in whatever sentence: names in it are chosen by strangers.
+It covers all loggers, because messages contain names chosen by users.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 import logging
 import re
 
-# The address of a link that signs in or resets a password; an API key, a share link or an invitation anywhere.
+# Sign-in and password-reset links, API keys, share links and invitations.
 SECRET = re.compile(r"(/sign-in/|/password/reset/\w+/|sm[ikl]_)[\w-]+")
-# What ends a line somewhere, moves a terminal's cursor or turns the text after it.
+# Line separators, terminal control characters and text-direction marks.
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Formatter(logging.Formatter):
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's
-        # Of a traceback, which comes after the message, the lines stay.
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        # Only the message: a traceback follows it and keeps its lines.
         record.message = on_one_line(record.message)
         return super().formatMessage(record)
 

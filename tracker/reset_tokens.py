@@ -8,7 +8,7 @@ from tracker.models import User
 
 
 class ResetTokens(PasswordResetTokenGenerator):
-    """Valid once: the password and the last sign-in are part of what is signed."""
+    """Tokens that work once: the signature covers the password and the last sign-in."""
 
     def check_token(self, user: User | None, token: str | None) -> bool:
         may_sign_in = user is not None and user.is_active and not user.is_service

@@ -1,6 +1,7 @@
-"""Decides whether a browser session may pass a workspace that requires a second factor.
+"""Decides whether a browser session may enter a workspace that requires a second
+factor.
 
-API keys are not asked: they are secrets of their own, and service accounts have nothing
+API keys are exempt: they are secrets of their own, and service accounts have nothing
 else.
 """
 
@@ -17,7 +18,7 @@ from django.http import HttpRequest
 
 from tracker.models import Member, User
 
-# In sessions that the proxy's header began, unlike those of one-time links.
+# Session key of sign-ins by a proxy header, unlike those by one-time links.
 BY_PROXY = "signed_in_by_proxy"
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
@@ -40,7 +41,7 @@ def must_add_factor(request: HttpRequest) -> bool:
 
 
 def must_confirm_factor(request: HttpRequest) -> bool:
-    """Return whether the proxy signed the user in and their factor was not asked for."""
+    """Return whether the proxy signed the user in without checking their factor."""
     if not _is_required(request) or not request.session.get(BY_PROXY):
         return False
     records = get_authentication_records(request, request.user)
@@ -52,12 +53,12 @@ def _is_required(request: HttpRequest) -> bool:
     return bool(request.user.is_authenticated and _duties(request).requires_factor)
 
 
-# Any: annotations of the row, which models do not name.
+# Any: annotated columns, which models do not declare.
 def _duties(request: HttpRequest) -> Any:
     user = request.user
     if hasattr(user, "requires_factor"):
         return user
-    # Just signed in by this request, so not loaded by the backend above.
+    # This request signed the user in, so the backend above did not load the user.
     return _with_duties().get(id=user.pk or 0)
 
 

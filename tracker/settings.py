@@ -1,7 +1,7 @@
-"""Every setting, and the only reader of the environment.
+"""All settings; the only reader of the environment.
 
-Each variable has a default that suits one person on one machine. Secrets may come
-from files: `X_FILE` names a file that holds the value of `X`.
+Each variable has a default that suits one person on one machine. Secrets may come from
+files: `X_FILE` names a file that holds the value of `X`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from django.utils.translation import to_language
 from tracker.server import processes
 from tracker.server.database_pool import pool_options
 
-# Every variable that was asked for, so that one with a typing error can be refused.
+# Every variable that was read, so that misspelled ones can be rejected.
 known_names: set[str] = set()
-# What only the agent reads; training processes may share their environment with us.
+# Variables that only the agent reads; training processes may share our environment.
 AGENT_NAMES = {
     f"SEAMARK_{name}"
     for name in (
@@ -77,7 +77,7 @@ def boolean(name: str, *, default: bool) -> bool:
 
 
 def listed(name: str) -> list[str]:
-    """Return what stands between commas, in lower case."""
+    """Return the comma-separated values in lower case."""
     return [part.strip().lower() for part in text(name).split(",") if part.strip()]
 
 
@@ -104,17 +104,17 @@ def refuse_unknown_names() -> None:
     ours = {name for name in os.environ if name.startswith("SEAMARK_")}
     if unknown := sorted(ours - known_names - AGENT_NAMES):
         raise ImproperlyConfigured(
-            f"There is no setting {', '.join(unknown)}; docs/configuration.md has all."
+            f"Unknown setting: {', '.join(unknown)}. See docs/configuration.md."
         )
 
 
 def user_folder(variable: str, default: str) -> Path:
-    """Return our folder under one of the user's own, as the XDG standard names them."""
+    """Return our folder in one of the user's XDG folders."""
     return Path(os.environ.get(variable) or Path.home() / default) / "seamark"
 
 
 def usable_folder(path: Path) -> Path:
-    """Make the folder if it is not there; refuse one that cannot be written."""
+    """Create the folder if it is missing; raise if it is not writable."""
     folder = path.expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,10 +129,11 @@ def usable_folder(path: Path) -> Path:
 
 
 def stored_secret(path: Path) -> str:
-    """Return this installation's secret, made once and readable by its owner only."""
+    """Return this installation's secret, created once and readable only by its owner."""
     if not path.exists():
-        # Made whole under another name, so that of two processes that start at once
-        # neither reads half of it, and the second finds the first one's.
+        # Written in full under a temporary name and then linked: of two processes that
+        # start together neither reads a partial file, and both use the first one's
+        # secret.
         with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:
             file.write(secrets.token_urlsafe(48))
             file.flush()
@@ -142,7 +143,7 @@ def stored_secret(path: Path) -> str:
 
 
 def strong_secret(secret: str) -> str:
-    """Return the secret key; refuse one that can be guessed."""
+    """Return the secret key; raise if it is too weak."""
     if len(secret) < MIN_SECRET_LENGTH or len(set(secret)) < MIN_SECRET_CHARACTERS:
         raise ImproperlyConfigured(
             f"SEAMARK_SECRET_KEY needs at least {MIN_SECRET_LENGTH} random characters; "
@@ -152,7 +153,7 @@ def strong_secret(secret: str) -> str:
 
 
 def translated_languages() -> list[tuple[str, str]]:
-    """Return the languages of the pages besides English: their codes and own names."""
+    """Return the codes and native names of the translated languages except English."""
     locale = Path(__file__).parents[1] / "web" / "locale"
     compiled = sorted(locale.glob("*/LC_MESSAGES/django.mo"))
     codes = [to_language(file.parents[1].name) for file in compiled]
@@ -163,16 +164,16 @@ def translated_languages() -> list[tuple[str, str]]:
     ]
 
 
-# Where embedded mode keeps its database, queue and files.
+# Folder of the database, queue and files in embedded mode.
 DATA_FOLDER = usable_folder(
     Path(text("SEAMARK_DATA") or user_folder("XDG_DATA_HOME", ".local/share"))
 )
-# Where agents of the same user look for a server's address and a token.
+# File in which agents of the same user find the server's address and a token.
 AGENT_FILE = Path(
     text("SEAMARK_CONFIG") or user_folder("XDG_CONFIG_HOME", ".config") / "agent.json"
 )
 
-# Where the server listens, and the address people and agents reach it by.
+# The listening address, and the URL for users and agents.
 BIND = text("SEAMARK_BIND", "127.0.0.1")
 PORT = integer("SEAMARK_PORT", 8713)
 LOCAL_HOST = "127.0.0.1" if BIND in ("0.0.0.0", "::") else BIND
@@ -186,7 +187,8 @@ ALLOWED_HOSTS = text("SEAMARK_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "")
 HTTPS = PUBLIC_URL.startswith("https://")
 
-# Most PostgreSQL connections of a process, and web processes that share the database.
+# Maximum PostgreSQL connections per process, and the web processes that share the
+# database.
 DATABASE_CONNECTIONS = integer(
     "SEAMARK_DATABASE_CONNECTIONS",
     processes.DATABASE_CONNECTIONS,
@@ -203,7 +205,7 @@ DATABASES = {
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if IS_SQLITE:
     DATABASES["default"]["ENGINE"] = "tracker.embedded.sqlite"
-    # Opening is dear and closing checkpoints, so each thread keeps its connection.
+    # Opening is slow and closing checkpoints, so each thread keeps its connection.
     DATABASES["default"]["CONN_MAX_AGE"] = None
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -214,22 +216,21 @@ if IS_SQLITE:
         ),
     }
 else:
-    # A request takes a connection from the pool of its process and gives it back.
+    # Each request takes a connection from its process's pool and returns it.
     DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
         "pool": pool_options(DATABASE_CONNECTIONS),
         "options": (
             "-c statement_timeout=30000 -c lock_timeout=10000"
-            # Of prepared statements, which find single rows by their keys.
+            # For prepared statements, which find single rows by key.
             " -c plan_cache_mode=force_generic_plan"
         ),
-        # Without one, Django has psycopg prepare nothing, whatever a statement asks.
+        # Without a threshold, Django disables prepared statements in psycopg.
         "prepare_threshold": 5,
     }
 
-# The largest file that agents may send, and all files of a workspace; 0: whatever the
-# disk holds.
+# Maximum size of one file and of all files of a workspace; 0: no limit.
 GIB = 1024**3
 LARGEST_FILE_BYTES = integer("SEAMARK_FILE_GIB", 100) * GIB
 WORKSPACE_FILE_BYTES = integer("SEAMARK_WORKSPACE_GIB", 0) * GIB
@@ -237,7 +238,7 @@ WORKSPACE_FILE_BYTES = integer("SEAMARK_WORKSPACE_GIB", 0) * GIB
 # "redis://…" for a team; without it Celery keeps its messages in the data folder.
 REDIS_URL = text("SEAMARK_REDIS_URL")
 
-# Throttling counts in it, so all web processes must share it.
+# Holds the rate-limit counters, so all web processes must share it.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -247,18 +248,18 @@ CACHES = {
     else {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "tracker_cacheentry",
-        # Past these, entries are dropped at random, and limits with them.
+        # Above this number, Django drops random entries, including rate limits.
         "OPTIONS": {"MAX_ENTRIES": 50_000},
     }
 }
 
-# What alerts are mailed through, "smtp://user:password@host:587" or "smtps://…"; empty:
-# no mail is sent.
+# Mail server for alerts, "smtp://user:password@host:587" or "smtps://…"; empty: no
+# mail.
 SMTP_URL = text("SEAMARK_SMTP_URL")
 MAIL_FROM = text("SEAMARK_MAIL_FROM")
-# How long the audit log is kept; 0: forever.
+# Retention of the audit log; 0: forever.
 AUDIT_DAYS = integer("SEAMARK_AUDIT_DAYS", 365)
-# Hosts of one's own network that webhooks may be posted to, by name.
+# Hosts in private networks to which webhooks may post, by name.
 WEBHOOK_HOSTS = listed("SEAMARK_WEBHOOK_HOSTS")
 
 INSTALLED_APPS = [
@@ -274,19 +275,19 @@ INSTALLED_APPS = [
     "allauth.usersessions",
     "django_htmx",
     "tracker",
-    # Before ninja, whose page of the API has a template of ours.
+    # Before ninja, because it overrides the template of ninja's API page.
     "web",
     "ninja",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    # After all that changes what is answered.
+    # Outside all middleware that changes the response.
     "web.compression.Compression",
     "web.security.ContentSecurity",
     "tracker.api.errors.ApiErrors",
-    # Before all that may answer with a page.
+    # Outside all middleware that may return a page.
     "web.languages.Languages",
-    # Refuses foreign host names, so it stands before all that answers.
+    # Rejects unknown host names, so it precedes all middleware that may respond.
     "django.middleware.common.CommonMiddleware",
     "web.assets.Assets",
     "web.modules.Modules",
@@ -322,13 +323,13 @@ WSGI_APPLICATION = "tracker.wsgi.application"
 MIGRATION_MODULES = {"tracker": "migrations"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "tracker.User"
-# Older hashes, if any, are replaced at the next sign-in.
+# Older hashes are replaced at the next sign-in.
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 MIN_PASSWORD_LENGTH = 10
-# Of links that reset a password.
+# Lifetime of password-reset links, in seconds.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
@@ -346,9 +347,9 @@ AUTHENTICATION_BACKENDS = ["tracker.second_factor.Accounts"]
 
 USE_TZ = True
 TIME_ZONE = "UTC"
-# English, in which all texts are written, and each language that web/locale has compiled.
+# English, the source language, and each language compiled in web/locale.
 LANGUAGES = [(LANGUAGE_CODE, "English"), *translated_languages()]
-# Of one language each text is as it is written, which costs nothing to find out.
+# With one language, translation lookups are skipped.
 USE_I18N = len(LANGUAGES) > 1
 
 STATIC_URL = "/static/"
@@ -357,10 +358,10 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "web.styles.JoinedStyles",
 ]
-# WhiteNoise serves the apps' own static folders, so nobody has to collect them.
+# WhiteNoise serves the apps' static folders, so collectstatic is not needed.
 WHITENOISE_USE_FINDERS = True
 
-# An OpenID Connect provider that people sign in with.
+# An OpenID Connect provider for sign-in.
 OIDC_ISSUER = text("SEAMARK_OIDC_ISSUER").rstrip("/")
 OIDC_NAME = text("SEAMARK_OIDC_NAME", "single sign-on")
 OIDC_DOMAINS = listed("SEAMARK_OIDC_DOMAINS")
@@ -371,23 +372,23 @@ OIDC_CLIENT_SECRET = text("SEAMARK_OIDC_CLIENT_SECRET")
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("SEAMARK_OIDC_ISSUER needs SEAMARK_OIDC_CLIENT_ID, too.")
 
-# An authenticating proxy names the user in this header, and proves itself by a secret
-# in another or by its address.
+# An authenticating proxy sends the user in this header, and proves itself by a secret
+# in another header or by its address.
 PROXY_USER_HEADER = text("SEAMARK_PROXY_USER_HEADER")
 PROXY_SECRET = text("SEAMARK_PROXY_SECRET")
 PROXY_ADDRESSES = networks("SEAMARK_PROXY_ADDRESSES")
-# Where a workspace requires a second factor, such sign-ins pass without another one.
+# Where a workspace requires a second factor, these sign-ins count as one.
 SSO_IS_SECOND_FACTOR = boolean("SEAMARK_SSO_IS_SECOND_FACTOR", default=False)
 if PROXY_USER_HEADER and not (PROXY_SECRET or PROXY_ADDRESSES):
     raise ImproperlyConfigured(
         "SEAMARK_PROXY_USER_HEADER needs SEAMARK_PROXY_SECRET or"
-        " SEAMARK_PROXY_ADDRESSES: otherwise anybody can send the header."
+        " SEAMARK_PROXY_ADDRESSES; otherwise any client could send the header."
     )
 
-# How people sign in: django-allauth, with templates and rules of our own.
+# Sign-in with django-allauth, with templates and rules of our own.
 ACCOUNT_ADAPTER = "web.sign_in.account_adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email", "username"}
-# Nobody signs up by themselves; allauth wants the fields to be consistent.
+# Sign-up is closed; allauth requires consistent fields.
 ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_NOTIFICATIONS = True
@@ -395,7 +396,7 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "tracker.reset_tokens.ResetTokens"
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# No codes by mail: many servers send none.
+# No codes by mail: many servers cannot send mail.
 ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
 # "ip" is the client's address, "key" the account; the first number is per "m"inute.
 ACCOUNT_RATE_LIMITS = {
@@ -406,7 +407,7 @@ ACCOUNT_RATE_LIMITS = {
 }
 SOCIALACCOUNT_ADAPTER = "web.sign_in.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-# A form that leads to the provider is what the content security policy forbids.
+# The content security policy forbids a form that posts to the provider.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
 SOCIALACCOUNT_PROVIDERS = {
@@ -430,7 +431,7 @@ MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_ISSUER = "Seamark"
-# Clocks of phones may be half a minute off.
+# Phone clocks may be off by half a minute.
 MFA_TOTP_TOLERANCE = 1
 
 SESSION_COOKIE_AGE = 30 * 24 * 3600
@@ -445,7 +446,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY el
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CSRF_FAILURE_VIEW = "web.errors.csrf_failure"
 
-# The ingest endpoint bounds its own bodies while they stream; see tracker/ingest.
+# The ingest endpoint limits its own bodies while streaming; see tracker/ingest.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
 LOGGING = {

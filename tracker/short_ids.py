@@ -1,4 +1,4 @@
-"""Ids in fewer characters, where very many of them stand in one address (pure)."""
+"""UUIDs in 22 characters, for addresses with many of them (pure)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 from uuid import UUID
 
 LENGTH = 22
-# Sixteen bytes fill 22 characters of six bits, and leave two of padding.
+# 16 bytes are 22 base64 characters and two of padding.
 PADDING = "=="
 
 
@@ -16,7 +16,7 @@ def shortened(an_id: UUID) -> str:
 
 
 def read_id(text: str) -> UUID | None:
-    """Read an id as it is usually written, or shortened; None: it is neither."""
+    """Parse an id in its usual or short form; return None if it is neither."""
     try:
         if len(text) == LENGTH:
             return UUID(bytes=base64.b64decode(text + PADDING, b"-_", validate=True))

@@ -1,7 +1,7 @@
-"""Background work: each task takes ids and calls one action.
+"""Background tasks: each takes ids and calls one action.
 
-Messages are wake-up calls. A lost one is sent again by `send_due_work`, and one
-that comes twice finds the work done.
+Messages only wake the worker. `send_due_work` sends a lost one again, and a duplicate
+finds the work done.
 """
 
 from __future__ import annotations
@@ -56,19 +56,20 @@ from tracker.series.compaction import compact_run, needs_compaction
 
 logger = logging.getLogger(__name__)
 
-# Deleting and giving space back go on for so long, well within a worker's lease.
+# Time limits of deleting and reclaiming space, well within a worker's lease.
 PURGE_SECONDS = 20.0
 SPACE_SECONDS = 20.0
 COLLECT_SECONDS = 20.0
-# A shard of the stored files is looked through in each.
+# Each interval scans one shard of the stored files.
 STRAY_SECONDS = 600
 
-# Wake-up calls at a time, a worker's thread each: whoever is awake does what is due for
-# a while. Those nobody took by the time of the next are not needed.
+# Messages per interval, one per worker thread: each thread does due work for a while.
+# Messages not taken before the next interval expire.
 WAKE_UP_CALLS = 64
 WAKE_UP_SECONDS = 2.0
 AWAKE_SECONDS = 1.0
-# How much of what is due one looks at; in no order, as others look at the same.
+# How many due rows a thread considers, in random order because other threads consider
+# the same ones.
 LOOKED_AT = 32
 
 _watching_since: datetime | None = None
@@ -76,7 +77,7 @@ _watching_since: datetime | None = None
 
 @shared_task(acks_late=True)
 def do_due_work() -> None:
-    """Do what is due and free, one piece after the other, for a while."""
+    """Do due work, one row after the other, for a while."""
     until = time.monotonic() + AWAKE_SECONDS
     is_found = True
     while is_found:
@@ -90,7 +91,7 @@ def do_due_work() -> None:
 
 
 def do_work(work_id: int) -> bool:
-    """Do a piece of work, or return False if it is not due or somebody else has it."""
+    """Do the work of one row; return False if it is not due or already claimed."""
     claim = claim_work(work_id)
     if claim is None:
         return False
@@ -102,7 +103,7 @@ def do_work(work_id: int) -> bool:
         else:
             diagnose_run(claim.run_id)
     except Exception as error:
-        # Whatever it was is noted in the row, and the work tried again later.
+        # The row stores the error, and the work is retried later.
         logger.exception("%s of run %s failed", claim.kind, claim.run_id)
         fail_work(claim, error)
     else:
@@ -119,8 +120,8 @@ def send_due_work() -> None:
 
 @worker_ready.connect
 def begin_to_watch(**_: Any) -> None:
-    """Note when this worker began: until then, the whole server may have been away."""
-    global _watching_since  # noqa: PLW0603 - there is one worker in a process
+    """Record the start of this worker: before it, the whole server may have been down."""
+    global _watching_since  # noqa: PLW0603 - one worker per process
     _watching_since = timezone.now()
 
 
@@ -176,7 +177,7 @@ def send_to_channel(channel_id: int) -> None:
 
 @shared_task(acks_late=True)
 def clear_away() -> None:
-    """Move to the trash, delete and give back whatever it is time for."""
+    """Trash, purge and delete expired objects."""
     move_silent_to_trash()
     delete_expired()
     purge_deleted()
@@ -195,13 +196,13 @@ def clear_away() -> None:
 
 @shared_task(acks_late=True)
 def collect_files() -> None:
-    """Delete contents of files that nobody refers to any more."""
+    """Delete file contents without references."""
     collect(seconds=COLLECT_SECONDS)
     remove_strays(int(time.time()) // STRAY_SECONDS % SHARDS)
 
 
 def compact(run_id: UUID) -> None:
-    """Compact, and ask for the last diagnosis if that is what the points waited for."""
+    """Compact, and request the final diagnosis if it waited for these points."""
     compact_run(run_id)
     joined = join_records(run_id)
     if needs_compaction(run_id) or joined >= MAX_REPLACED:
@@ -211,7 +212,7 @@ def compact(run_id: UUID) -> None:
 
 
 def purge(run_id: UUID) -> None:
-    """Delete for a while; the space is given back once the run is gone."""
+    """Purge for a limited time; reclaim space once the run is gone."""
     if purge_run(run_id, seconds=PURGE_SECONDS).is_done:
         give_space_back(SPACE_SECONDS)
     else:

@@ -1,10 +1,10 @@
-"""Which texts can be stored: both databases, and every encoding, hold them (pure)."""
+"""Which texts both databases and all encodings can store (pure)."""
 
 from __future__ import annotations
 
 import re
 
-# PostgreSQL refuses NUL, and no encoding holds half a surrogate pair.
+# PostgreSQL rejects NUL, and no encoding accepts half a surrogate pair.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -13,5 +13,5 @@ def is_storable(text: str) -> bool:
 
 
 def storable_part(text: str) -> str:
-    """Return the text without what cannot be stored."""
+    """Return the text without characters that cannot be stored."""
     return UNSTORABLE.sub("", text)

@@ -1,3 +1,3 @@
-"""The version of the server, as it introduces itself to whoever asks who they are."""
+"""The version of the server, which it reports to clients."""
 
 VERSION = "0.1.0"

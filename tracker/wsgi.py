@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""Entry point of the web server."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
 from tracker.server.arrival import Lingering  # noqa: E402
 from tracker.server.vanished_clients import NoticingVanished  # noqa: E402
 
-# Reads all routes and with them nearly all of the program, before anybody waits for it.
+# Loads all routes, and with them most modules, before the first request.
 reverse("livez")
-# What a program of this size consists of lasts as long as it does. Looking through it for
-# garbage, as each few hundred requests would, has one of them wait for all of it.
+# Objects loaded at startup live as long as the process. Without freezing them, each
+# full garbage collection would scan them and delay a request.
 gc.collect()
 gc.freeze()
 

@@ -1,6 +1,6 @@
-"""The only way a view gets an object: together with the permission to see it.
+"""Checked access to stored objects: views load every object through these functions.
 
-What is absent and what is forbidden look the same.
+An absent object and a forbidden one raise the same error.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tracker.queries.projects.deletions import MADE, Made, deleted_rows
 from tracker.queries.series.records import RecordSeries, record_series
 from tracker.server.statements import every_row, key_read, moment_read
 
-# Of a run, what decides which of its points are shown, and how.
+# The fields of a run that decide which of its points are shown.
 SHAPING_FIELDS = ("id", "project_id", "state", "started_at", "ended_at", "rewound_at")
-# What `Project.readable_by` says. The ORM would take longer to build this than
-# databases take to answer.
+# The conditions of `Project.readable_by` in SQL: building them with the ORM takes
+# longer than the query itself.
 READABLE_RUNS = f"""
 SELECT {", ".join(f"run.{name}" for name in SHAPING_FIELDS)}, project.slug
 FROM tracker_run AS run
@@ -49,7 +49,7 @@ WHERE run.id IN ({{runs}}) AND project.deleted_at IS NULL AND run.trashed_at IS 
   AND workspace.slug = %s AND member.user_id = %s
   AND workspace.id = COALESCE(%s, workspace.id) AND {ROLE_IN_PROJECT} <> ''
 """
-# Of a comment that was deleted: what keeps its place.
+# Answers that keep a deleted comment visible as a placeholder.
 KEPT_ANSWERS = ReportComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
 
 
@@ -63,7 +63,7 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
 
 
 def readable_run_of_spool(actor: Actor, spool_id: UUID) -> Run:
-    """Return the run that the process with this spool logs to."""
+    """Return the run to which the process with this spool logs."""
     runs = Run.objects.readable_by(actor).not_in_trash()
     found = runs.filter(spools=spool_id).first()
     if found is None:
@@ -72,7 +72,7 @@ def readable_run_of_spool(actor: Actor, spool_id: UUID) -> Run:
 
 
 def readable_records(actor: Actor, run: Run, path: str) -> RecordSeries:
-    """Return a series of records of a readable run, if the actor sees its kind."""
+    """Return a record series of a readable run if the actor may see its kind."""
     series = record_series(run, path)
     if not is_seen(actor, series.kind, series.path):
         raise NotFound("series")
@@ -88,7 +88,7 @@ def editable_run(actor: Actor, run_id: UUID) -> Run:
 
 
 def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation:
-    """Return what the actor wrote at a chart; to an owner, what anybody wrote."""
+    """Return an annotation by the actor; project owners may change any."""
     run = editable_run(actor, run_id)
     found = Annotation.objects.filter(run=run, id=annotation_id).first()
     if found is None:
@@ -99,7 +99,7 @@ def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation
 
 
 def deleted_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation:
-    """Return what the actor deleted at a chart; to an owner, what anybody deleted."""
+    """Return an annotation that the actor deleted; project owners may restore any."""
     run = editable_run(actor, run_id)
     deleted = Annotation.with_deleted.filter(deleted_at__isnull=False, run=run)
     found = deleted.filter(id=annotation_id).first()
@@ -112,7 +112,7 @@ def deleted_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annota
 
 
 def trashed_run(actor: Actor, run_id: UUID) -> Run:
-    """Return a run of the trash that the actor may bring back."""
+    """Return a trashed run that the actor may restore."""
     run = _one(Run.objects.readable_by(actor).in_trash(), run_id, "run in the trash")
     if not may_edit(actor, run.project):
         raise _refusal(run.project, "change runs")
@@ -120,7 +120,7 @@ def trashed_run(actor: Actor, run_id: UUID) -> Run:
 
 
 def doomed_run(actor: Actor, run_id: UUID) -> Run:
-    """Return a run of the trash that the actor may delete for good."""
+    """Return a trashed run that the actor may delete permanently."""
     run = trashed_run(actor, run_id)
     if not may_own(actor, run.project):
         raise _refusal(run.project, "delete runs for good")
@@ -132,7 +132,7 @@ def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
 
 
 def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
-    """Return the project whose runs are compared; to a link, nothing else of it."""
+    """Return the project whose runs are compared, also for a share link to comparisons."""
     if actor.grant is None:
         return readable_project(actor, workspace, project)
     projects = Project.objects.filter(id=actor.grant.project_id)
@@ -140,9 +140,9 @@ def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
 
 
 def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
-    """Return those of the runs that the actor may compare, in the order asked.
+    """Return the runs that the actor may compare, in the requested order.
 
-    They may be of any project of the workspace; each has its own at hand.
+    They may belong to any project of the workspace; `project` is loaded for each.
     """
     runs = Run.objects.readable_by(actor).not_in_trash()
     runs = runs.filter(project__workspace=project.workspace_id)
@@ -151,9 +151,9 @@ def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list
 
 
 def projects_in_reach(actor: Actor, project: Project) -> QuerySet[Project]:
-    """Return the projects of a workspace that the actor may read, by a link or not.
+    """Return the workspace's projects that the actor may read, directly or by a link.
 
-    Strangers see no project; but of what a link shows, whoever made it reads the project.
+    A link may show runs of every project that the user who created it can read.
     """
     projects = Project.objects.filter(workspace=project.workspace_id)
     if actor.grant is None:
@@ -174,14 +174,14 @@ def projects_of_workspace(actor: Actor, workspace: Workspace) -> QuerySet[Projec
 
 
 def project_beside(actor: Actor, project: Project, slug: str) -> Project:
-    """Return a project of the same workspace, by what addresses call it."""
+    """Return a project of the same workspace by its slug."""
     if slug == project.slug:
         return project
     return _named(projects_in_reach(actor, project), project.workspace.slug, slug)
 
 
 def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> Project:
-    """Return a project that the actor may change; `to` says what they want to do."""
+    """Return a project that the actor may change; `to` completes the error message."""
     found = readable_project(actor, workspace, project)
     if not may_edit(actor, found):
         raise _refusal(found, to)
@@ -189,7 +189,7 @@ def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> 
 
 
 def owned_project(actor: Actor, workspace: str, project: str) -> Project:
-    """Return a project of which the actor may decide what is kept."""
+    """Return a project whose retention the actor may change."""
     found = readable_project(actor, workspace, project)
     if not may_own(actor, found):
         raise _refusal(found, "decide what a project keeps")
@@ -208,7 +208,7 @@ def readable_view(actor: Actor, view_id: UUID) -> SavedView:
 
 
 def editable_view(actor: Actor, view_id: UUID) -> SavedView:
-    """Return a view that is the actor's own, or one of the team they may change."""
+    """Return one of the actor's own views, or a shared view that they may change."""
     view = readable_view(actor, view_id)
     if not _is_private(actor, view) and not may_edit(actor, view.project):
         raise _refusal(view.project, "change shared views")
@@ -216,9 +216,9 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
 
 
 def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
-    """Return what lies in the trash beside runs, if the actor may bring it back.
+    """Return a deleted object other than a run that the actor may restore.
 
-    That is whoever might delete it.
+    The actor needs the same permission as for deleting it.
     """
     if kind not in MADE:
         raise NotFound("kind of thing in the trash")
@@ -229,7 +229,7 @@ def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
 
 
 def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
-    """Return what lies in the trash beside runs, if the actor may delete it for good."""
+    """Return a deleted object other than a run that the actor may delete permanently."""
     found = deleted_thing(actor, kind, thing_id)
     if not _is_private(actor, found) and not may_own(actor, found.project):
         raise _refusal(found.project, f"delete {kind}s for good")
@@ -237,7 +237,7 @@ def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
 
 
 def _is_private(actor: Actor, thing: Made) -> bool:
-    """Say whether this is a view that only the actor sees."""
+    """Return whether the object is a view that only the actor can see."""
     return (
         isinstance(thing, SavedView)
         and actor.scope is Scope.MANAGE
@@ -247,7 +247,7 @@ def _is_private(actor: Actor, thing: Made) -> bool:
 
 
 def frozen_for(actor: Actor) -> Frozen | None:
-    """Return what somebody who came by a link sees instead of what is there now."""
+    """Return the saved state that a share link shows instead of the current one."""
     return actor.grant.frozen if actor.grant is not None else None
 
 
@@ -305,7 +305,7 @@ def editable_report(actor: Actor, report_id: UUID) -> Report:
 
 
 def commentable_report(actor: Actor, report_id: UUID) -> Report:
-    """Return a report that the actor may comment on: any that they read as a member."""
+    """Return a report that the actor, as a member, may comment on."""
     report = readable_report(actor, report_id)
     if not may_comment(actor):
         raise NotAllowed("comment on reports")
@@ -313,7 +313,7 @@ def commentable_report(actor: Actor, report_id: UUID) -> Report:
 
 
 def readable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
-    """Return a comment, or what is left of one that has answers."""
+    """Return a comment, or the placeholder of a deleted one that has answers."""
     report = commentable_report(actor, report_id)
     comments = ReportComment.objects.filter(report=report).select_related("thread")
     shown = Q(deleted_at=None) | Q(Exists(KEPT_ANSWERS))
@@ -334,7 +334,7 @@ def own_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment
 
 
 def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
-    """Return what the actor wrote of a report; to an owner, what anybody wrote."""
+    """Return a comment by the actor; project owners may delete any."""
     found = readable_comment(actor, report_id, comment_id)
     if found.deleted_at is not None:
         raise NotFound("comment")
@@ -344,10 +344,11 @@ def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
 
 
 def deleted_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
-    """Return what the actor deleted of a report; to an owner, what anybody deleted."""
+    """Return a comment that the actor deleted; project owners may restore any."""
     report = commentable_report(actor, report_id)
     deleted = ReportComment.objects.filter(report=report, deleted_at__isnull=False)
-    # What has no text any more is purged and stands for its answers alone.
+    # A comment without text is purged and remains only as a placeholder for its
+    # answers.
     found = deleted.exclude(text="").filter(id=comment_id).first()
     if found is None:
         raise NotFound("comment")
@@ -358,7 +359,7 @@ def deleted_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportCom
 
 
 def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
-    """Return a thread that the actor may resolve: their own, or of a report they edit."""
+    """Return a thread that the actor may resolve: their own, or on a report they edit."""
     found = readable_comment(actor, report_id, comment_id)
     if found.thread_id is not None:
         raise NotFound("thread")
@@ -368,7 +369,7 @@ def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
 
 
 def commentable_run(actor: Actor, run_id: UUID) -> Run:
-    """Return a run that the actor may comment on: any that they read as a member."""
+    """Return a run that the actor, as a member, may comment on."""
     run = readable_run(actor, run_id)
     if not may_comment(actor):
         raise NotAllowed("comment on runs")
@@ -376,7 +377,7 @@ def commentable_run(actor: Actor, run_id: UUID) -> Run:
 
 
 def readable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
-    """Return a comment on a run, or a deleted one that has answers."""
+    """Return a comment on a run, or the placeholder of a deleted one that has answers."""
     run = commentable_run(actor, run_id)
     answers = RunComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
     shown = Q(deleted_at=None) | Q(Exists(answers))
@@ -397,7 +398,7 @@ def own_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
 
 
 def deletable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
-    """Return the actor's own comment; to an owner, any."""
+    """Return a comment by the actor; project owners may delete any."""
     found = readable_run_comment(actor, run_id, comment_id)
     if found.deleted_at is not None:
         raise NotFound("comment")
@@ -407,7 +408,7 @@ def deletable_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunCom
 
 
 def deleted_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
-    """Return a comment that the actor deleted; to an owner, any that was deleted."""
+    """Return a comment that the actor deleted; project owners may restore any."""
     run = commentable_run(actor, run_id)
     deleted = RunComment.objects.filter(run=run, deleted_at__isnull=False)
     found = deleted.exclude(text="").filter(id=comment_id).first()
@@ -420,7 +421,7 @@ def deleted_run_comment(actor: Actor, run_id: UUID, comment_id: int) -> RunComme
 
 
 def settleable_run_thread(actor: Actor, run_id: UUID, comment_id: int) -> RunComment:
-    """Return a thread that the actor may resolve: their own, or of a run they edit."""
+    """Return a thread that the actor may resolve: their own, or on a run they edit."""
     found = readable_run_comment(actor, run_id, comment_id)
     if found.thread_id is not None:
         raise NotFound("thread")
@@ -430,17 +431,17 @@ def settleable_run_thread(actor: Actor, run_id: UUID, comment_id: int) -> RunCom
 
 
 def readable_by_member(user_id: int, project_id: int) -> bool:
-    """Say whether a person may see the project themselves, whatever link they came by."""
+    """Return whether the user can read the project without a share link."""
     return Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
 
 
 def may_comment(actor: Actor) -> bool:
-    """Say whether the actor may comment on what they read: strangers may not."""
+    """Return whether the actor may write comments; visitors by link may not."""
     return actor.grant is None and actor.scope is Scope.MANAGE
 
 
 def may_edit(actor: Actor, project: Project) -> bool:
-    """Say whether the actor may change what people arrange, such as ladders."""
+    """Return whether the actor may change shared content of the project."""
     return (
         actor.scope is Scope.MANAGE
         and project.archived_at is None
@@ -449,12 +450,12 @@ def may_edit(actor: Actor, project: Project) -> bool:
 
 
 def may_own(actor: Actor, project: Project) -> bool:
-    """Say whether the actor may decide what cannot be taken back."""
+    """Return whether the actor may do irreversible things in the project."""
     return project.archived_at is None and may_manage_project(actor, project)
 
 
 def targets_of_moves(actor: Actor, project: Project) -> QuerySet[Project]:
-    """Return the projects to which the actor may move runs of a project, by name."""
+    """Return the projects to which the actor may move runs from this one, by name."""
     projects = Project.objects.writable_by(actor).exclude(id=project.id)
     projects = projects.filter(workspace=project.workspace_id, archived_at=None)
     return projects.select_related("workspace").order_by("name", "id")
@@ -485,7 +486,7 @@ def _refusal(project: Project, to: str) -> NotAllowed:
 
 
 def own_membership(actor: Actor, workspace: str) -> Member:
-    """Return the actor's own place in a workspace, for which they may make tokens."""
+    """Return the actor's membership in a workspace, for which they may create tokens."""
     if not _is_slug(workspace):
         raise NotFound("workspace")
     members = Member.objects.active().filter(user_id=actor.user_id)
@@ -498,10 +499,10 @@ def own_membership(actor: Actor, workspace: str) -> Member:
 def readable_runs(
     actor: Actor, workspace: str, project: str, run_ids: list[UUID]
 ) -> list[Run]:
-    """Return runs of a project, or of others of its workspace, in the order asked.
+    """Return runs of a project or of others of its workspace, in the requested order.
 
-    With what their points depend on, in one statement: programs ask for charts of many
-    runs again and again.
+    One statement loads them with the fields that affect their points, because clients
+    poll charts of many runs.
     """
     found: dict[UUID, Run] = {}
     are_of_project = False
@@ -512,14 +513,14 @@ def readable_runs(
         found = {run.id: run for run in map(_shaped, rows) if _is_of_key(actor, run)}
         are_of_project = all(row[-1] == project for row in rows)
     if len(found) < len(run_ids) or not are_of_project:
-        # Which of the two is not there.
+        # Find out whether the project or a run is missing.
         readable_project(actor, workspace, project)
     if len(found) < len(run_ids):
         raise NotFound("run")
     return [found[run_id] for run_id in run_ids]
 
 
-# Any: what the columns are.
+# Any: column values.
 def _shaped(row: tuple[Any, ...]) -> Run:
     run_id, project_id, state, *times, _ = row
     values = (key_read(run_id), project_id, state, *map(moment_read, times))
@@ -533,14 +534,14 @@ def _is_of_key(actor: Actor, run: Run) -> bool:
 def runs_of(
     project: Project, run_ids: list[UUID], *, with_trash: bool = False
 ) -> list[Run]:
-    """Return those runs of a readable project that there are, in the order asked."""
+    """Return the existing runs of a readable project, in the requested order."""
     return _those(Run.objects.filter(project=project), run_ids, with_trash)
 
 
 def runs_beside(
     actor: Actor, project: Project, run_ids: list[UUID], *, with_trash: bool = False
 ) -> list[Run]:
-    """Return those runs of the workspace that the actor may read, each with its project."""
+    """Return the readable runs of the workspace with their projects, in order."""
     runs = Run.objects.filter(project__in=projects_in_reach(actor, project))
     return _those(runs.select_related("project"), run_ids, with_trash)
 
@@ -553,12 +554,12 @@ def _those(runs: QuerySet[Run], run_ids: list[UUID], with_trash: bool) -> list[R
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 
-# Things of a project, of any table.
+# A model with a project.
 Thing = TypeVar("Thing", Dashboard, Ladder, Report, Run, SavedView)
 
 
 def _one(things: QuerySet[Thing], thing_id: UUID, what: str) -> Thing:
-    """Return the one with this id, its project at hand; refuse what is not there."""
+    """Return the object with this id and its project; raise NotFound if absent."""
     found = things.filter(id=thing_id).select_related("project__workspace").first()
     if found is None:
         raise NotFound(what)
@@ -576,5 +577,5 @@ def _named(projects: QuerySet[Project], workspace: str, project: str) -> Project
 
 
 def _is_slug(text: str) -> bool:
-    # Whatever is asked for comes here, such as NUL, which PostgreSQL does not take.
+    # Return whether the text is a slug; PostgreSQL rejects NUL in unchecked input.
     return slug_re.fullmatch(text) is not None

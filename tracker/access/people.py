@@ -1,4 +1,4 @@
-"""Gives workspaces, members and invitations to those who may see or manage them."""
+"""Checked access to workspaces, members and invitations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def own_member(actor: Actor, workspace: str) -> Member:
 
 
 def readable_members(actor: Actor, workspace: str) -> Workspace:
-    """Return a workspace whose members the actor may see: guests may not."""
+    """Return a workspace whose members the actor may see; guests may not."""
     found = own_member(actor, workspace).workspace
     if not sees_members(actor, found):
         raise NotAllowed("see the members of a workspace")
@@ -51,7 +51,7 @@ def may_manage(actor: Actor, workspace: Workspace) -> bool:
 def managed_workspace(
     actor: Actor, workspace: str, *, to: str = "manage members"
 ) -> Workspace:
-    """Return a workspace that the actor manages; `to` completes the refusal."""
+    """Return a workspace that the actor manages; `to` completes the error message."""
     found = own_member(actor, workspace).workspace
     if not may_manage(actor, found):
         raise NotAllowed(to)
@@ -59,7 +59,7 @@ def managed_workspace(
 
 
 def managed_member(actor: Actor, workspace: str, member_id: int) -> Member:
-    """Return a member whom the actor may change: an owner, only as an owner."""
+    """Return a member whom the actor may change; only owners change owners."""
     found = managed_workspace(actor, workspace)
     members = Member.objects.filter(workspace=found, id=member_id)
     member = members.select_related("user", "workspace").first()
@@ -98,7 +98,7 @@ def resettable_member(actor: Actor, workspace: str, member_id: int) -> Member:
 
 
 def grantable_roles(actor: Actor, workspace: Workspace) -> tuple[Role, ...]:
-    """Return the roles that the actor may give, the least first: none above their own."""
+    """Return the roles that the actor may grant, lowest first, up to their own."""
     role = _managing_role(actor, workspace)
     return () if role is None else tuple(each for each in ORDER if reaches(role, each))
 
@@ -127,7 +127,7 @@ def shared_project(actor: Actor, workspace: str, project: str) -> Project:
 
 
 def heir_of(member: Member, heir_id: str) -> Member | None:
-    """Return the member chosen as the new owner of things; None: none was chosen."""
+    """Return the member chosen as the new owner of the projects; None if not chosen."""
     if not heir_id:
         return None
     others = Member.objects.filter(workspace=member.workspace_id)
@@ -138,7 +138,7 @@ def heir_of(member: Member, heir_id: str) -> Member | None:
 
 
 def member_of_project(project: Project, member_id: int) -> Member:
-    """Return a member to whom the project gives a role."""
+    """Return a member with a role in the project."""
     members = Member.objects.filter(projects__project=project, id=member_id)
     found = members.select_related("user", "workspace").first()
     if found is None:
@@ -153,7 +153,7 @@ def member_to_add(project: Project, who: str) -> Member:
 
 
 def member_named(members: QuerySet[Member], who: str) -> Member:
-    """Return the one with this email address or username."""
+    """Return the member with this email address or username."""
     named = members.select_related("user", "workspace")
     who = _possible_name(who)
     found = named.filter(user__email__iexact=who).first()
@@ -174,7 +174,9 @@ def user_named(who: str) -> User:
 
 
 def _possible_name(who: str) -> str:
-    # PostgreSQL refuses NUL; an empty address belongs to several accounts.
+    # Return the stripped name; raise NotFound for an empty one or one with NUL.
+    #
+    # PostgreSQL rejects NUL, and several accounts have no email address.
     who = who.strip()
     if not who or "\0" in who:
         raise NotFound("member")
@@ -182,7 +184,7 @@ def _possible_name(who: str) -> str:
 
 
 def _managing_role(actor: Actor, workspace: Workspace) -> str | None:
-    """Return the actor's role if they manage the workspace by it."""
+    """Return the actor's role if it lets them manage the workspace."""
     is_bound = actor.project_ids is not None or (
         actor.workspace_id is not None and actor.workspace_id != workspace.id
     )

@@ -1,4 +1,4 @@
-"""Gives API keys and service accounts to those who may manage them."""
+"""Checked access to API keys and service accounts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def key_in_reach(actor: Actor, workspace: str, key_id: int) -> Token:
 
 
 def key_owner(actor: Actor, workspace: str, account_id: int | None = None) -> Member:
-    """Return the member for whom the actor may make keys: themselves or an account."""
+    """Return the member for whom the actor may create keys: themselves or an account."""
     if account_id is not None:
         return service_account(actor, workspace, account_id)
     _require_whole(actor)
@@ -57,7 +57,7 @@ def service_account(actor: Actor, workspace: str, account_id: int) -> Member:
 
 
 def projects_among(workspace: Workspace, slugs: list[str]) -> list[Project]:
-    """Return projects of a workspace by their addresses."""
+    """Return projects of a workspace by their slugs."""
     projects = Project.objects.filter(workspace=workspace, deleted_at=None)
     wanted = {slug for slug in slugs if slug_re.fullmatch(slug)}
     found = list(projects.filter(slug__in=wanted).order_by("slug"))
@@ -87,7 +87,7 @@ def may_make_projects(actor: Actor, workspace: Workspace) -> bool:
 
 
 def require_workspace_maker(actor: Actor) -> None:
-    """Refuse everyone but owners and admins of a workspace."""
+    """Require an owner or admin of a workspace."""
     is_whole = actor.scope is Scope.MANAGE and actor.project_ids is None
     makers = Workspace.objects.of_user(actor.user_id, *MANAGING)
     if actor.workspace_id is not None:

@@ -1,13 +1,13 @@
-"""Waits for the bodies of requests, and no longer than they deserve.
+"""Read request bodies with a timeout that depends on their progress.
 
-granian hands a body over by a call that returns when as many bytes have come as it was
-asked for. It has no time limit, and nothing interrupts it. So a thread of its own makes
-that call, and the one that has to answer looks at the clock. What answers before the
-call has returned must linger until it has (`Lingering`). Bodies of those who always send
-at once are read without another thread (`tracker/server/regulars.py`).
+granian's read call blocks until the requested bytes have arrived; it has no timeout and
+cannot be interrupted. A separate thread makes the call while the request thread watches
+the clock. A response sent before the call returns must stay open until it does
+(`Lingering`). Bodies from clients that always send at once are read without a second
+thread (`tracker/server/regulars.py`).
 
-A body that is not there at once is slow. Slow ones are waited for in places of their
-own, of which a sender gets a part; so they take nothing from those that are quick.
+A body that has not arrived within 0.25 s is slow. Slow bodies have their own slots,
+limited per sender, so that they cannot block quick ones.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tracker.server.statements import database
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-# Where a request that was answered too early says what it has to wait for.
+# WSGI key of a read that is still blocked when its request has been answered.
 UNFINISHED = "seamark.unfinished_reading"
 
 
 class Reading:
-    """A part of a body, read by a thread that may have to wait for ever."""
+    """A part of a body, read in a thread that may block forever."""
 
     def __init__(self, stream: Stream, size: int) -> None:
         self._stream, self._size = stream, size
@@ -45,7 +45,7 @@ class Reading:
         self._error: Exception | None = None
         self._is_given_up = False
         self._is_over = False
-        # Held while it reads; an Event would take several times as long.
+        # Held while reading; an Event takes several times as long.
         self._under_way = threading.Lock()
         self._under_way.acquire()
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Reading:
     def carry_out(self) -> None:
         try:
             self._read()
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - raised in result()
             self._error = error
         finally:
             with self._lock:
@@ -74,18 +74,18 @@ class Reading:
                 return
 
     def wait(self, seconds: float = -1) -> bool:
-        """Say whether it is over, at the latest after so long; -1 is for ever."""
+        """Return whether reading is done, after at most `seconds`; -1 waits forever."""
         is_over = self._under_way.acquire(timeout=seconds)
         if is_over:
             self._under_way.release()
         return is_over
 
     def give_up(self) -> None:
-        """Have the thread stop as soon as anything more has come."""
+        """Have the thread stop when the next bytes arrive."""
         self._is_given_up = True
 
     def at_end(self, call: Callable[[], None]) -> None:
-        """Call when the thread reads no more, which may be now."""
+        """Call `call` when the thread has stopped reading, at once if it already has."""
         with self._lock:
             if not self._is_over:
                 self._at_end = call
@@ -99,7 +99,7 @@ class Reading:
 
 
 class Arrivals:
-    """Where bodies of one kind are waited for; one for each server process."""
+    """The slots for reading bodies of one kind; one instance per server process."""
 
     def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
         self._quick, self._slow = quick, slow
@@ -115,9 +115,9 @@ class Arrivals:
         regular: Hashable = None,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bytes | bytearray:
-        """Return so many bytes of a body, or all there are; `aside` is for slow ones.
+        """Return up to `size` bytes of a body; hold `aside` while it is slow.
 
-        `regular` names whoever sends one body after the other, if somebody does.
+        `regular` identifies a client that sends many bodies in a row, if any.
         """
         self._take_quick_place(sender)
         began, was_quick = time.monotonic(), False
@@ -155,14 +155,14 @@ class Arrivals:
                 with aside():
                     wait_patiently(reading, request)
         finally:
-            # No sooner than its thread is free.
+            # The slot stays taken until its thread is free.
             reading.at_end(lambda: places.give_back(sender))
         return reading.result()
 
     def pieces(
         self, request: HttpRequest, size: int, sender: Hashable, *, piece_bytes: int
     ) -> Generator[bytes]:
-        """Yield a body as it comes, for whoever keeps it as it comes."""
+        """Yield a body in pieces as they arrive."""
         self._take_quick_place(sender)
         began, received = time.monotonic(), 0
         reading = begun(request, 0)
@@ -180,14 +180,14 @@ class Arrivals:
 
     def _take_quick_place(self, sender: Hashable) -> None:
         _release_connection()
-        # Who keeps others waiting is not waited for.
+        # A sender with too many slow bodies does not wait for a slot.
         is_patient = self._slow.are_free_for(sender)
         if not self._quick.take(sender, self._wait_seconds if is_patient else 0.0):
             raise Unavailable
 
 
 def _release_connection() -> None:
-    """Give this thread's connection back to the pool while the client sends."""
+    """Return this thread's connection to the pool while the client sends."""
     connection = database()
     if connection.vendor == "postgresql" and not connection.in_atomic_block:
         connection.close()
@@ -206,7 +206,7 @@ def wait_patiently(
     began: float | None = None,
     before: int = 0,
 ) -> None:
-    """Wait as long as it deserves, or raise TooSlow; the clock began with the body."""
+    """Wait for the read; raise TooSlow when the body exceeds its time since `began`."""
     began = time.monotonic() - body_timeouts.QUICK_SECONDS if began is None else began
     while True:
         deserved = deserved_seconds(before + reading.received)
@@ -224,10 +224,10 @@ def abandon(reading: Reading, request: HttpRequest) -> None:
 
 
 class Lingering:
-    """A WSGI application whose answers end no sooner than the reading of the request.
+    """A WSGI application that keeps responses open until the request has been read.
 
-    granian takes the body back once the application has returned, and stands still
-    until it has it. The client has the answer meanwhile, and ends the connection.
+    granian reclaims the body when the application has returned, and blocks until it has
+    it. The client already has the response by then and closes the connection.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -247,13 +247,13 @@ def _lingering(answer: Iterable[bytes], reading: Reading) -> Iterator[bytes]:
     finally:
         if (close := getattr(answer, "close", None)) is not None:
             close()
-        # Whoever has been answered may keep the connection for as long as they like.
+        # A client with its response may keep the connection open indefinitely.
         connections.close_all()
         reading.wait()
 
 
 class _Threads:
-    """As many as there are calls at once, each kept for the next one."""
+    """A thread pool that grows to the number of concurrent calls and reuses threads."""
 
     def __init__(self) -> None:
         self._calls = SimpleQueue[Callable[[], None]]()
@@ -266,7 +266,7 @@ class _Threads:
             if is_one_idle:
                 self._idle -= 1
         if not is_one_idle:
-            # Not waited for when the server ends.
+            # A daemon thread, so that the server does not wait for it at shutdown.
             threading.Thread(target=self._work, name="body", daemon=True).start()
         self._calls.put(call)
 
@@ -278,6 +278,6 @@ class _Threads:
 
 
 _threads = _Threads()
-# Of all kinds: bodies that were answered because too many are slow, while a thread
-# waits until the client sees it.
+# Shared by all kinds: bodies answered early because too many are slow, whose threads
+# stay blocked until the client closes the connection.
 _abandoned = Places(ABANDONED_AT_ONCE, ABANDONED_AT_ONCE // 2)

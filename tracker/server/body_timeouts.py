@@ -1,4 +1,4 @@
-"""How long a body may take, and how many may at once."""
+"""Timeouts and concurrency limits for request bodies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Protocol
 
-# From then on a body is slow.
+# A body that takes longer is slow.
 QUICK_SECONDS = 0.25
-# It may take so long, and another second for each so many bytes that have come.
+# Base timeout of a body; it grows by one second per SLOWEST_BYTES_A_SECOND received.
 PATIENCE_SECONDS = 10.0
 SLOWEST_BYTES_A_SECOND = 4 * 1024
-# What is asked for at once: little of those who send slowly, or nobody would see what
-# has come; more and more of the others.
+# Bytes per read call: small for slow senders, so that progress is visible, growing for
+# fast ones.
 SMALLEST_PIECE_BYTES, LARGEST_PIECE_BYTES = 16 * 1024, 256 * 1024
 PIECE_SECONDS = 0.05
 
@@ -24,7 +24,7 @@ class Stream(Protocol):
 
 
 class Places:
-    """So many at once, and only a part of them for one sender."""
+    """Slots with a total limit and a limit per sender."""
 
     def __init__(self, total: int, each: int) -> None:
         self._total, self._each = total, each
@@ -57,12 +57,12 @@ class Places:
 
 
 def deserved_seconds(received: int) -> float:
-    """Return how long a body may take of which so much has come."""
+    """Return the time that a body may take after `received` bytes."""
     return PATIENCE_SECONDS + received / SLOWEST_BYTES_A_SECOND
 
 
 def as_it_comes(stream: Stream, size: int) -> Iterator[bytes]:
-    """Yield so many bytes of a body, or all there are, in pieces."""
+    """Yield up to `size` bytes of a body in pieces."""
     left, piece_bytes = size, SMALLEST_PIECE_BYTES
     while left:
         began = time.monotonic()

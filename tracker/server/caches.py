@@ -1,4 +1,4 @@
-"""Remembers what was found out, up to a weight; the least recently used goes first."""
+"""An LRU cache limited by the total weight of its entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class Memory(Generic[Key, Value]):
-    """A dictionary for threads, of bounded weight."""
+    """A thread-safe LRU dictionary of bounded weight."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -28,7 +28,7 @@ class Memory(Generic[Key, Value]):
             return self._found[key][0]
 
     def remember(self, key: Key, value: Value, weight: int) -> None:
-        """Note it, in place of what was found out before."""
+        """Store a value, replacing an older one."""
         with self._lock:
             _, replaced = self._found.pop(key, (None, 0))
             self._found[key] = value, weight

@@ -1,4 +1,4 @@
-"""Options of the pool of PostgreSQL connections that each process has."""
+"""Options of each process's PostgreSQL connection pool."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.db import DEFAULT_DB_ALIAS, connections
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
-# A busy server answers late rather than not at all.
+# A busy server responds late instead of failing.
 WAIT_SECONDS = 30.0
-# From its largest size to one connection.
+# Time to shrink from the largest size to one connection.
 SHRINK_SECONDS = 45.0
 
 
@@ -29,12 +29,13 @@ def pool_options(size: int) -> dict[str, Any]:
 
 
 def fail_waiting_requests(pool: ConnectionPool) -> None:
-    """Answer requests at once where PostgreSQL is away; the next one tries again.
+    """Fail waiting requests at once while PostgreSQL is unreachable; the next one
+    retries.
 
-    A pool by itself lets them wait for a connection until they time out.
+    The pool itself would let them wait until they time out.
     """
     if pool.get_stats()["pool_size"] == 0:
-        # Closing waits for the pool's own threads, and this is one of them.
+        # Closing joins the pool's threads, and this is one of them.
         threading.Thread(target=_replace, args=(pool,), daemon=True).start()
 
 
@@ -42,4 +43,4 @@ def _replace(pool: ConnectionPool) -> None:
     pool.close()
     database = connections[DEFAULT_DB_ALIAS]
     if getattr(database, "pool", None) is pool:
-        database.close_pool()  # type: ignore[attr-defined] # PostgreSQL's
+        database.close_pool()  # type: ignore[attr-defined] # PostgreSQL only

@@ -1,4 +1,4 @@
-"""What a reader holds already is not sent again, what another was sent not read again."""
+"""HTTP caching with ETags, and an in-process cache of recent responses."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from tracker.server.caches import Memory
 
 Response = TypeVar("Response", bound=HttpResponseBase)
 
-# Of answers, in each server process: a chart that a team looks at is drawn once.
+# Cache size per server process, so that a chart that a team watches is drawn once.
 MAX_BYTES = 16 * 1024 * 1024
-# So damaged points that were mended, say, are missing in answers no longer than that.
+# Repaired points may be missing from cached responses for this long.
 REMEMBERED_SECONDS = 60.0
-# Of an answer besides its content.
+# Memory of a response besides its content.
 OTHER_BYTES = 2_000
 
 Headers: TypeAlias = dict[str, str]
 Asked: TypeAlias = tuple[str, str, str]
 
-# By address, accepted types and version: when they were answered, and what.
+# Time, content and headers of recent responses by address, accepted types and version.
 _lately: Memory[Asked, tuple[float, bytes, Headers]] = Memory(MAX_BYTES)
 
 
 def fresh_answer(
     request: HttpRequest, version: str, draw: Callable[[], HttpResponse]
 ) -> HttpResponse:
-    """Answer what `draw` does, unless the reader holds it or it was answered lately.
+    """Return 304, the cached response, or the result of `draw`.
 
-    It depends on nothing but the address, the accepted types and the version; whether
-    the reader may have it was decided before.
+    The response depends only on the address, the accepted types and the version;
+    permissions were checked before.
     """
     if is_held(request, version):
         return not_modified(version)
@@ -49,14 +49,14 @@ def fresh_answer(
         return marked(HttpResponse(found[0], headers=found[1]), version)
 
     response = draw()
-    # What one reader lacks of a chart that grows, no other will ask for.
+    # An increment of a growing chart serves one reader only.
     if not request.GET.get("since"):
         remember_answer(asked, response.content, dict(response.items()))
     return marked(response, version)
 
 
 def answered_lately(asked: Asked) -> tuple[bytes, Headers] | None:
-    """Return what was answered to the same question within the last minute."""
+    """Return the response to the same request within the last minute, if any."""
     found = _lately.get(asked)
     if found is None or time.monotonic() - found[0] >= REMEMBERED_SECONDS:
         return None
@@ -69,21 +69,22 @@ def remember_answer(asked: Asked, content: bytes, headers: Headers) -> None:
 
 
 def is_held(request: HttpRequest, version: str) -> bool:
-    """Tell whether the reader named this version as theirs."""
+    """Return whether the client's If-None-Match names this version."""
     return bool({version, "*"} & versions_held(request))
 
 
 def versions_held(request: HttpRequest) -> set[str]:
-    """Return the versions that the reader named as theirs."""
+    """Return the versions in the client's If-None-Match."""
     named = parse_etags(request.headers.get("If-None-Match", ""))
     return {each.removeprefix("W/").strip('"') for each in named}
 
 
 def marked(response: Response, version: str) -> Response:
-    """Name the version, so that the reader asks with it next time."""
+    """Set the ETag and the cache headers."""
     response["ETag"] = _etag(version)
-    # "no-store" would have the browser ask without it; who asks is looked at first, every
-    # time, and no store between them keeps it.
+    # "no-store" would stop browsers from sending the ETag. "no-cache, private" makes
+    # them revalidate each time, after a permission check, and keeps proxies from
+    # storing it.
     response["Cache-Control"] = "no-cache, private"
     patch_vary_headers(response, ["Accept", "Authorization", "Cookie"])
     return response
@@ -94,5 +95,5 @@ def not_modified(version: str) -> HttpResponse:
 
 
 def _etag(version: str) -> str:
-    # Weak: the same points may come as other bytes, once compaction has moved them.
+    # Weak: the same points may be encoded as other bytes after a compaction.
     return f'W/"{version}"'

@@ -1,4 +1,4 @@
-"""Has each worker and scheduler report that it runs, in a thread of its own."""
+"""Heartbeat threads of workers and schedulers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def start(role: ProcessRole) -> None:
 
 def _report(role: ProcessRole) -> None:
     while True:
-        # The next one tries again; tasks log why the database cannot be used.
+        # The next heartbeat retries; tasks log why the database is unavailable.
         with suppress(Error):
             record_heartbeat(role)
-        # Not kept in between: it would be one more connection for each process.
+        # Closed between heartbeats: it would be one more connection per process.
         connection.close()
         time.sleep(HEARTBEAT_SECONDS)
 

@@ -1,11 +1,10 @@
-"""Reads the bodies of those who always send at once, without another thread.
+"""Reads bodies of clients that send without delay, without a second thread.
 
-A thread that makes granian's call itself cannot answer before that has returned; to have
-another make it costs two changes of thread, which is much of the work of a small body.
-So whoever has sent a few at once is trusted to send the next one so, too. If it stalls
-after all, it is seen to by a thread that looks after all of them: it gives up its place
-among the quick ones, and the sender is a stranger again. Only its answer has to wait
-until more of it comes, or the connection ends.
+The thread that calls granian's read cannot respond until the call returns; a second
+thread costs two context switches, much of the work for a small body. A client that has
+sent several bodies at once is trusted to do so again. If it stalls, a watch thread
+frees its quick slot and removes the trust. Only its own response has to wait until more
+bytes arrive or the connection ends.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from tracker.errors import TooSlow
 from tracker.server import body_timeouts
 from tracker.server.body_timeouts import Places, Stream, as_it_comes, deserved_seconds
 
-# So many at once, one after the other.
+# Consecutive quick bodies before a client is trusted.
 QUICK_IN_A_ROW = 8
-# Beyond that all are strangers again.
+# Above this number of clients, all lose their trust.
 MAX_REMEMBERED = 10_000
-# The thread that looks after readings ends when there were none for so long.
+# The watch thread ends after this long without a read.
 IDLE_SECONDS = 60.0
 
 
 class Regulars:
-    """Whose bodies come at once, by any name that a sender keeps."""
+    """Clients whose bodies arrive at once, by a name that a client keeps."""
 
     def __init__(self) -> None:
         self._in_a_row: dict[Hashable, int] = {}
@@ -37,7 +36,7 @@ class Regulars:
         return self._in_a_row.get(name, 0) >= QUICK_IN_A_ROW
 
     def note(self, name: Hashable, *, was_quick: bool) -> None:
-        """Note how a body came; of two notes at the same moment one may be lost."""
+        """Record how a body arrived; of two concurrent calls one may be lost."""
         if name is None:
             return
         if not was_quick:
@@ -49,7 +48,7 @@ class Regulars:
 
 
 class ReadingHere:
-    """The reading of a body by the thread that will answer."""
+    """Reading a body in the thread that will respond."""
 
     def __init__(
         self,
@@ -58,9 +57,9 @@ class ReadingHere:
         others: tuple[Places, Places],
         aside: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        """The sender has a place among the quick ones, which the end gives back.
+        """Start with a quick slot of the sender, which the end of the read releases.
 
-        The others are of slow ones, and of those that nobody waits for.
+        `others` are the slots of slow bodies and of abandoned ones.
         """
         self._sender, self._places, self._others = sender, quick, others
         self._aside = aside
@@ -71,7 +70,7 @@ class ReadingHere:
         self.is_slow = False
 
     def read(self, stream: Stream, size: int) -> bytes:
-        """Return so many bytes, or all there are."""
+        """Return up to `size` bytes."""
         _watch.begin(self)
         pieces: list[bytes] = []
         received = 0
@@ -87,7 +86,7 @@ class ReadingHere:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def look(self) -> None:
-        """Find out, in another thread, whether it has become slow."""
+        """Check, from the watch thread, whether the read has become slow."""
         with self._lock:
             is_quick = time.monotonic() - self._began < body_timeouts.QUICK_SECONDS
             if is_quick or self.is_slow or self._is_over:
@@ -115,10 +114,10 @@ class ReadingHere:
 
 
 class _Watch:
-    """Looks after readings, by a thread that is there while there are some."""
+    """Checks running reads in a thread that exists only while there are any."""
 
     def __init__(self) -> None:
-        # Added to and taken from without a lock, which a set needs none for.
+        # Changed without a lock: single set operations are atomic.
         self._readings: set[ReadingHere] = set()
         self._is_awake = False
         self._lock = threading.Lock()
@@ -129,7 +128,8 @@ class _Watch:
             with self._lock:
                 if not self._is_awake:
                     self._is_awake = True
-                    # Not waited for when the server ends.
+                    # A daemon thread, so that the server does not wait for it at
+                    # shutdown.
                     threading.Thread(
                         target=self._work, name="slow bodies", daemon=True
                     ).start()
@@ -149,7 +149,7 @@ class _Watch:
             elif time.monotonic() - last > IDLE_SECONDS:
                 with self._lock:
                     self._is_awake = False
-                    # One that was begun before it could see that has to be seen here.
+                    # A read that began before `_is_awake` was reset started no thread.
                     if not self._readings:
                         return
                     self._is_awake = True

@@ -1,7 +1,7 @@
-"""Carries out statements that are written out, without the ORM.
+"""Executes constant SQL statements without the ORM.
 
-The ORM takes longer to build a statement than the database to carry it out. Where that
-counts, a statement is a constant, prepared once by the database's driver.
+The ORM takes longer to build a statement than the database to execute it. On hot paths
+a statement is a constant, which the driver prepares once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class _Current(threading.local):
-    """This thread's connection: the usual stand-in looks it up each time."""
+    """This thread's connection; Django's proxy looks it up at each access."""
 
     connection: BaseDatabaseWrapper | None = None
 
@@ -29,7 +29,7 @@ _current = _Current()
 
 
 def database() -> BaseDatabaseWrapper:
-    """Return this thread's connection itself."""
+    """Return this thread's connection object."""
     if _current.connection is None:
         _current.connection = connections[DEFAULT_DB_ALIAS]
     return _current.connection
@@ -37,7 +37,7 @@ def database() -> BaseDatabaseWrapper:
 
 @contextmanager
 def using(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Have this thread, and the ORM in it, use another connection meanwhile."""
+    """Make this thread, and the ORM in it, use another connection within the block."""
     own = database()
     connections[DEFAULT_DB_ALIAS] = _current.connection = connection
     try:
@@ -51,13 +51,13 @@ def key(value: UUID) -> UUID | str:
 
 
 def key_read(value: UUID | str) -> UUID:
-    """Return the id of a row as the database gave it to a constant statement."""
+    """Return a row's id from a value of a constant statement."""
     return value if isinstance(value, UUID) else UUID(value)
 
 
 # Any: numbers or texts.
 def many(values: Iterable[Any]) -> list[Any] | str:
-    """Return what `= ANY(%s)` compares a number or a text with."""
+    """Return the values in the form that `= ANY(%s)` compares with."""
     listed = list(values)
     if database().vendor == "postgresql":
         return listed
@@ -65,22 +65,22 @@ def many(values: Iterable[Any]) -> list[Any] | str:
 
 
 def moment(value: datetime) -> datetime | str:
-    """Return a time of UTC as the database holds it, which Django would find out slowly."""
+    """Return a UTC time in the form that the database stores; faster than Django's."""
     if database().vendor == "postgresql":
         return value
     return value.replace(tzinfo=None).isoformat(" ")
 
 
 def moment_read(value: datetime | None) -> datetime | None:
-    """Return a time of a column as it is meant: in UTC, which SQLite does not say."""
+    """Return a column's time in UTC; SQLite returns it without a zone."""
     if value is None or value.tzinfo is not None:
         return value
     return value.replace(tzinfo=UTC)
 
 
-# Any: a row is what the statement's columns are.
+# Any: the statement's columns.
 def one_row(statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
-    """Return the first row of what a constant statement selects."""
+    """Return the first row of a constant statement."""
     row: tuple[Any, ...] | None = _carry_out(database(), statement, values).fetchone()
     return row
 
@@ -88,15 +88,15 @@ def one_row(statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
 def every_row(
     statement: str, values: Sequence[object], *, run_ids: Collection[UUID] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return all rows of what a constant statement selects, as the driver gives them.
+    """Return all rows of a constant statement, as the driver returns them.
 
-    It may say `= ANY(%s)`, also for SQLite, of what `many` returned; and, before all
-    other values, `run_id IN ({runs})`, any number of times.
+    It may contain `= ANY(%s)`, also on SQLite, for values from `many`, and `run_id IN
+    ({runs})`, any number of times, before all other values.
     """
     if "{runs}" in statement:
         keys: list[object] = [key(run_id) for run_id in run_ids] or [None]
-        # Of an array, PostgreSQL would look into every partition. The last key fills up
-        # to a power of two, so that few statements are prepared.
+        # With an array, PostgreSQL would scan every partition. The list is padded with
+        # its last key to a power of two, to limit the number of prepared statements.
         places = 1 << (len(keys) - 1).bit_length()
         keys += keys[-1:] * (places - len(keys))
         values = [*keys * statement.count("{runs}"), *values]
@@ -106,12 +106,12 @@ def every_row(
 
 
 def carry_out(statement: str, values: Sequence[object]) -> None:
-    """Carry out a constant statement that writes; only inside a transaction."""
+    """Execute a constant statement that writes; requires a transaction."""
     _carry_out(_database_in_transaction(), statement, values)
 
 
 def changed_rows(statement: str, values: Sequence[object]) -> int:
-    """Carry out a constant statement that writes; return how many rows it changed.
+    """Execute a constant statement that writes; return the number of changed rows.
 
     On PostgreSQL it needs no transaction: it commits by itself.
     """
@@ -123,12 +123,12 @@ def changed_rows(statement: str, values: Sequence[object]) -> int:
 
 
 def carry_out_many(statement: str, rows: Iterable[Sequence[object]]) -> None:
-    """Carry out a constant statement that writes for each row of values; likewise."""
+    """Execute a constant statement that writes once per row; requires a transaction."""
     connection = _database_in_transaction()
     connection.ensure_connection()
     with connection.wrap_database_errors:
         if connection.vendor == "postgresql":
-            from psycopg import Cursor  # noqa: PLC0415 - only where it is used
+            from psycopg import Cursor  # noqa: PLC0415 - only for PostgreSQL
 
             Cursor(connection.connection).executemany(statement, rows)
         else:
@@ -138,7 +138,7 @@ def carry_out_many(statement: str, rows: Iterable[Sequence[object]]) -> None:
 def _database_in_transaction() -> BaseDatabaseWrapper:
     connection = database()
     if not connection.in_atomic_block:
-        # On SQLite, nobody would have asked for the writer's lock.
+        # On SQLite, the write lock would not be held.
         raise RuntimeError("writing needs a transaction")
     connection.validate_no_broken_transaction()
     return connection
@@ -150,11 +150,11 @@ def _carry_out(
 ) -> Any:
     connection.ensure_connection()
     if connection.queries_logged:
-        # As the ORM's are: tests count how many an answer takes.
+        # Logged like the ORM's queries: tests count them.
         connection.queries_log.append({"sql": statement, "time": "0"})
     with connection.wrap_database_errors:
         if connection.vendor == "postgresql":
-            from psycopg import Cursor  # noqa: PLC0415 - only where it is used
+            from psycopg import Cursor  # noqa: PLC0415 - only for PostgreSQL
 
             return Cursor(connection.connection).execute(
                 statement, values, prepare=True, binary=True

@@ -1,4 +1,4 @@
-"""What each refusal is over HTTP, for the API and the pages alike."""
+"""The HTTP status of each error, for the API and the pages."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tracker.errors import (
     UnsupportedMedia,
 )
 
-# What a database that is away, busy or out of connections raises.
+# Raised by a database that is down, busy or out of connections.
 DATABASE_AWAY = (OperationalError, InterfaceError)
-# What a PostgreSQL says that takes no writes, as one that has become a standby.
+# SQLSTATE of a read-only PostgreSQL server, such as a standby.
 READ_ONLY = "25006"
 
 STATUS: dict[type[TrackerError], HTTPStatus] = {
@@ -56,14 +56,14 @@ STATUS: dict[type[TrackerError], HTTPStatus] = {
 
 
 def status_of(error: TrackerError) -> HTTPStatus:
-    """Return the status of a refusal: that of its kind, or of what it is a kind of."""
+    """Return the status of the error's type or of its nearest base type."""
     kinds = (kind for kind in type(error).__mro__ if kind in STATUS)
     return STATUS[next(kinds)]
 
 
 def is_database_away(error: BaseException) -> bool:
-    """Tell whether the database could not be asked, and the request is fine."""
+    """Return whether the database was unavailable and the request itself is valid."""
     if isinstance(error, InternalError):
-        # Damaged tables and faults of ours are internal, too.
+        # Damaged tables and bugs of ours are InternalErrors, too.
         return getattr(error.__cause__, "sqlstate", None) == READ_ONLY
     return isinstance(error, DATABASE_AWAY)

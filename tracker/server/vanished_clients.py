@@ -1,7 +1,7 @@
-"""Notices clients that are gone without a word, so that nobody waits for their bodies.
+"""TCP keep-alive for client connections, so that no thread waits for a vanished client.
 
-A machine that loses power or its network ends no connection. The system finds out only
-if it is asked to look whether the other side is still there; granian does not ask.
+A machine that loses power or its network closes no connection. The kernel notices only
+with keep-alive probes, which granian does not enable.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-# Asked after so long without a word, then again and again; gone after so many times.
+# Seconds until the first probe, seconds between probes, and unanswered probes until the
+# connection is closed.
 IDLE_SECONDS, INTERVAL_SECONDS, UNANSWERED = 30, 10, 3
 OPEN_FILES = Path("/dev/fd")
 
 
 class NoticingVanished:
-    """A WSGI application whose server asks at connections whether anybody is there."""
+    """A WSGI application that enables keep-alive on the server's sockets."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
@@ -32,7 +33,8 @@ class NoticingVanished:
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        # Not sooner: granian listens only after it has the application.
+        # At the first request: granian starts listening after it has loaded the
+        # application.
         if not self._is_done:
             with self._lock:
                 if not self._is_done:
@@ -42,20 +44,21 @@ class NoticingVanished:
 
 
 def look_after_connections() -> None:
-    """Have the system look after each TCP socket of this process.
+    """Enable keep-alive on each TCP socket of this process.
 
-    Connections that are accepted later have what the listening socket has.
+    Accepted connections inherit it from the listening socket.
     """
-    # Few systems have no such folder; there, nobody is asked.
+    # Systems without this folder get no keep-alive.
     names = [file.name for file in OPEN_FILES.iterdir()] if OPEN_FILES.is_dir() else []
     for number in map(int, names):
-        # Most are no sockets, and that of the listing is closed by now.
+        # Most descriptors are no sockets, and the one of the listing is already closed.
         with suppress(OSError):
             known = socket.socket(fileno=number)
             try:
                 _look_after(known)
             finally:
-                # Never closed, nor a copy: that of a file would undo SQLite's locks.
+                # Neither closed nor duplicated: closing a copy of a file would release
+                # SQLite's locks.
                 known.detach()
 
 
@@ -66,7 +69,7 @@ def _look_after(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", IDLE_SECONDS),
-        # What macOS calls the same.
+        # The name on macOS.
         ("TCP_KEEPALIVE", IDLE_SECONDS),
         ("TCP_KEEPINTVL", INTERVAL_SECONDS),
         ("TCP_KEEPCNT", UNANSWERED),
