@@ -188,7 +188,7 @@ class Run:
         """What tries parts of the training by themselves, each for a minute at most.
 
         `run.probe.loader(loader)` says how fast the loader is without the model;
-        docs/how-to/probe-a-job.md has the others.
+        docs/how-to/micro-benchmarks.md has the others.
         """
         # Imported here: most scripts never ask.
         with importing():

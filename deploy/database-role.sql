@@ -1,5 +1,5 @@
 -- Gives Seamark a role that owns its database and is no superuser. PostgreSQL's image runs
--- this once, on an empty volume. docs/how-to/run-for-a-team.md explains when to run it by hand.
+-- this once, on an empty volume. docs/how-to/team-server.md explains when to run it by hand.
 \set ON_ERROR_STOP on
 \getenv password POSTGRES_PASSWORD
 

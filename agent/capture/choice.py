@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from seamark.errors import InvalidSetting
 
-# docs/how-to/what-is-captured.md says what each of them stores, and where.
+# docs/how-to/automatic-capture.md says what each of them stores, and where.
 NAMES = frozenset(
     {
         "console",

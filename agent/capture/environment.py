@@ -10,7 +10,7 @@ from seamark.capture.facts import Facts
 from seamark.capture.texts import REDACTED
 from seamark.redaction import is_secret_name
 
-# docs/how-to/what-is-captured.md has the same list. Each is a name, or with a star
+# docs/how-to/automatic-capture.md has the same list. Each is a name, or with a star
 # what names begin with.
 ALLOWED = (
     # Devices and their libraries.

@@ -30,7 +30,7 @@ _COMMON = """\
 
 `seamark run` ends with its program's exit code instead: 128 and the signal's number if a signal ended it (if it was Ctrl-C, `seamark run` ends by that, too, so that a loop of the shell stops), 127 if there is no such program, 126 if it cannot be started.
 
-- `--json` makes a command print one JSON object. Its fields stay; new ones may come. What cannot be done is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/use-the-api.md#what-to-expect) are the API's, or `no_answer`, `invalid_usage`, `invalid_setting` and such.
+- `--json` makes a command print one JSON object. Its fields stay; new ones may come. What cannot be done is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/http-api.md#conventions) are the API's, or `no_answer`, `invalid_usage`, `invalid_setting` and such.
 - Colours are for terminals only, and not where `NO_COLOR` is set or `TERM` is `dumb`.
 - Names of runs and paths may hold anything; what a terminal would obey is shown as an escape like `\\x1b`.
 - Every option is written out, as `--project`: a part of it is not understood.

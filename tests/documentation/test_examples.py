@@ -34,6 +34,15 @@ LINKS = [
     if not link.startswith("http")
 ]
 
+NAMED = [
+    (page, name)
+    for page in sorted({*PAGES, *ROOT.glob("*.md")})
+    for name in re.findall(
+        r"`((?:agent|tracker|web|tests|benchmarks|evaluation)/[\w/.-]+\.\w+)`",
+        page.read_text("utf-8"),
+    )
+]
+
 
 # What an example may need that the test command does not bring.
 FRAMEWORKS = {"torch", "lightning", "transformers", "accelerate", "keras"}
@@ -93,3 +102,14 @@ def test_links_lead_somewhere():
 
     assert LINKS
     assert astray == []
+
+
+def test_named_files_exist():
+    missing_files = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page, name in NAMED
+        if not (ROOT / name).exists()
+    ]
+
+    assert NAMED
+    assert missing_files == []

@@ -22,7 +22,7 @@ from tracker.models import Member, Role, State, Token, User, Workspace
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/how-to"
-PAGES = ("let-people-in", "manage-projects", "sign-people-in", "get-notified")
+PAGES = ("members", "projects", "single-sign-on", "notifications")
 PRINTED = re.compile(r"^ *((?:curl|python3 manage\.py|pass show) .*)$", re.M)
 CURL_OPTIONS = {"-H", "-d", "-X"}
 

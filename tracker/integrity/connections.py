@@ -96,7 +96,7 @@ def capacity_problems(
             "PostgreSQL",
             "the server's role is a superuser: it can read and write files of the"
             " database server, and uses the connections reserved for administrators",
-            "use a role that only owns the database; docs/how-to/run-for-a-team.md has"
+            "use a role that only owns the database; docs/how-to/team-server.md has"
             " the statements",
         )
 

@@ -13,7 +13,7 @@ from seamark.capture.sources import make_sources
 from tests.agent.conftest import REPOSITORY
 from tests.agent.planted import SECRETS
 
-HOW_TO = (REPOSITORY / "docs/how-to/what-is-captured.md").read_text("utf-8")
+HOW_TO = (REPOSITORY / "docs/how-to/automatic-capture.md").read_text("utf-8")
 LISTED = re.findall(
     r"`([a-z_]+/[a-z_/<>]+)`", (REPOSITORY / "docs/monitoring.md").read_text("utf-8")
 )

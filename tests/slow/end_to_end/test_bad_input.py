@@ -1,6 +1,6 @@
 """What anybody may throw at the running server, while a healthy script goes on logging.
 
-Each attack gets the refusal that docs/protocol.md and docs/how-to/use-the-api.md
+Each attack gets the refusal that docs/protocol.md and docs/how-to/http-api.md
 promise; after each, the server answers and the healthy script is still served.
 """
 

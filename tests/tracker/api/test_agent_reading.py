@@ -297,7 +297,7 @@ def test_a_column_of_numbers_and_texts_is_one_of_texts(stored, project):
 
 
 def test_the_examples_of_the_documentation_read(project, stored, capsys):
-    page = ROOT / "docs/how-to/read-back-in-python.md"
+    page = ROOT / "docs/how-to/read-data-in-python.md"
     examples = re.findall(
         r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S
     )

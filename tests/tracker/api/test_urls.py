@@ -12,7 +12,7 @@ from tracker.api.description import LINKS, MEANINGS, PREFIX
 from tracker.api.urls import v1
 from tracker.server.statuses import STATUS
 
-HOW_TO = Path(__file__).parents[3] / "docs/how-to/use-the-api.md"
+HOW_TO = Path(__file__).parents[3] / "docs/how-to/http-api.md"
 # Everybody may ask for these.
 PUBLIC = {"/livez", "/readyz"}
 ANSWERS = [

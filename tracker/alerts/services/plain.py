@@ -1,4 +1,4 @@
-"""JSON for a receiver of the user's own, as docs/how-to/be-told.md describes it."""
+"""JSON for a receiver of the user's own, as docs/how-to/alerts.md describes it."""
 
 from __future__ import annotations
 
