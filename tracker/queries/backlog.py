@@ -1,4 +1,4 @@
-"""How far compaction is behind what was acknowledged."""
+"""The points in the journal that compaction has not processed yet."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from tracker.models import JournalEntry
 
-# Points lie in the journal for so long before they are compacted; summaries in tables
-# are so far behind. Each pass costs by the series, so with fewer seconds each point
-# would cost more. Whoever has just begun a run watches it, and its passes are few yet.
+# Time that points stay in the journal before compaction; summaries in tables lag by the same
+# time. A pass costs per series, so shorter intervals raise the cost per point. New runs are
+# compacted sooner, because users watch them and their passes are cheap.
 FIRST_COMPACTED_AFTER = timedelta(seconds=5)
 COMPACTED_AFTER = timedelta(seconds=20)
 AGE_SHARE = 0.1
@@ -21,19 +21,19 @@ AGE_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What lies in the journal, and for how long the oldest of it has."""
+    """Points in the journal, and the age of the oldest one."""
 
     points: int
     seconds: float
 
 
 def compacted_after(age: timedelta) -> timedelta:
-    """Return for how long points of a run of this age lie in the journal (pure)."""
+    """Return how long points of a run of this age stay in the journal (pure)."""
     return min(max(FIRST_COMPACTED_AFTER, AGE_SHARE * age), COMPACTED_AFTER)
 
 
 def waiting_points(run_id: UUID) -> int:
-    """Return how many points of a run are in no summary yet."""
+    """Return the number of points of a run that are not in a summary yet."""
     entries = JournalEntry.objects.filter(run_id=run_id, is_damaged=False)
     points: int | None = entries.aggregate(points=Sum("point_count"))["points"]
     return points or 0

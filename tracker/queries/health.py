@@ -1,4 +1,4 @@
-"""Whether this installation can do its work."""
+"""Whether this installation is operational."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MISSING_AFTER = timedelta(seconds=45)
 
 
 def has_current_schema() -> bool:
-    """Ask the database whether every migration of this code has been applied to it."""
+    """Return whether every migration of this code is applied to the database."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
@@ -37,17 +37,17 @@ def unknown_migrations() -> list[str]:
 
 
 def missing_processes() -> list[ProcessRole]:
-    """Return the roles in which no process has reported for a while."""
+    """Return the roles without a recent heartbeat of any process."""
     rows = Heartbeat.objects.values_list("role", "beat_at", Now())
     alive = {role for role, beat_at, now in rows if now - beat_at < MISSING_AFTER}
     return [role for role in ProcessRole if role not in alive]
 
 
 def work_lag_seconds() -> float:
-    """Return for how long the oldest due work waits: large when no worker takes any.
+    """Return the age of the oldest due work: large if no worker processes it.
 
-    Work that failed and waits for its next attempt is not due before then. Points wait
-    in the journal, from where the timetable asks for their compaction.
+    Failed work is not due before its next attempt. Points wait in the journal until their
+    scheduled compaction.
     """
     now = timezone.now()
     waiting = Work.objects.filter(Q(leased_until=None) | Q(leased_until__lt=now))

@@ -1,4 +1,4 @@
-"""Attributes of several runs side by side, and how they differ."""
+"""Attributes of several runs side by side, and their differences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tracker.queries.run.namespaces import MONITORING, namespace
 from tracker.queries.runs.columns import holds
 from tracker.queries.runs.filters import Found, RunFilter
 
-# Runs laid over each other. Their ids take 3.7 kB of an address; servers and proxies
-# commonly take 8 kB.
+# Maximum number of compared runs. Their ids take 3.7 kB of a URL; servers and proxies
+# commonly accept 8 kB.
 RUNS_AT_MOST = 100
-# Paths looked at in one go.
+# Paths per page.
 CHUNK = 250
-# Of what is looked for in the projects beside.
+# Maximum number of words in a search of other projects.
 MAX_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One attribute of every run, in the order of the runs; None where it is absent."""
+    """One attribute of every run, in the order of the runs; None if a run lacks it."""
 
     path: str
     values: list[AttributeRow | None]
@@ -36,13 +36,13 @@ class ComparedRow:
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
     rows: list[ComparedRow]
-    path_count: int  # of all pages, whether they differ or not
+    path_count: int  # of all pages, including equal ones
     next_offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A number against the reference's; `share` is None against 0 and infinities."""
+    """A number compared with the reference; `share` is None for 0 and infinities."""
 
     amount: float
     share: float | None
@@ -56,7 +56,7 @@ def compare_attributes(
     only_differences: bool = True,
     seen: Seen | None = None,
 ) -> ComparedPage:
-    """Look at `limit` paths from `offset` on, in two queries however many there are.
+    """Compare `limit` paths from `offset` on, with two statements.
 
     `seen` is None for a reader who sees everything.
     """
@@ -78,7 +78,7 @@ def compare_attributes(
 
 
 def overlaid_series(run_ids: Sequence[UUID]) -> dict[str, int]:
-    """Return every series that at least one run has, and how many runs have it."""
+    """Return every series of the runs, and the number of runs that have it."""
     series = Attribute.objects.filter(run__in=run_ids, kind=Kind.FLOAT_SERIES)
     counted = series.order_by().values_list("path").annotate(runs=Count("run"))
     return dict(counted)
@@ -89,7 +89,7 @@ def all_same(values: Sequence[AttributeRow | None]) -> bool:
 
 
 def same(left: AttributeRow | None, right: AttributeRow | None) -> bool:
-    """Compare values; NaN is like NaN, 1 like 1.0, and true unlike 1."""
+    """Compare values; NaN equals NaN, 1 equals 1.0, and true differs from 1."""
     if left is None or right is None:
         return left is right
     a, b = left.value, right.value
@@ -103,7 +103,7 @@ def same(left: AttributeRow | None, right: AttributeRow | None) -> bool:
 def difference(
     value: AttributeRow | None, reference: AttributeRow | None
 ) -> Difference | None:
-    """Return how far a number is from the reference's; None where that says nothing."""
+    """Return the difference of a number from the reference; None if it has no meaning."""
     if value is None or reference is None:
         return None
     a, b = _as_number(value), _as_number(reference)
@@ -134,7 +134,7 @@ def _paths(run_ids: Sequence[UUID]) -> list[str]:
 
 
 def _seen_paths(run_ids: Sequence[UUID], seen: Seen) -> list[str]:
-    """Return paths that are of a kind to be seen in every run that has them."""
+    """Return the paths whose kind is visible in every run that has them."""
     attributes = Attribute.objects.filter(run__in=run_ids).order_by()
     found = set(attributes.values_list("path", "kind", "is_parameter").distinct())
     hidden = {path for path, kind, is_set in found if not seen(kind, path, is_set)}
@@ -143,8 +143,8 @@ def _seen_paths(run_ids: Sequence[UUID], seen: Seen) -> list[str]:
 
 def in_order(paths: Iterable[str]) -> list[str]:
     """Sort paths as comparisons list them."""
-    # Sorted here, as the databases sort text differently; by the parts of namespaces,
-    # so that what lies below one follows it at once.
+    # Sorted in Python, because the databases sort text differently; by the parts of namespaces,
+    # so that a namespace is directly followed by its contents.
     return sorted(
         paths,
         key=lambda path: (
@@ -158,7 +158,7 @@ def in_order(paths: Iterable[str]) -> list[str]:
 def find_runs(
     project_id: int, text: str, *, without: Sequence[UUID], limit: int = 12
 ) -> list[Run]:
-    """Return the newest runs with this in their name or tags, to be added."""
+    """Return the newest runs whose name or tags contain a text, to add to the comparison."""
     runs = Found(project_id, RunFilter(text=text)).runs().exclude(id__in=without)
     return list(runs.select_related("project").order_by("-created_at", "id")[:limit])
 
@@ -166,7 +166,7 @@ def find_runs(
 def find_runs_beside(
     projects: QuerySet[Project], text: str, *, without: Sequence[UUID], limit: int
 ) -> list[Run]:
-    """Return the newest runs of several projects, each word in their or its name."""
+    """Return the newest runs of several projects whose own or project name has each word."""
     found = projects.order_by().values("id")
     runs = Run.objects.filter(project__in=found).not_in_trash()
     for word in text.replace("\0", " ").split()[:MAX_WORDS]:

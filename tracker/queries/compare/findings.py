@@ -1,4 +1,4 @@
-"""The diagnoses of several runs beside each other (pure)."""
+"""Compares the diagnoses of several runs (pure)."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from tracker.queries.diagnoses.diagnoses import (
 )
 
 Key = tuple[str, str]
-# As people read the values of findings.
+# Digits with which pages show the values of findings.
 SIGNIFICANT_DIGITS = 2
 SHARE = "share"
 
 
-# Rules whose finding is where a run should get to: nothing slows it but the GPU.
+# Rules whose finding is a goal: only the GPU limits the run.
 GOOD_STATES = ("gpu-is-the-limit", "gpu-memory-bandwidth-is-the-limit")
 
 
 class Answer(StrEnum):
-    """What a rule said about a stage of a run."""
+    """The answer of a rule for a stage of a run."""
 
     FINDING = "finding"
     HEALTHY = "healthy"
-    UNANSWERED = "unanswered"  # it lacked signals, or broke
+    UNANSWERED = "unanswered"  # signals were missing, or the rule failed
     NOT_APPLICABLE = "not applicable"
     NOT_ASKED = "not diagnosed"  # no such stage, or not diagnosed yet
 
 
 class Became(StrEnum):
-    """What became of a finding against the reference run."""
+    """The change of a finding against the reference run."""
 
-    GONE = "gone"  # the reference has it, and here it was judged and not found
-    LOST = "lost"  # likewise, of a finding that describes a good state
+    GONE = "gone"  # the reference has it; here it was judged and not found
+    LOST = "lost"  # the same for a finding that describes a good state
     REACHED = "reached"
     NEW = "new"
-    SMALLER = "smaller"  # both have it, and here its measure is nearer to the limit
+    SMALLER = "smaller"  # both have it, and here its value is closer to the limit
     LARGER = "larger"
     SAME = "the same"
-    UNKNOWN = ""  # one of the two was not judged, or both are well
+    UNKNOWN = ""  # one of the two was not judged, or neither has it
 
 
 @dataclass(frozen=True, slots=True)
 class FindingCell:
-    """`measured` is what the findings of a row are measured by; None: nothing shared."""
+    """`measured` is the evidence that a row's findings share; None without any."""
 
     answer: Answer
     finding: FindingView | None
@@ -71,7 +71,7 @@ class FindingRow:
 def compare_findings(
     runs: Sequence[Sequence[StageDiagnosis]], reference: int
 ) -> list[FindingRow]:
-    """Return a row for each rule that found something in any run, worst first."""
+    """Return a row for each rule with a finding in any run, the worst first."""
     answers = [_answers(diagnoses) for diagnoses in runs]
     found: dict[Key, list[FindingView]] = {}
     for answered in answers:
@@ -88,7 +88,7 @@ def compare_findings(
 
 
 def count_changes(rows: Sequence[FindingRow], run: int) -> dict[Became, int]:
-    """Count what became of the findings in the run at this position."""
+    """Count the changes of findings in the run at this position."""
     counts = dict.fromkeys(set(Became) - {Became.UNKNOWN}, 0)
     for row in rows:
         if row.cells[run].became in counts:
@@ -110,7 +110,7 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
             (Answer.HEALTHY, diagnosis.healthy),
         ):
             said |= {(stage, rule.name): (answer, None) for rule in rules}
-        # The worst of a rule comes first, and is what the rule says.
+        # Findings are ordered by weight; the worst one of a rule counts.
         for finding in reversed(list(every_finding(diagnosis.findings))):
             said[stage, finding.rule] = (Answer.FINDING, finding)
     return said
@@ -162,9 +162,9 @@ def _became(
 def _measured(
     finding: FindingView | None, theirs: FindingView | None
 ) -> Evidence | None:
-    """Return what says most of how large a finding is, by the evidence of another.
+    """Return the evidence that represents the size of a finding, by that of another one.
 
-    That is a share that crossed its limit, as of time; else whatever did first.
+    It is a share that crossed its limit, or else the first evidence that did.
     """
     if finding is None or theirs is None:
         return None
@@ -183,7 +183,7 @@ def _measured(
 
 
 def _size(theirs: Evidence | None, ours: Evidence | None) -> Became:
-    """Compare how far both are beyond their limits, where they differ when rounded."""
+    """Compare how far both exceed their limits; equal rounded values are the same."""
     if theirs is None or ours is None or _rounded(theirs) == _rounded(ours):
         return Became.SAME
     return Became.SMALLER if _beyond(ours) < _beyond(theirs) else Became.LARGER

@@ -1,4 +1,4 @@
-"""What the agent measured in several runs, on one axis that all of them share."""
+"""Hardware metrics of several runs on a shared axis."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MICROSECONDS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ComparedLine:
-    """A line of one run; `x` of it are seconds or steps."""
+    """A line of one run; its `x` is in seconds or steps."""
 
-    position: int  # of the run among those asked for
+    position: int  # of the run in the request
     measured: Measured
 
 
@@ -36,10 +36,10 @@ def compared_lines(
     align: str,
     stage: str | None,
 ) -> list[ComparedLine]:
-    """Read what is wanted of each run, laid so that the runs begin together.
+    """Read the requested measures of each run, aligned so that the runs start together.
 
-    `align` is "run" for the time since a run began, with all of its stages, "stage" for
-    that since the stage began, or "step" for the steps of that stage.
+    `align` is "run" for the time since the start of the run, with all of its stages, "stage"
+    for the time since the start of the stage, or "step" for the steps of that stage.
     """
     found = _measures(runs, None if align == "run" else stage)
     wanted = [each for each in found if is_wanted(each.measure)]
@@ -68,7 +68,7 @@ class _Found:
     path: str
 
 
-# From milliseconds since 1970 to the place on the axis.
+# From milliseconds since 1970 to the position on the axis.
 _Place = Callable[[Floats], Floats]
 
 
@@ -82,7 +82,7 @@ def _measures(runs: Sequence[Run], stage: str | None) -> list[_Found]:
         .order_by()
         .values_list("run_id", "path")
     )
-    # A stage's name may hold a slash, so its path is not split but looked up.
+    # A stage's name may contain a slash, so it is looked up instead of split from the path.
     stages = _stage_names(positions) if stage is None else {}
     found = []
     for run_id, path in rows:
@@ -106,7 +106,7 @@ def _stage_names(positions: dict[UUID, int]) -> dict[UUID, list[str]]:
 def _places(
     runs: Sequence[Run], wanted: Collection[int], align: str, stage: str | None
 ) -> dict[int, _Place]:
-    """Return where moments of each run lie that has a line."""
+    """Return the function that maps times to the axis, for each run with a line."""
     if align == "step":
         return _by_step(runs, sorted(wanted), stage) if stage and wanted else {}
     starts = {runs[position].id: runs[position].started_at for position in wanted}
@@ -128,7 +128,7 @@ def _since(start: datetime) -> _Place:
 def _by_step(
     runs: Sequence[Run], wanted: Sequence[int], stage: str
 ) -> dict[int, _Place]:
-    """Find each moment's step between the steps that were timed before and after it."""
+    """Interpolate the step at each time between the timed steps."""
     path = monitoring_path(stage, STEP_SECONDS)
     timed = read_thinned_of_runs([runs[position] for position in wanted], path)
     return {

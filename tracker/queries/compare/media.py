@@ -1,7 +1,7 @@
-"""Pictures, texts, histograms and files of several runs: where, and what at one step.
+"""Images, texts, histograms and files of several runs, by path and at one step.
 
-However many runs there are, as many statements are made; of more than a few dozen, the
-contents come in a few pieces, so that little is held at a time.
+The number of statements does not depend on the number of runs; the contents of more than a few
+dozen runs are read in batches, to limit memory.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.store import read_chunk_steps, read_chunks
 
 SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
-# What pages show of files; a checkpoint is none of it.
+# Media types of files that pages can show; checkpoints are excluded.
 SHOWN_TYPES = ("image/", "text/", "application/json", "application/vnd.plotly")
-# Chunks that are read at once, each of a MiB at most.
+# Chunks that are read together, each at most 1 MiB.
 CHUNKS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Where a series begins and ends, among its steps."""
+    """The first and last step of a series."""
 
     first: float
     last: float
@@ -41,11 +41,11 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Medium:
-    """What a run has at a path.
+    """The media of a run at a path.
 
-    Of a series `step` is where what is shown stands. Without one, nothing is at or before
-    the step that was asked for, or it cannot be read; `begins` is the first there is and
-    `ends` the last.
+    For a series, `step` is the step of the shown record. It is None if there is no record at
+    or before the requested step, or if it cannot be read; `begins` and `ends` are the first
+    and last step of the series.
     """
 
     kind: Kind
@@ -66,9 +66,9 @@ class _Record:
 def media_paths(
     run_ids: Sequence[UUID], seen: Seen | None = None
 ) -> dict[str, Steps | None]:
-    """Return every path at which a run has something to look at, in two queries.
+    """Return every path with media in any run, in two statements.
 
-    In the order of comparisons, with the steps of the series there; of files alone None.
+    In the order of comparisons, with the steps of series; None for paths with only files.
     """
     attributes = Attribute.objects.filter(run__in=run_ids).order_by()
     series = attributes.filter(kind__in=SERIES_KINDS, count__gt=0)
@@ -88,7 +88,7 @@ def media_paths(
 
 
 def around(several: Sequence[Steps | None]) -> Steps | None:
-    """Return the steps from the first to the last of several series."""
+    """Return the range of steps that covers several series."""
     known = [steps for steps in several if steps is not None]
     if not known:
         return None
@@ -98,7 +98,7 @@ def around(several: Sequence[Steps | None]) -> Steps | None:
 def media_at(
     runs: Sequence[Run], path: str, step: float = math.inf, seen: Seen | None = None
 ) -> list[Medium | None]:
-    """Return what each run has at a path, at a step or the nearest before it."""
+    """Return each run's media at a path, at a step or the nearest one before it."""
     stored = Attribute.objects.filter(
         Q(kind__in=SERIES_KINDS, count__gt=0) | Q(kind=Kind.FILE),
         run__in=[run.id for run in runs],
@@ -124,7 +124,7 @@ def media_at(
 
 
 def _shown_files() -> QuerySet[File]:
-    """Select the files of an attribute that say they are what pages show."""
+    """Select files of an attribute with a media type that pages can show."""
     types = (Q(media_type__startswith=each) for each in SHOWN_TYPES)
     return File.objects.filter(
         reduce(or_, types), run=OuterRef("run"), path=OuterRef("path")
@@ -132,7 +132,7 @@ def _shown_files() -> QuerySet[File]:
 
 
 def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record]:
-    """Return the record of each series at a step, by the series."""
+    """Return the record of each series at a step, by series id."""
     found: dict[int, _Record] = {}
     if not series:
         return found
@@ -158,7 +158,7 @@ def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record
 
 
 def _digest(row: Attribute, record: _Record | None) -> str:
-    """Return which content a file or a picture of a series is; "" of none."""
+    """Return the digest of a file or of an image in a series; "" if there is none."""
     if row.kind == Kind.FILE:
         return row.text or ""
     if record is None:

@@ -1,4 +1,4 @@
-"""What two runs were made from, as texts that can be compared line by line."""
+"""Source code, arguments and packages of two runs as texts for a line diff."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracker.queries.run.source import CapturedSource, captured_source
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """One text of both runs; None where a run lacks it."""
+    """One text of both runs; None if a run lacks it."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class SourcePart:
 
 
 def stages_of(run_ids: Sequence[UUID]) -> dict[str, int]:
-    """Return the stages of these runs, and how many runs have each."""
+    """Return the stages of these runs, and the number of runs with each."""
     rows = Stage.objects.filter(run__in=list(run_ids)).order_by("name")
     counts: dict[str, int] = {}
     for name in rows.values_list("name", flat=True):
@@ -83,10 +83,10 @@ def _texts(run: Run, stage: str | None) -> dict[str, str]:
 
 
 def _arguments(line: str) -> str:
-    """Give every argument a line, and its value the same one."""
+    """Put each argument on its own line, together with its value."""
     try:
         words = shlex.split(line)
-    except ValueError:  # a quotation mark without its other
+    except ValueError:  # an unbalanced quotation mark
         words = line.split()
     lines: list[str] = []
     for word in words:

@@ -1,4 +1,4 @@
-"""Numbers and texts of many runs by name: what charts of runs against runs are made of."""
+"""Numbers and texts of many runs by name, for charts that compare runs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tracker.queries.runs.fields import FIELDS, MADE_BY, field_values
 from tracker.queries.runs.filters import Found, RunFilter, read_query
 from tracker.queries.series.metrics import importance, quality_rank
 
-# Where other runs are shown beside the chosen ones: the newest.
+# Maximum number of other runs shown next to the chosen ones, the newest first.
 OTHERS_AT_MOST = 500
 PATHS_AT_MOST = 1_000
 SUGGESTED_PARAMS, SUGGESTED_METRICS = 4, 2
 
 NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
-# Not every text: the sources, differences and packages of hundreds of runs are long.
+# Texts only if they are parameters: sources, diffs and package lists of many runs are long.
 COMPARABLE = Q(kind__in=NUMBERS) | Q(IS_PARAMETER, kind=Kind.STRING)
-# What is known of a run beside its attributes. No path begins with a parenthesis.
+# Fields of a run that are not attributes. No path begins with a parenthesis.
 DURATION, STARTED, PROJECT = "(duration)", "(started)", "(project)"
 BESIDE = "(%s)"
 WHO_MADE_IT = BESIDE % MADE_BY
@@ -54,7 +54,7 @@ OF_SERIES = re.compile(r"^(min|max|mean)\((.+)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One dimension of every run; NaN, infinities and what is absent are None."""
+    """One dimension of every run; NaN, infinities and missing values are None."""
 
     dimension: str
     values: list[float | str | None]
@@ -69,13 +69,13 @@ class Column:
 
     @property
     def is_known(self) -> bool:
-        """Say whether any run has a value."""
+        """Return whether any run has a value."""
         return any(value is not None for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """What can be an axis; `suggested` says most about how these runs differ."""
+    """Possible axes; `suggested` are those that differ most between the runs."""
 
     names: list[str]
     suggested: list[str]
@@ -85,7 +85,7 @@ class Dimensions:
 def newest_others(
     project_id: int, query: str, *, without: Collection[UUID]
 ) -> list[Run]:
-    """Return the newest other runs that a query finds."""
+    """Return the newest other runs that match a query."""
     found = Found(project_id, RunFilter(query=read_query(query)))
     runs = found.runs().exclude(id__in=list(without))
     runs = runs.select_related("project").order_by("-created_at", "id")
@@ -93,7 +93,7 @@ def newest_others(
 
 
 def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensions:
-    """Name what can be compared, parameters first and what the agent measured last."""
+    """Return the comparable dimensions, parameters first and agent metrics last."""
     rows = (
         Attribute.objects.filter(COMPARABLE, run_id__in=list(run_ids))
         .order_by()
@@ -141,7 +141,7 @@ def read_columns(
 ) -> list[Column]:
     """Read each dimension of each run, those of attributes in one query.
 
-    Who made a run is told to those who see everything.
+    The author of a run is included only for readers who see everything.
     """
     fields = {OF_FIELDS[name] for name in dimensions if name in OF_FIELDS}
     if seen is not None:

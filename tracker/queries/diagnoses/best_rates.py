@@ -1,4 +1,4 @@
-"""How fast earlier runs on the same machine read their data."""
+"""The best read rate of earlier runs on the same machine."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from tracker.queries.runs.columns import each_of
 HOST = "facts/host"
 READ_RATE = "job/read_bytes_per_second"
 
-# Rates of long ago say little of the machine as it is, and a project may have very
-# many runs.
+# Old rates may no longer describe the machine, and a project can have very many runs.
 MAX_RUNS = 200
 
 
 def best_read_rate(stage: Stage, host: str) -> float | None:
-    """Return the best rate that this stage of other runs had on the host, in bytes/s.
+    """Return the best rate of this stage in other runs on the host, in bytes/s.
 
-    Of the project's newest runs; None where none of them read there. Three statements,
-    of summaries alone: no point is read.
+    From the newest runs of the project; None if none of them read there. Three statements on
+    summaries; no points are read.
     """
     run = stage.run
     newest = (

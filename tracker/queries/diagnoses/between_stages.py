@@ -1,4 +1,4 @@
-"""How long runs spent between their stages, where that can be told."""
+"""The time of runs between their stages, if it is known."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from uuid import UUID
 from tracker.diagnosis.breakdown.categories import Ledger
 from tracker.models import Stage
 
-# Stages may overlap, and their ledgers miss, so much of the whole; or so many seconds.
+# Allowed overlap of stages and error of their time breakdowns: share of the run, or seconds.
 SLACK_SHARE, SLACK_SECONDS = 0.01, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when; None: not known, or it still goes on."""
+    """Start and end; None if unknown or not over yet."""
 
     start: datetime | None
     end: datetime | None
@@ -31,10 +31,10 @@ class Span:
 def seconds_between(
     run: Span, stages: Sequence[Span], ledgers: Sequence[Ledger | None]
 ) -> float | None:
-    """Return what of a run's time was in none of its stages, beside their ledgers.
+    """Return the part of a run's time that is in none of its stages.
 
-    None where it would not add up: something still goes on, stages overlap, or a
-    ledger is not there, of another length than its stage, or of GPUs.
+    None if the sum would be wrong: a stage is still running, stages overlap, or a time breakdown
+    is missing, has another length than its stage, or has GPUs.
     """
     whole, lengths = run.seconds, [stage.seconds for stage in stages]
     kept = [ledger for ledger in ledgers if ledger is not None and not ledger.gpus]
@@ -49,7 +49,7 @@ def seconds_between(
 
 
 def stage_spans(run_ids: Collection[UUID]) -> dict[UUID, list[Span]]:
-    """Return when the stages of each run were; those that go on have no end."""
+    """Return the time spans of each run's stages; running stages have no end."""
     spans: dict[UUID, list[Span]] = {run_id: [] for run_id in run_ids}
     rows = Stage.objects.filter(run_id__in=list(run_ids)).order_by()
     for run_id, start, end in rows.values_list("run_id", "started_at", "ended_at"):
@@ -58,7 +58,7 @@ def stage_spans(run_ids: Collection[UUID]) -> dict[UUID, list[Span]]:
 
 
 def _overlap(stages: Sequence[Span]) -> float:
-    """Return for how long more than one stage ran."""
+    """Return the time in which more than one stage ran."""
     spans = sorted(
         (stage.start, stage.end)
         for stage in stages

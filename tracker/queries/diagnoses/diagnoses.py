@@ -1,4 +1,4 @@
-"""What the rules said about a run, ready to be shown."""
+"""The diagnoses of a run, prepared for display."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class RuleLabel:
 
 @dataclass(frozen=True, slots=True)
 class RuleElsewhere(RuleLabel):
-    """A rule about another kind of stage; `needs` is what this one is without."""
+    """A rule that does not apply to this stage; `needs` is the missing condition."""
 
     needs: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A signal that was not there, or in `description` what else a rule lacked.
+    """A missing signal, or another missing input in `description`.
 
-    `code` is the line that would provide it, empty where there is none.
+    `code` is the line that provides it, empty if there is none.
     """
 
     signal: str
@@ -65,7 +65,7 @@ class UnansweredRule:
 
     @property
     def needs(self) -> str:
-        """Name everything that is missing, as a part of a sentence."""
+        """Return all missing inputs as a part of a sentence."""
         return "; ".join(self.each_need)
 
     @property
@@ -75,7 +75,7 @@ class UnansweredRule:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What confidence is the product of; short runs are held below "confirmed"."""
+    """The factors of the confidence; short runs are capped below "confirmed"."""
 
     quality: float
     persistence: float
@@ -98,16 +98,16 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """Who said that a finding is no fault here, and why."""
+    """Who dismissed a finding, and why."""
 
     at: datetime
-    by: str  # "" for somebody who is gone
+    by: str  # "" if the account is deleted
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FindingView:
-    """One finding with everything a page says about it, its symptoms folded in."""
+    """One finding with all of its details, and its symptoms nested."""
 
     id: int
     rule: str
@@ -125,7 +125,7 @@ class FindingView:
     is_open: bool
     is_primary: bool
     explained_by: str
-    # What has to be cured before the cure of this one helps; None: nothing.
+    # The finding that has to be fixed first; None if there is none.
     comes_after: RuleLabel | None
     since: datetime
     since_step: float | None
@@ -137,17 +137,17 @@ class FindingView:
     history: list[HistoryEntry]
     symptoms: list[FindingView]
     dismissal: Dismissal | None = None
-    # Other GPUs of which the rule says the same.
+    # Other GPUs with the same finding.
     also_on: tuple[str, ...] = ()
 
     @property
     def is_held_back(self) -> bool:
-        """Whether it would be surer, had more been judged."""
+        """Return whether the confidence is capped because little was judged."""
         return self.factors.product > self.confidence + ROUNDING
 
     @property
     def all_symptoms(self) -> list[FindingView]:
-        """Return what it explains, and what that explains in turn."""
+        """Return its direct and indirect symptoms."""
         return list(every_finding(self.symptoms))
 
 
@@ -155,7 +155,7 @@ class FindingView:
 class StageDiagnosis:
     """`findings` are open causes, the primary one first; `cleared` the newest first.
 
-    `window` is what the steady rules judged; None: nothing was measured over time.
+    `window` is the judged part of the stage; None if nothing was measured over time.
     """
 
     stage: str
@@ -193,7 +193,7 @@ def diagnoses_of(run: Run) -> list[StageDiagnosis]:
 
 
 def diagnoses_of_runs(run_ids: Collection[UUID]) -> dict[UUID, list[StageDiagnosis]]:
-    """Return the diagnoses of each run's stages, with two statements for all of them."""
+    """Return the diagnoses of each run's stages, with two statements in total."""
     found: dict[int, list[Finding]] = {}
     findings = Finding.objects.filter(run_id__in=run_ids).select_related("dismissed_by")
     for finding in findings.order_by("id"):
@@ -212,14 +212,14 @@ def diagnoses_of_runs(run_ids: Collection[UUID]) -> dict[UUID, list[StageDiagnos
 
 
 def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:
-    """Yield findings, each before what it explains, and what that explains in turn."""
+    """Yield findings, each before its direct and indirect symptoms."""
     for finding in findings:
         yield finding
         yield from every_finding(finding.symptoms)
 
 
 def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
-    """Return each run's worst primary finding; runs without any are absent."""
+    """Return each run's worst primary finding; runs without one are absent."""
     rows = Finding.objects.filter(
         run_id__in=each_of(run_ids),
         is_open=True,
@@ -368,7 +368,7 @@ def _dismissal(finding: Finding) -> Dismissal | None:
 def _unanswered(
     unanswered: dict[str, list[str]],
 ) -> tuple[list[UnansweredRule], list[RuleElsewhere]]:
-    """Part rules that lack something from those that are about another kind of stage."""
+    """Separate rules with missing inputs from rules that do not apply to the stage."""
     lacking = {
         rule: lacks
         for rule, lacks in unanswered.items()
@@ -387,7 +387,7 @@ def _unanswered(
 
 
 def is_about_another_stage(lacks: Collection[str]) -> bool:
-    """Say whether a rule that lacks this does not apply to the stage at all."""
+    """Return whether a rule with these missing inputs does not apply to the stage."""
     return bool(lacks) and NOT_APPLICABLE.issuperset(lacks)
 
 
@@ -399,7 +399,7 @@ def _lack(name: str) -> Lack:
 
 
 def _within_sentence(text: str) -> str:
-    """Take the capital and the full stop off; "GPU" and "CPU" stay as they are."""
+    """Remove the capital and the final period; "GPU" and "CPU" stay unchanged."""
     text = text.rstrip(".")
     is_word = text[1:2].islower()
     return text[:1].lower() + text[1:] if is_word else text

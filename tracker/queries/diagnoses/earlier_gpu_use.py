@@ -1,6 +1,6 @@
-"""What a project's earlier runs used of their GPUs, for the rule about their size.
+"""GPU use of a project's earlier runs, for the rule about the size of the GPU.
 
-Read from the summaries of series: no point is touched.
+Reads only the summaries of series, no points.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from tracker.queries.run.attributes import storable
 from tracker.queries.run.namespaces import monitoring_path
 from tracker.queries.runs.columns import each_of
 
-# The latest runs are looked at, and of those the latest that can be compared.
+# The latest runs are checked, and the latest comparable ones of those are used.
 MAX_LOOKED_AT = 20
 MAX_COMPARED = 5
-# Short runs are trials.
+# Shorter runs are tests.
 FEWEST_SECONDS = 300
-# Cards of one model differ a little in what they say.
+# Cards of one model report slightly different memory sizes.
 SAME_MEMORY_SHARE = 0.05
-# Of a machine with more GPUs, the first ones stand for all.
+# On a machine with more GPUs, only the first ones are read.
 MAX_GPUS = 16
 
 BUSY = "gpu/{}/utilization_p95_percent"
 USED = "gpu/{}/memory_used_bytes"
 TOTAL = "facts/gpu/{}/memory_total_bytes"
 
-# Of one GPU: its busy percent, and the most of its memory that was in use.
+# Values of one GPU: utilization in percent, and the highest share of memory in use.
 Use = tuple[float, float]
 COLUMNS = ("number", "total", "finite_count", "maximum", "first_time", "last_time")
 
@@ -36,7 +36,7 @@ COLUMNS = ("number", "total", "finite_count", "maximum", "first_time", "last_tim
 def facts_of_earlier_runs(
     stage: Stage, gpu_memory_bytes: Collection[float]
 ) -> dict[str, Fact]:
-    """Return how many there are on GPUs with as much memory, and the most they used."""
+    """Return the number of runs on GPUs with the same memory, and their highest use."""
     started_at = stage.run.started_at
     if started_at is None or not gpu_memory_bytes:
         return {}
@@ -81,7 +81,7 @@ def _summaries(
 def _use(
     summaries: Mapping[str, Attribute], stage_name: str, like: Iterable[float]
 ) -> Use | None:
-    """Return the use of the run's busiest and of its fullest GPU; None if unknown."""
+    """Return the highest utilization and memory share of a run's GPUs; None if unknown."""
     uses = []
     for gpu in range(MAX_GPUS):
         busy, used, total = (
@@ -92,7 +92,7 @@ def _use(
             continue
         use = _use_of_gpu(busy, used, total, like)
         if use is None:
-            # What one of its GPUs did is not known, so neither is the most of all.
+            # If one of its GPUs is unknown, so is the maximum.
             return None
         uses.append(use)
     if not uses:

@@ -1,4 +1,4 @@
-"""Reads what other runs of the project say of the same stage, for rules that compare."""
+"""Reads data of the same stage in other runs, for rules that compare runs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ EXAMPLES = "step/examples"
 WAIT = "step/data_wait_seconds"
 PHASE_START, PHASE_END = "step/phase/", "_seconds"
 WORLD_SIZE = "facts/distributed/world_size"
-# What must not differ, where it is known of both.
+# Facts that must be equal if both runs have them.
 ALIKE = ("facts/gpu/0/name", "facts/model/parameters")
 SCRIPT = ("source/text", "source/arguments")
 
-# The newest runs stand for all.
+# Only the newest runs are compared.
 MAX_RUNS = 50
 FEWEST_STEPS = 50
 
@@ -37,7 +37,7 @@ Rows = Mapping[str, AttributeRow]
 
 
 def read_earlier(stage: Stage, ranks: float | None) -> dict[str, EarlierRun]:
-    """Return the runs that rules compare a stage with, by the name of the signal."""
+    """Return the runs that rules compare a stage with, by signal name."""
     found = {
         "run_of_fewer_ranks": _run_of_fewer_ranks(stage, ranks),
         "rung_before": _rung_before(stage),
@@ -47,9 +47,9 @@ def read_earlier(stage: Stage, ranks: float | None) -> dict[str, EarlierRun]:
 
 
 def read_same_stages(stage: Stage) -> dict[str, Fact]:
-    """Return how often the project's runs did just what this stage does, and how long.
+    """Return how many runs repeated this stage with the same script, and their total time.
 
-    Nothing where the script is not known.
+    Empty if the script is not known.
     """
     paths = [monitoring_path(stage.name, path) for path in SCRIPT]
     own = attribute_values([stage.run_id], paths)[stage.run_id]
@@ -70,7 +70,7 @@ def read_same_stages(stage: Stage) -> dict[str, Fact]:
 
 
 def _other_stages(stage: Stage) -> list[Stage]:
-    """Return the stages of that name that other runs had before, the newest first."""
+    """Return the stages with that name in earlier runs, the newest first."""
     others = Stage.objects.filter(
         run__project_id=stage.run.project_id, run__trashed_at=None, name=stage.name
     ).exclude(run_id=stage.run_id)
@@ -86,7 +86,7 @@ def _seconds(stage: Stage) -> float:
 
 
 def _run_of_fewer_ranks(stage: Stage, ranks: float | None) -> EarlierRun | None:
-    """Return the newest of the runs on the fewest ranks, by their summaries."""
+    """Return the newest of the runs with the fewest ranks, from its summaries."""
     if ranks is None or not ranks > 1:
         return None
     stages = {other.run_id: other for other in _other_stages(stage)}
@@ -105,7 +105,7 @@ def _run_of_fewer_ranks(stage: Stage, ranks: float | None) -> EarlierRun | None:
 
 
 def _values_of(run_ids: Collection[UUID], name: str) -> dict[UUID, Rows]:
-    """Return what is known of each run's stage, by path below the stage."""
+    """Return the values of each run's stage, by path relative to the stage."""
     wanted = (STEP_SECONDS, EXAMPLES, WORLD_SIZE, *ALIKE)
     paths = [monitoring_path(name, path) for path in wanted]
     prefix = monitoring_path(name)
@@ -126,7 +126,7 @@ def _number(row: AttributeRow | None) -> float | None:
 
 
 def _per_second(rows: Rows) -> float | None:
-    """Return the examples that one rank did in a second."""
+    """Return the examples per second of one rank."""
     seconds, examples = rows.get(STEP_SECONDS), rows.get(EXAMPLES)
     if seconds is None or examples is None or seconds.count < FEWEST_STEPS:
         return None
@@ -156,7 +156,7 @@ def _by_summaries(stage: Stage, ranks: float) -> EarlierRun | None:
 def _parts(
     rows: Iterable[AttributeRow], prefix: str, steps: int
 ) -> Iterable[tuple[str, float]]:
-    """Yield the parts of a step and their mean seconds; not every step has each."""
+    """Yield the parts of a step and their mean seconds; some steps lack some parts."""
     for row in rows:
         path = row.path.removeprefix(prefix)
         if row.mean is None:
@@ -169,7 +169,7 @@ def _parts(
 
 
 def _rung_before(stage: Stage) -> EarlierRun | None:
-    """Return the run before this one on the newest ladder that it is on."""
+    """Return the run before this one on the newest ladder that contains it."""
     on_ladders = Rung.objects.filter(ladder__deleted_at=None, run_id=stage.run_id)
     rung = on_ladders.order_by("-ladder__created_at").first()
     if rung is None:
@@ -193,7 +193,7 @@ def read_learning(run: Run, stage_name: str) -> EarlierRun | None:
     stage.run = run
     losses = loss_paths(stage)
     paths = [monitoring_path(stage.name, path) for path in (STEP_SECONDS, EXAMPLES)]
-    # What was seen of examples is added up over all steps.
+    # Examples are summed over all steps, so these series are read whole.
     points = read_curves(run, [*paths, *losses], whole=paths)
     seconds, examples = (points.get(path, Points.empty()) for path in paths)
     steps = align(seconds, {EXAMPLES: examples})

@@ -1,4 +1,4 @@
-"""Reads the losses, evaluations and learning rates that a run tracks, for rules."""
+"""Reads the losses, evaluation metrics and learning rates of a run, for rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracker.queries.run.namespaces import MONITORING
 from tracker.queries.series.thinned import read_curves
 from tracker.series.points import Points
 
-# The last part of a path says what it is: `train/loss`, `loss_total`, `val/nll`.
+# Names that mark a loss: `train/loss`, `loss_total`, `val/nll`.
 WORDS = ("loss", "nll", "perplexity", "ppl")
 LOSS = re.compile(rf"(^|[/_.-])({'|'.join(WORDS)})([_.-][^/]*)?$", re.IGNORECASE)
 
@@ -27,17 +27,17 @@ MAX_LOSSES = 8
 EVALUATIONS = ("val", "eval", "test")
 RATES = ("lr", "learning_rate", "learningrate")
 RATE = re.compile(rf"(^|[/_.-])({'|'.join(RATES)})([_./-][^/]*)?$", re.IGNORECASE)
-# One that was logged tells as much as many.
+# One or two logged series are enough.
 MAX_OTHERS = 2
 
 
 def read_losses(stage: Stage) -> dict[str, Tracked]:
-    """Return the series below the stage's name that are losses, or else the run's."""
+    """Return the losses below the stage's name, or else those of the run."""
     return losses_of(read_curves(stage.run, loss_paths(stage)))
 
 
 def read_evaluations(stage: Stage) -> dict[str, Tracked]:
-    """Return a few of the series that the run logs in evaluations."""
+    """Return some of the series that the run logs in evaluations."""
     paths = [
         path
         for path in _series_with(stage, EVALUATIONS)
@@ -62,7 +62,7 @@ def read_learning_rates(stage: Stage) -> dict[str, Tracked]:
 
 
 def _series_with(stage: Stage, words: tuple[str, ...]) -> list[str]:
-    # Of very many series few have the words: the database looks first.
+    # The database filters by substring first, because few of many series match.
     is_series = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
     is_series &= reduce(or_, (Q(path__icontains=word) for word in words))
     return attribute_paths(stage.run, where=is_series)

@@ -20,10 +20,10 @@ from tracker.queries.run.namespaces import monitoring_path
 from tracker.queries.series.thinned import read_common_steps, read_curves
 from tracker.series.points import Points
 
-# Of more than so many ranks, the first ones stand for all.
+# With more ranks than this, only the first ones are read.
 MAX_RANKS = 64
 
-# What phases took within others is not compared.
+# Times of nested phases are not compared.
 RANK = re.compile(r"rank-(\d{1,6})/(step/(?!nested/).+)$")
 PHASE = re.compile(r"step/(phase|device)/(.+)_seconds$")
 SIGNAL_OF = {"phase": "phase_seconds", "device": "device_phase_seconds"}
@@ -44,7 +44,8 @@ def read_ranks(stage: Stage, first: Steps) -> Ranks:
 
     ranks = sorted(found)[: MAX_RANKS - 1]
     paths = [path for rank in ranks for path in found[rank].values()]
-    # Of very many, some: but of late all, as the windows of a stage that runs are short.
+    # Long series are thinned except for recent points, which the short windows of a running
+    # stage need.
     whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0
     points = read_common_steps(stage.run, paths, whole_seconds=whole_seconds)
     steps = {
@@ -58,7 +59,7 @@ def read_ranks(stage: Stage, first: Steps) -> Ranks:
 
 
 def _with_core_waits(stage: Stage, prefix: str, ranks: Ranks) -> Ranks:
-    """Add how long each rank waited for a core in each step, where all of them say so."""
+    """Add each rank's wait for a core in each step, if all of them report it."""
     paths = [
         f"{prefix}{CORE_WAIT}" if rank == 0 else f"{prefix}rank-{rank}/{CORE_WAIT}"
         for rank in ranks.ranks

@@ -1,4 +1,4 @@
-"""Which rules a project has switched off, and which limits of its own it has."""
+"""The disabled rules and changed limits of a project."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RuleGroup:
 
 
 def settings_of(project: Project) -> dict[str, RuleSettings]:
-    """Return what was changed, by the name of the rule."""
+    """Return the changed settings by rule name."""
     return {
         name: settings_from(stored) for name, stored in project.rule_settings.items()
     }
@@ -58,7 +58,7 @@ def settings_from(stored: Mapping[str, Any]) -> RuleSettings:
 
 
 def rule_groups(project: Project) -> list[RuleGroup]:
-    """Return every rule with its limits as they are in a project, by group."""
+    """Return every rule with its limits in a project, by group."""
     settings = settings_of(project)
     return [
         RuleGroup(

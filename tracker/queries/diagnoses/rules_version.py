@@ -1,4 +1,4 @@
-"""Which rules there are, as a text that differs when they or their limits do."""
+"""A version string of the rules, which changes with their code or limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHARACTERS = 12
 
 
 def rules_version(project: Project) -> str:
-    """Return a version of all that a diagnosis of a project depends on but its data."""
+    """Return a version of the rules and the project's settings for them."""
     if not project.rule_settings:
         return _of_code()
     settings = orjson.dumps(project.rule_settings, option=orjson.OPT_SORT_KEYS)

@@ -1,8 +1,8 @@
-"""Reads how long steps took in the last runs of the same name, for the rule that compares.
+"""Reads the step times of the last runs with the same name, for the rule that compares them.
 
-Names of runs are unique in a project, so users number or date them: `nightly-12` repeats
-`nightly-11`. Runs count that used the same hardware and parameters; code may differ, since
-that is what makes a run slower.
+Names of runs are unique in a project, so users add numbers or dates: `nightly-12` repeats
+`nightly-11`. Only runs with the same hardware and parameters count; the code may differ, since
+the rule looks for changes that made a run slower.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HARDWARE = (
 # Numbers, dates and times at the end of a name.
 NUMBER = re.compile(r"(?<=.)[\s._#-]*\d[\d\s._:T-]*Z?$")
 
-# The newest of that name.
+# The newest runs with that name.
 MAX_CANDIDATES = 20
 MAX_RUNS = 5
 # A run with fewer steps has no median to compare with.
@@ -37,7 +37,7 @@ FEWEST_STEPS = FEWEST_BLOCKS * BLOCK_STEPS
 
 
 def read_same_name_runs(stage: Stage) -> EarlierRun | None:
-    """Return the median step times of the last runs that did the same."""
+    """Return the median step times of the last runs with equal settings."""
     found = _candidates(stage)
     if not found:
         return None
@@ -60,12 +60,12 @@ def read_same_name_runs(stage: Stage) -> EarlierRun | None:
 
 
 def stem_of(name: str) -> str:
-    """Return a run's name without the number or date that tells repetitions apart."""
+    """Return a run's name without the number or date at its end."""
     return NUMBER.sub("", name)
 
 
 def _candidates(stage: Stage) -> dict[UUID, float]:
-    """Return median step times of earlier runs of the name, the newest first."""
+    """Return median step times of earlier runs with the name, the newest first."""
     stem = stem_of(stage.run.name)
     earlier = Diagnosis.objects.filter(
         run__project_id=stage.run.project_id,

@@ -1,4 +1,4 @@
-"""Which paths of a stage hold which signals; all paths here lie below its prefix."""
+"""Maps the paths of a stage to signals; all paths here are relative to its prefix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracker.diagnosis.signals import SIGNALS, Kind, Signal
 
 GPU = re.compile(r"(?:facts/)?gpu/(\d{1,4})/")
 
-# Names of phases are made up by scripts.
+# Scripts choose the names of phases, so their number is limited.
 MAX_PHASES = 64
 NAME, PART = "<name>", "/<part>"
 
@@ -44,7 +44,7 @@ def sampled_paths(names: Collection[str], gpus: Iterable[int]) -> list[str]:
 
 
 def phase_paths(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the signal and the phase's name of each path that times a phase."""
+    """Return the signal and the phase name of each path that times a phase."""
     known = list(paths)
     found: dict[str, tuple[str, str]] = {}
     for signal in of_stage(Kind.PHASES):
@@ -58,9 +58,9 @@ def phase_paths(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
 def request_part_paths(
     paths: Iterable[str], phases: Iterable[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return the request's phase and the part's name of each path that times a part.
+    """Return the request phase and the part name of each path that times a part.
 
-    Names may hold slashes, so the phases that there are tell where the first one ends.
+    Names may contain slashes, so the known phases determine where the first name ends.
     """
     (signal,) = of_stage(Kind.PARTS)
     start, _, rest = signal.path.partition(NAME)

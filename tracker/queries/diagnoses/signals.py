@@ -1,4 +1,4 @@
-"""Reads what the agent measured in one stage of a run, for rules and breakdowns."""
+"""Reads the agent's measurements of one stage of a run, for rules and breakdowns."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def read_measurements(
 ) -> Measurements:
     """Read the signals of the stage's first process, and all ranks' steps.
 
-    Its own steps are read whole; long series of readings, losses and other ranks' steps
+    Its own steps are read whole; long series of samples, losses and other ranks' steps
     are thinned.
 
-    `sampled` names the sampled signals to read, None meaning all there is. Series for
-    whose paths `also_per_step` is true become columns of that name, gaps as NaN.
+    `sampled` names the sampled signals to read; None reads all of them. Series whose path
+    satisfies `also_per_step` become columns of that name, with NaN for gaps.
     """
     is_all = sampled is None
     prefix = monitoring_path(stage.name)
-    # Of other processes there may be very many.
+    # Excludes other ranks, which may have very many series.
     is_first = ~Q(path__startswith=f"{prefix}rank-")
     rows = {
         row.path.removeprefix(prefix): row

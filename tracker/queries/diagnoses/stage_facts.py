@@ -1,4 +1,4 @@
-"""Reads what is known of a stage beside its series."""
+"""Reads the facts of a stage, which are not series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GPU_COUNT = "facts/gpu_count"
 
 
 def logged_facts(rows: Mapping[str, AttributeRow]) -> dict[str, Fact]:
-    """Return what the run says of itself."""
+    """Return the facts that the run reports."""
     return _known({s.name: _fact(s, rows.get(s.path)) for s in of_stage(Kind.FACT)})
 
 
@@ -30,14 +30,14 @@ def facts_of_gpu(gpu: int, rows: Mapping[str, AttributeRow]) -> dict[str, Fact]:
 
 
 def gpu_count(rows: Mapping[str, AttributeRow]) -> int | None:
-    """Return 0 where the driver says so; None where nobody knows of any."""
+    """Return 0 if the driver reports no GPU; otherwise None."""
     row = rows.get(GPU_COUNT)
     count = None if row is None or row.kind == AttributeKind.FLOAT_SERIES else row.value
     return 0 if isinstance(count, int) and count <= 0 else None
 
 
 def facts_of_stage(stage: Stage) -> dict[str, Fact]:
-    """Return what the tracker knows of a stage and of those beside it."""
+    """Return facts from the tracker about a stage and the other stages of its run."""
     now = timezone.now()
     stages = list(Stage.objects.filter(run_id=stage.run_id))
     is_running = stage.state == State.RUNNING
@@ -57,7 +57,7 @@ def facts_of_stage(stage: Stage) -> dict[str, Fact]:
 
 
 def facts_of_other_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
-    """Return what other runs of the project say of such a stage, on this host."""
+    """Return facts from other runs of the project with such a stage, on this host."""
     best = best_read_rate(stage, host) if isinstance(host, str) else None
     rates = {} if best is None else {"best_read_bytes_per_second": best}
     return {**read_same_stages(stage), **rates}
@@ -68,7 +68,7 @@ def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
 
 
 def _fact(signal: Signal, row: AttributeRow | None) -> Fact | None:
-    """Return None for what is not of the signal's type."""
+    """Return None if the value does not have the signal's type."""
     value = None if row is None or row.kind == AttributeKind.FLOAT_SERIES else row.value
     if signal.is_text:
         value = ", ".join(value) if isinstance(value, list) else value
@@ -87,7 +87,7 @@ def _logging_ranks(stage: Stage) -> float | None:
 
 
 def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:
-    """Return how much of the time of all stages this one took; None if unknown."""
+    """Return this stage's share of the time of all stages; None if unknown."""
     seconds = {
         other.pk: _seconds(other.started_at, other.ended_at, now) for other in stages
     }
@@ -96,7 +96,7 @@ def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None
 
 
 def _gap_before(stage: Stage, stages: Iterable[Stage]) -> float | None:
-    """Return the time since all stages before had ended; None if some had not."""
+    """Return the time since the end of all previous stages; None if one has not ended."""
     started = stage.started_at
     if started is None:
         return None

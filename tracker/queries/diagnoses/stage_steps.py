@@ -27,7 +27,7 @@ BASE = SIGNALS["step_seconds"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StageSteps:
-    """`spans` are phases outside of steps, `request_parts` what was in requests."""
+    """`spans` are phases outside of steps, `request_parts` phases within requests."""
 
     steps: Steps
     spans: Mapping[str, Samples] = field(default_factory=dict)
@@ -42,16 +42,17 @@ def read_steps(
     extra: Sequence[str] = (),
     with_phases: bool,
 ) -> StageSteps:
-    """Read steps whole; series of the paths in `extra` become columns of that name.
+    """Read all steps; series of the paths in `extra` become columns of that name.
 
-    Each step counts, as the ledger adds them up; a number is held of it for each series.
+    Steps are not thinned, because the time breakdown adds them up; each series needs memory for
+    one number per step.
     """
     phases = phase_paths(rows) if with_phases else {}
     names = {name for signal, name in phases.values() if signal == "phase_seconds"}
     parts = request_part_paths(rows, names)
     columns = {signal.name: signal.path for signal in of_stage(Kind.PER_STEP)}
     columns |= {path: path for path in extra}
-    # The steps themselves first: all others are laid beside them.
+    # The steps come first, because all other series are aligned to them.
     wanted = dict.fromkeys([BASE.path, *columns.values(), *phases, *parts])
     beside = _read_beside_steps(run, prefix, rows, wanted, phases.keys() | parts.keys())
 
@@ -69,10 +70,10 @@ def read_steps(
 
 @dataclass(slots=True, eq=False)
 class _Beside:
-    """What series say of each step, and of phases what lies outside of steps, by path."""
+    """Per-step values of series, and the parts of phases outside of steps, by path."""
 
     prefix: str
-    # Series of phases and of their parts.
+    # Paths of phases and of their parts.
     of_phases: Collection[str]
     steps: Points = field(default_factory=Points.empty)
     columns: dict[str, Array] = field(default_factory=dict)
@@ -106,7 +107,7 @@ def _read_beside_steps(
 def _phases(
     beside: _Beside, phases: Mapping[str, tuple[str, str]]
 ) -> tuple[dict[str, dict[str, Array]], dict[str, Samples]]:
-    """Return the phases of steps by signal and name, and what ran outside of steps."""
+    """Return the phases of steps by signal and name, and the phases outside of steps."""
     inside: dict[str, dict[str, Array]] = {}
     spans: dict[str, Samples] = {}
     for path, (signal, name) in phases.items():
@@ -123,7 +124,7 @@ def _phases(
 def _request_parts(
     beside: _Beside, parts: Mapping[str, tuple[str, str]]
 ) -> dict[str, Samples]:
-    """Return the parts by name, those of all kinds of requests together."""
+    """Return the parts by name, merged over all kinds of requests."""
     found: dict[str, list[Points]] = {}
     for path, (_, part) in parts.items():
         if path in beside.outside:

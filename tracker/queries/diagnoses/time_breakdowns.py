@@ -45,9 +45,9 @@ LABELS = {
     Use.UNATTRIBUTED: "not attributed",
     Use.UNKNOWN: "not measured",
 }
-# What a run's own time has beside the ledgers of its stages.
+# The category for run time outside of its stages.
 BETWEEN, BETWEEN_LABEL = "between", "between stages"
-# Timestamps have this resolution; smaller parts are errors of rounding.
+# Timestamps have this resolution; smaller parts are rounding errors.
 MIN_SECONDS = 1e-6
 
 
@@ -56,17 +56,17 @@ class LedgerPart:
     use: str
     label: str
     seconds: float
-    share: float  # shares of a ledger add up to exactly 1
-    before: float  # the shares of the parts before it
+    share: float  # shares of a breakdown add up to exactly 1
+    before: float  # sum of the shares of previous parts
     money: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """Time by use; `is_of_gpus` is false where seconds are those of stages without GPU.
+    """Time by category; `is_of_gpus` is false if the seconds are those of stages without GPU.
 
-    `is_whole`: it is of one run from its beginning to its end. Money is None without a
-    price of the project, energy where it was not measured.
+    `is_whole` is true for one run from start to end. Money is None if the project has no price,
+    energy if it was not measured.
     """
 
     parts: tuple[LedgerPart, ...]
@@ -84,7 +84,7 @@ class LedgerView:
 
     @property
     def of_what(self) -> str:
-        """Say what the total is of."""
+        """Return a description of the total."""
         if self.is_of_gpus:
             return "all GPU time"
         return "the whole run" if self.is_whole else "all stages"
@@ -106,7 +106,7 @@ class LedgerView:
 
     @property
     def computing_share(self) -> float | None:
-        """Return None where no activity was measured."""
+        """Return None if no activity was measured."""
         share = self.share_of.get(Use.COMPUTING)
         if share is None:
             return None if self.unknown_share else 0.0
@@ -128,7 +128,7 @@ class LedgerView:
 
 @dataclass(frozen=True, slots=True)
 class MemberLedger:
-    name: str  # "" for runs that nobody is known to have made
+    name: str  # "" for runs without a known author
     run_count: int
     ledger: LedgerView
 
@@ -150,7 +150,7 @@ class LedgerOfProject:
 
 @dataclass(frozen=True, slots=True)
 class ProjectLedger:
-    """`total` is None where no stage that held a GPU was diagnosed."""
+    """`total` is None if no stage with a GPU was diagnosed."""
 
     total: LedgerView | None
     members: list[MemberLedger]
@@ -158,7 +158,7 @@ class ProjectLedger:
 
 
 def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
-    """Return what a diagnosis kept; None: nothing."""
+    """Return the time breakdown stored with a diagnosis, if any."""
     if not row:
         return None
     seconds = {use: float(row.get(use.value) or 0.0) for use in Use}
@@ -171,7 +171,7 @@ def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
 def view_of(
     ledger: Ledger | None, project: Project, *, between: float | None = None
 ) -> LedgerView | None:
-    """Present a ledger; with what was between its stages, it is of a whole run."""
+    """Present a time breakdown; with `between`, it covers a whole run."""
     if ledger is None or not ledger.total > 0:
         return None
     price = project.gpu_hour_price if ledger.gpus else None
@@ -200,17 +200,16 @@ def view_of(
 def run_ledger(
     stages: Iterable[Ledger | None], project: Project, *, between: float | None = None
 ) -> LedgerView | None:
-    """Add up a run's stages: those that held GPUs, or without any all of them."""
+    """Add up a run's stages: those with GPUs, or all of them if none has one."""
     known = [ledger for ledger in stages if ledger is not None]
     held = [ledger for ledger in known if ledger.gpus]
     return view_of(added_up(held or known), project, between=None if held else between)
 
 
 def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:
-    """Add up a few runs, as one run's stages are.
+    """Add up several runs like the stages of one run.
 
-    With runs of other projects among them, which have prices of their own, it says
-    nothing of money.
+    If some runs belong to other projects, which have their own prices, money is omitted.
     """
     kept = Diagnosis.objects.filter(run_id__in=run_ids)
     rows = list(kept.values_list("ledger", "run__project"))
@@ -221,7 +220,7 @@ def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | Non
 
 
 def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:
-    """Add up what runs of a project held GPUs for; of those that began since then."""
+    """Add up the GPU time of a project's runs that started after `since`."""
     kept = _of_project(project, since)
     members = [
         MemberLedger(row["name"], row["runs"], view)
@@ -242,7 +241,7 @@ def project_ledger(project: Project, *, since: datetime | None = None) -> Projec
 
 
 def ledgers_of_projects(actor: Actor, *, since: datetime) -> list[LedgerOfProject]:
-    """Add up, for each project, what runs that began since then held GPUs for."""
+    """Add up the GPU time of each project's runs that started after `since`."""
     kept = _held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
     rows = _summed(kept.values("run__project_id")).order_by("-total")[:MAX_PROJECTS]
     sums = {row["run__project_id"]: row for row in rows}
@@ -270,13 +269,13 @@ def _held_gpus(of: Q, since: datetime | None) -> Any:
 
 
 def seconds_kept(uses: Iterable[Use]) -> Combinable:
-    """Return what the ledger of a diagnosis says of these uses, added up."""
+    """Return the sum of these categories in a stored time breakdown."""
     return sum(map(_seconds, uses), Value(0.0))
 
 
 def energy_kept() -> Combinable:
-    # SQLite would take JSON's null for 0. Stages that did not tell are left out of sums,
-    # which are therefore of those alone whose GPUs count it.
+    # SQLite would read JSON null as 0. Stages without energy are excluded from sums, which
+    # therefore cover only stages whose GPUs measure it.
     is_told = When(ledger__energy_joules=None, then=Value(None))
     return Case(
         is_told, default=number_kept("energy_joules"), output_field=FloatField()
@@ -306,5 +305,5 @@ def _summed(rows: Any, **more: Any) -> Any:
 
 
 def _ledger_of(row: Mapping[str, Any]) -> Ledger | None:
-    # How many GPUs differs from run to run; that there were some is what counts.
+    # The number of GPUs differs between runs; only that it is above 0 matters.
     return ledger_from({**row, "gpus": 1})

@@ -1,7 +1,6 @@
-"""How long runs held GPUs, for how much of it in vain, and what energy that took.
+"""GPU time, idle share and energy of runs.
 
-The figures are those of the ledgers that the diagnosis keeps of each stage. What was
-not measured is None.
+The values come from the time breakdowns of diagnosed stages; None if not measured.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tracker.queries.runs.columns import each_of
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """`idle_percent` is of the time held; None if most of it is unexplained."""
+    """`idle_percent` is a share of the GPU time; None if most of it is unexplained."""
 
     hours: float | None = None
     idle_percent: float | None = None
@@ -29,7 +28,7 @@ NOT_MEASURED = GpuTime()
 
 
 def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
-    """Return the figures of these runs, in one statement; those without are absent."""
+    """Return the values of these runs in one statement; runs without any are absent."""
     rows = Diagnosis.objects.filter(
         run_id__in=each_of(run_ids), ledger__isnull=False
     ).values_list("run_id", "ledger")

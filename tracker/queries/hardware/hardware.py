@@ -1,4 +1,4 @@
-"""What the agent measured in the stages of a run, as lines over time."""
+"""Agent metrics of the stages of a run, as lines over time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tracker.queries.series.series import Axis, Line, read_lines
 RANK = re.compile(r"rank-(\d{1,9})/")
 NUMBERED = re.compile(r"(?<![^/])(gpu|mig|worker)/\d{1,4}(?=/)")
 LETTERS = {"gpu": "<i>", "mig": "<j>", "worker": "<n>"}
-# The second is of a program that is measured from outside, about what it sees inside.
+# The second one is for externally monitored programs, about their internal metrics.
 READINGS = ("facts/readings", "facts/readings_of_process")
-# Enough for a row as wide as a screen; a page holds some twenty of them.
+# Enough for a full-width chart; a page has about twenty of them.
 BUCKETS = 300
 
 
@@ -45,7 +45,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a run says of a reading: whose doings it describes, and how good it is."""
+    """The run's description of a sampled metric: its scope and quality."""
 
     scope: str
     quality: float
@@ -54,7 +54,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is known of one measure over a whole stage; None: it was not described."""
+    """The summary of one measure over a whole stage; `description` None if unknown."""
 
     stage: str
     measure: str
@@ -70,7 +70,7 @@ def measured_lines(
     low: float | None = None,
     high: float | None = None,
 ) -> list[Measured]:
-    """Read the wanted measures of these stages over time, in milliseconds since 1970."""
+    """Read the requested measures of these stages over time, in milliseconds since 1970."""
     wanted = [each for each in list_measures(run, stages) if is_wanted(each.measure)]
     lines = read_lines(
         [(run, each.path) for each in wanted],
@@ -86,8 +86,8 @@ def measured_lines(
 
 
 def list_measures(run: Run, stages: Collection[str]) -> list[Measure]:
-    """Return what was measured in these stages, in one statement."""
-    # Of one stage an index knows them; of several, all are read at once.
+    """Return the measures of these stages, in one statement."""
+    # One stage is read by index prefix; for several, all paths are read together.
     several = len(stages) > 1
     every = series_paths(run, MONITORING) if several else []
     found = []
@@ -99,7 +99,7 @@ def list_measures(run: Run, stages: Collection[str]) -> list[Measure]:
 
 
 def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
-    """Read the summaries of these measures, and how good their runs say they are."""
+    """Read the summaries of these measures, with the quality that their runs report."""
     stages = {each.stage for each in measures}
     described = {
         stage: [monitoring_path(stage, path) for path in READINGS] for stage in stages
@@ -123,12 +123,12 @@ def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
 
 
 def descriptions_of(*rows: AttributeRow | None) -> dict[str, Description]:
-    """Return what a run says of its readings, by path with letters for numbers."""
+    """Return a run's descriptions of its metrics, by path with letters for numbers."""
     texts = [row.value for row in rows if row is not None]
     found: dict[str, Description] = {}
     for line in chain(*(t.splitlines() for t in texts if isinstance(t, str))):
         path, *rest = line.split("\t")
-        # Anybody may have written it: unit, scope, quality, source.
+        # Clients may write anything here. Columns: unit, scope, quality, source.
         with suppress(IndexError, ValueError):
             quality = float(rest[2])
             if 0.0 < quality <= 1.0:
@@ -144,7 +144,7 @@ def stage_lines(
     low: float | None = None,
     high: float | None = None,
 ) -> dict[str, Line]:
-    """Read some measures of a stage's first process over time, by the names given."""
+    """Read some measures of a stage's first process over time, by the given names."""
     known = set(series_paths(run, monitoring_path(stage)))
     there = {
         name: monitoring_path(stage, path)
@@ -162,7 +162,7 @@ def stage_lines(
 
 
 def _between(paths: Sequence[str], prefix: str) -> Sequence[str]:
-    """Return those of sorted paths that begin so."""
+    """Return the paths of a sorted sequence that begin with a prefix."""
     first = bisect_left(paths, prefix)
     return list(takewhile(lambda path: path.startswith(prefix), paths[first:]))
 
@@ -172,7 +172,7 @@ def _pattern(measure: str) -> str:
 
 
 def below_stage(path: str, stage: str) -> tuple[int, str]:
-    """Return the rank and the measure that a path of a stage names."""
+    """Return the rank and the measure in a path of a stage."""
     measure = path.removeprefix(monitoring_path(stage))
     if rank := RANK.match(measure):
         return int(rank[1]), measure[rank.end() :]

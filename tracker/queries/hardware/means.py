@@ -1,8 +1,8 @@
-"""How busy the hardware of a few runs was on average.
+"""Mean GPU and CPU use of several runs.
 
-Both are means over all stages, weighted by how long each was watched, and None where
-nothing was measured. The CPU's is that of the process that logs and its children: its
-cores' mean over the cores the job may use. Ranks beyond the first share those cores.
+Both are means over all stages, weighted by their number of samples, and None if not measured.
+CPU use is that of the logging process and its children, relative to the cores that the job may
+use. Other ranks share those cores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HardwareMeans:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What one path says, or all GPUs together."""
+    """Sums over the samples of one path, or of all GPUs together."""
 
     total: float
     count: int
@@ -47,7 +47,7 @@ GPUS = ""  # no path
 
 
 def hardware_means(run_ids: Collection[UUID]) -> dict[UUID, HardwareMeans]:
-    """Return the means of these runs, in one statement; those of others are absent."""
+    """Return the means of these runs in one statement; runs without any are absent."""
     rows = (
         Attribute.objects.filter(
             beginning_with(MONITORING), run_id__in=each_of(run_ids)
@@ -75,7 +75,7 @@ def hardware_means(run_ids: Collection[UUID]) -> dict[UUID, HardwareMeans]:
 
 
 def tells_cores(path: str) -> bool:
-    """Say whether means follow from this value, beside series."""
+    """Return whether a value other than a series affects the means."""
     return path.endswith(EFFECTIVE_CORES) and OTHER_RANK not in path
 
 

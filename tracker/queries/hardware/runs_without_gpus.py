@@ -1,4 +1,4 @@
-"""How many runs there were in which no GPU was seen, where no GPU time can be told."""
+"""Counts runs without a GPU, for pages that have no GPU time to show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracker.queries.diagnoses.time_breakdowns import number_kept
 
 @dataclass(frozen=True, slots=True)
 class RunsWithoutGpus:
-    """`count` are all runs; `without` those that were diagnosed and showed no GPU."""
+    """`count` are all runs; `without` are diagnosed runs without a GPU."""
 
     count: int
     without: int

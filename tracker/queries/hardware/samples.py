@@ -1,4 +1,4 @@
-"""Reads what probes measured of a stage, and how good they say that it is."""
+"""Reads the samples of a stage, with their quality."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.run.namespaces import monitoring_path
 from tracker.queries.series.thinned import Thinned, read_thinned
 
-# The windows of a stage that runs are the newest five minutes.
+# The windows of a running stage cover the latest five minutes.
 LIVE_SECONDS = 360.0
 
 
 class Readings:
-    """The sampled series of a stage, by path; those of a path are there or not."""
+    """The sampled series of a stage, by path."""
 
     def __init__(
         self, series: Mapping[str, Thinned], described: Iterable[AttributeRow | None]
@@ -28,7 +28,7 @@ class Readings:
         }
 
     def of(self, signals: Iterable[tuple[Signal, str]]) -> dict[str, Samples]:
-        """Return the readings of signals, each given with its path, by their names."""
+        """Return the samples of these signals, given with their paths, by signal name."""
         return {
             signal.name: self._samples(signal, path)
             for signal, path in signals
@@ -41,7 +41,7 @@ class Readings:
         return Samples(
             points.times,
             points.values,
-            # Of all GPUs at once.
+            # One description covers all GPUs.
             self._qualities.get(signal.path) or USUAL_QUALITY,
             thinned.interval_seconds,
         )
@@ -50,7 +50,7 @@ class Readings:
 def read_readings(
     stage: Stage, rows: Mapping[str, AttributeRow], wanted: Iterable[str]
 ) -> Readings:
-    """Read what was sampled, thinned where there is much; of late all, while it runs."""
+    """Read the samples; long series are thinned, except recent points of a running stage."""
     prefix = monitoring_path(stage.name)
     there = [p for p in wanted if p in rows and rows[p].kind == Kind.FLOAT_SERIES]
     whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0

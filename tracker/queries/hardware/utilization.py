@@ -1,4 +1,4 @@
-"""How busy processors were from the beginning of a stage to its end, in a few parts."""
+"""Utilization over the duration of a stage, divided into a few parts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tracker.queries.run.attributes import beginning_with
 from tracker.queries.run.namespaces import monitoring_path
 from tracker.queries.series.series import Axis, Line, read_lines
 
-# So many fit a phone's width, and a slow epoch is still seen.
+# Fits the width of a phone and still shows a slow epoch.
 PARTS = 60
 GPU_START, GPU_END = "gpu/", "/utilization_percent"
 CPU = "job/cpu_cores"
 WHOLE = 100.0
 
-# Percent of each part; None where nothing was measured.
+# Percent per part; None if nothing was measured.
 Strip = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Utilisation:
-    """Of the GPUs their mean; of the cores those the job may use. Empty: unknown."""
+    """Mean over the GPUs, and over the cores the job may use; empty if unknown."""
 
     gpu: Strip = ()
     cpu: Strip = ()
@@ -34,7 +34,7 @@ class Utilisation:
 def utilisation_of(
     runs: Sequence[Run], stage: str, cores: Mapping[UUID, float | None]
 ) -> dict[UUID, Utilisation]:
-    """Read the strips of a stage of many runs, with a handful of statements."""
+    """Read the utilization of a stage in many runs, with a constant number of statements."""
     prefix = monitoring_path(stage)
     by_id = {run.id: run for run in runs}
     rows = Attribute.objects.filter(
@@ -89,7 +89,7 @@ def strip(lines: Sequence[Line], *, scale: float = 1.0) -> Strip:
 
 
 def _filled(parts: list[float | None], *, reach: int) -> Strip:
-    """Let few points last until the next one, as far as they lie apart."""
+    """Extend sparse points up to the next one, at most by their spacing."""
     filled: list[float | None] = []
     last, age = None, 0
     for value in parts:
@@ -99,6 +99,6 @@ def _filled(parts: list[float | None], *, reach: int) -> Strip:
 
 
 def _is_gpu(measure: str) -> bool:
-    # A rank's readings are of the GPUs it uses; slices are within their GPU.
+    # Each rank samples the GPUs it uses; MIG slices are part of their GPU.
     _, found, rest = measure.rpartition(GPU_START)
     return bool(found) and rest.endswith(GPU_END) and rest.count("/") == 1

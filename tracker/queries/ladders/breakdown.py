@@ -1,4 +1,4 @@
-"""Where the time of a stage's steps goes, and what a change did to it."""
+"""The step breakdown of a stage, and the change between two breakdowns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLED = ("job_cpu_cores", "gpu_utilization_percent")
 
 
 def stage_breakdown(run: Run, stage_name: str) -> StepBreakdown | None:
-    """Return None where the run has no such stage, or the stage no steps."""
+    """Return None if the run has no such stage, or the stage has no steps."""
     stage = Stage.objects.filter(run_id=run.pk, name=stage_name).first()
     if stage is None:
         return None
@@ -32,7 +32,7 @@ def stage_breakdown(run: Run, stage_name: str) -> StepBreakdown | None:
 
 
 def compare_breakdowns(before: StepBreakdown, after: StepBreakdown) -> Change | None:
-    """Return the change of throughput; None: there is not enough data to judge."""
+    """Return the change of throughput; None if there is not enough data."""
     ratio = compare_throughput(before, after)
     if ratio is None:
         return None

@@ -1,4 +1,4 @@
-"""Which findings are gone and new on a rung, against the rung before (pure)."""
+"""Findings that are gone or new compared with the previous run of a ladder (pure)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class RungFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingChanges:
-    """Findings against the rung before.
+    """Findings compared with the previous run.
 
-    A rule that was not asked, or lacked signals, makes nothing new and nothing gone:
-    `found` were not looked for before, `unjudged` could not be looked for again.
+    A rule that did not answer makes no finding new or gone: `found` were not checked before,
+    `unjudged` could not be checked again.
     """
 
     gone: tuple[RungFinding, ...] = ()

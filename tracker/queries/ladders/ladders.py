@@ -1,4 +1,4 @@
-"""Ladders: the list of a project's, and one with everything measured on its rungs."""
+"""The ladders of a project, and one ladder with all of its measurements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tracker.queries.run.run import may_go_on, may_resume, silent_for
 class SummaryRung:
     label: str
     state: str
-    silent_for: timedelta | None  # None: not running, or heard of lately
+    silent_for: timedelta | None  # None if it is not running or responds
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class LadderView:
     id: UUID
     name: str
     stage: str | None  # the stage whose steps are compared
-    stages: tuple[str, ...]  # those that could be
+    stages: tuple[str, ...]  # stages that could be compared
     quality_path: str | None
     quality_paths: tuple[str, ...]
     rungs: tuple[RungView, ...]
     climb: Climb | None
-    left: LeftGain | None  # what the last rung's findings promise
-    may_go_on: bool  # a rung runs, or the next one may soon be added
-    may_resume: bool  # a rung was preempted, and may go on some time
+    left: LeftGain | None  # the expected gain of the last run's findings
+    may_go_on: bool  # a run is running, or the next one may soon be added
+    may_resume: bool  # a run was preempted and may resume
 
 
 def ladder_summaries(project_id: int) -> list[LadderSummary]:
@@ -88,7 +88,7 @@ def ladder_summaries(project_id: int) -> list[LadderSummary]:
 
 
 def ladder_of_project(project_id: int, ladder_id: UUID) -> Ladder | None:
-    """Return a ladder of a project that may be read."""
+    """Return a ladder of the project, or None."""
     ladders = Ladder.objects.filter(project_id=project_id, id=ladder_id)
     return ladders.select_related("project__workspace").first()
 
@@ -102,7 +102,7 @@ def _summed_up(rungs: Sequence[Rung], now: datetime) -> list[SummaryRung]:
 
 
 def ladder_rungs(ladder: Ladder) -> list[Rung]:
-    """Return the rungs in order, each with its run; runs in the trash are left out."""
+    """Return the steps of the ladder in order with their runs, except trashed runs."""
     rungs = Rung.objects.shown().filter(ladder=ladder)
     return list(rungs.select_related("run__project").order_by("position", "id"))
 
@@ -115,9 +115,9 @@ def read_ladder(
     only: Collection[UUID] | None = None,
     now: datetime | None = None,
 ) -> LadderView:
-    """Read every rung, with `only` those of these runs.
+    """Read every step of the ladder; `only` limits them to these runs.
 
-    The stage and the quality not asked for by name are guessed.
+    If the stage or the quality metric is not given, it is guessed.
     """
     now = now or timezone.now()
     wanted = ladder_rungs(ladder)
@@ -150,7 +150,7 @@ def read_ladder(
 def _rung(
     position: int, runs: Sequence[MeasuredRun], stage: str | None, now: datetime
 ) -> RungView:
-    """Compare a run with the one before it; the baseline has none."""
+    """Compare a run with the previous one; the baseline has none."""
     here, before = runs[position], runs[position - 1] if position else None
     against_previous = _change(before, here)
     changes = finding_changes(before.diagnoses if before else None, here.diagnoses)

@@ -1,4 +1,4 @@
-"""What findings promised against what was achieved, and what is left to gain (pure)."""
+"""Predicted gains of findings compared with measured ones, and the remaining gain (pure)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tracker.queries.diagnoses.diagnoses import (
 from tracker.queries.ladders.finding_changes import FindingChanges
 from tracker.queries.ladders.verdicts import MODERATE_CHANGE, Change
 
-# When all that is left promises less than this together, a step is not worth its work.
+# If the total remaining gain is below this, a further step is not worth the work.
 WORTHWHILE_GAIN = 0.05
 MAX_NAMED = 3
-# Where nobody knows whether steps wait for data, nobody knows what is left.
+# Without an answer of this rule, the remaining gain is unknown.
 INPUT_RULE = "data-wait-dominates"
 
 NOTHING = FindingChanges()
@@ -25,9 +25,9 @@ NOTHING = FindingChanges()
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the finding that a step was about promised to whoever fixes it.
+    """The predicted gain of the finding that a step addresses.
 
-    `is_fixed` is true where the finding is gone, None where nobody can tell.
+    `is_fixed` is true if the finding is gone, None if it could not be judged again.
     """
 
     rule: str
@@ -38,7 +38,7 @@ class Prediction:
 
 
 class Outcome(StrEnum):
-    """How what was achieved compares with what was promised."""
+    """The measured gain compared with the predicted one."""
 
     UNTRIED = "not what was promised: the finding is still there"
     BEYOND_BOUND = "more than that fix alone could bring"
@@ -49,16 +49,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeftGain:
-    """What the causes that are open promise together, likely, as a share of throughput."""
+    """The total expected gain of the open causes, as a share of throughput."""
 
     share: float
-    titles: tuple[str, ...]  # those that promise most
-    without_gain: int  # findings whose gain is not known
-    unanswered: int = 0  # rules of the stage that lacked something
+    titles: tuple[str, ...]  # those with the largest gain
+    without_gain: int  # findings with an unknown gain
+    unanswered: int = 0  # rules of the stage with missing inputs
 
     @property
     def advises_stop(self) -> bool:
-        """Whether further steps are not worth it, as far as is known."""
+        """Return whether further steps are not worth it, as far as is known."""
         return self.share < WORTHWHILE_GAIN and not self.without_gain
 
 
@@ -67,11 +67,11 @@ def prediction_of(
     stage: str | None,
     changes: FindingChanges = NOTHING,
 ) -> Prediction | None:
-    """Return what the finding promised that the step to this rung was about.
+    """Return the prediction of the finding that the step to this run addressed.
 
-    That is the one that has gone, of several the one that promised most. While none has,
-    or only what promised less, it is the primary one: whoever took the step will have
-    tried that. What promised less than could be measured promised nothing.
+    It is the finding that is gone, or of several the one with the largest gain. If none is gone,
+    or only findings with smaller gains, it is the primary one, which the user probably tried to
+    fix. Gains too small to measure are ignored.
     """
     found = [
         finding
@@ -82,8 +82,8 @@ def prediction_of(
     gone = {finding.rule for finding in changes.gone if finding.stage == stage}
     unjudged = {finding.rule for finding in changes.unjudged if finding.stage == stage}
     wanted = [f for f in found if f.is_primary or f.rule in gone]
-    # Of findings that promise the same, the first of those that have gone counts: causes
-    # come before symptoms.
+    # Among findings with equal gains, one that is gone is preferred; causes come before
+    # symptoms.
     chosen = max(wanted, key=lambda f: (_likely(f), f.rule in gone), default=None)
     if chosen is None or chosen.gain is None:
         return None
@@ -99,9 +99,9 @@ def prediction_of(
 
 
 def outcome_of(predicted: Prediction | None, change: Change | None) -> Outcome | None:
-    """Compare by the interval of what was achieved; None where one of them is unknown.
+    """Compare by the interval of the measured gain; None if either is unknown.
 
-    A promise is about a fix: while the finding is there, none was tried whole.
+    A prediction assumes a complete fix, so it does not apply while the finding is present.
     """
     if predicted is None or change is None:
         return None
@@ -119,9 +119,9 @@ def outcome_of(predicted: Prediction | None, change: Change | None) -> Outcome |
 def left_gain(
     diagnoses: Iterable[StageDiagnosis], stage: str | None
 ) -> LeftGain | None:
-    """Add up what the causes of a stage promise; None where that is not known.
+    """Add up the expected gains of a stage's causes; None if they are unknown.
 
-    Symptoms go with their causes, and are not counted again.
+    Symptoms disappear with their causes and are not counted again.
     """
     of_stage = [d for d in diagnoses if d.stage == stage and d.is_final]
     judged = {rule.name for d in of_stage for rule in d.healthy} | {

@@ -1,7 +1,7 @@
-"""How much earlier fixes on this server recovered, from consecutive rungs of ladders.
+"""The recovery of earlier fixes on this server, from consecutive runs of ladders.
 
-Only differences above the noise between two runs count, and only where one cause has gone:
-of several nobody knows which brought how much.
+Only differences above the noise between two runs count, and only if exactly one cause is gone:
+with several, their effects cannot be separated.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tracker.queries.ladders.verdicts import MATERIAL_CHANGE
 from tracker.queries.run.attributes import attribute_values
 from tracker.queries.run.namespaces import monitoring_path
 
-# Of the newest rungs; a server that has more has learned enough from them.
+# Only the newest ones are read; more do not improve the estimate.
 MAX_RUNGS = 2_000
-# What was read counts for so long.
+# Cache duration.
 SECONDS_KEPT = 300.0
 
-# Three blocks of fifty: fewer steps do not show how far throughput varies.
+# Three blocks of fifty: fewer steps do not show the variation of throughput.
 FEWEST_STEPS = FEWEST_BLOCKS * BLOCK_STEPS
-# A finding that promised less than this share of the time is lost in the noise.
+# A predicted gain below this share of the time cannot be distinguished from noise.
 MIN_PROMISE = 0.05
 
 MACHINE = ("facts/gpu/0/name", "facts/gpu_count", "facts/effective_cores")
 BOUND = "body__judgement__finding__gain__bound"
 
-# A run and a stage.
+# Run and stage.
 Key = tuple[UUID, str]
 
 
@@ -51,9 +51,9 @@ _kept = _Kept()
 
 @dataclass(frozen=True, slots=True)
 class FixedFinding:
-    """A finding that is gone on the next rung, and when that rung ended.
+    """A finding that is gone in the next run of a ladder, and when that run ended.
 
-    `relatives` are all runs of the ladders that the two runs are on.
+    `relatives` are all runs of the ladders that contain the two runs.
     """
 
     run_id: UUID
@@ -85,8 +85,8 @@ class _Promise:
 def recoveries(*, but: UUID, until: datetime | None = None) -> Mapping[str, Recovery]:
     """Return the recovery of each rule's fixes, cached for some minutes.
 
-    A prediction must not use its own result: fixes on ladders of run `but` are left out,
-    and those measured after `until`, the end of the run.
+    A prediction must not use its own result: fixes on ladders of run `but` are excluded, and
+    so are fixes measured after `until`, the end of the run.
     """
     now = time.monotonic()
     if _kept.pairs is None or now >= _kept.until:
@@ -100,7 +100,7 @@ def recoveries(*, but: UUID, until: datetime | None = None) -> Mapping[str, Reco
 
 
 def read_pairs() -> list[FixedFinding]:
-    """Return each finding that is gone on the next rung of a ladder."""
+    """Return each finding that is gone in the next run of a ladder."""
     steps = _consecutive_runs()
     if not steps:
         return []
@@ -117,7 +117,7 @@ def read_pairs() -> list[FixedFinding]:
 
 
 def _consecutive_runs() -> list[_Step]:
-    """Return the runs of consecutive rungs, each two once, and when the second ended."""
+    """Return consecutive runs, each pair once, and when the second one ended."""
     ended = Rung.objects.shown().exclude(run__state=State.RUNNING)
     newest = ended.order_by("-id").values_list(
         "ladder_id",
@@ -131,7 +131,7 @@ def _consecutive_runs() -> list[_Step]:
         on_ladder.setdefault(ladder, set()).add(run_id)
     steps: dict[tuple[UUID, UUID], _Step] = {}
     for before, after in pairwise(rows):
-        # What lies between two that are no neighbours changed something, too.
+        # Runs between non-adjacent ones changed something, too.
         if before[0] != after[0] or before[1] + 1 != after[1]:
             continue
         both = before[2], after[2]
@@ -202,9 +202,9 @@ def _pairs(
 
 
 def _ratio(old: Mapping[str, Any], new: Mapping[str, Any]) -> float | None:
-    """Return throughput after over before; None if too few steps tell.
+    """Return throughput after divided by throughput before; None with too few steps.
 
-    None, too, if only one of them counts its examples.
+    Also None if only one of the two counts its examples.
     """
     if min(old["step_count"], new["step_count"]) < FEWEST_STEPS:
         return None

@@ -1,4 +1,4 @@
-"""What was measured on the runs of a ladder, before they are compared."""
+"""The measurements of a ladder's runs, before they are compared."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tracker.queries.run.namespaces import (
 from tracker.queries.runs.columns import run_seconds
 
 GPU_COUNT, CORES = "facts/gpu_count", "facts/effective_cores"
-# Differences in these say that two runs did not have the same machine.
+# Facts that identify the machine; if they differ, the comparison is not fair.
 MACHINE_FACTS = (
     "facts/host",
     CORES,
@@ -47,7 +47,7 @@ Rows = Mapping[str, AttributeRow]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """One rung's run; `machine` are facts about where the compared stage ran."""
+    """One run of a ladder; `machine` are facts about the machine of the compared stage."""
 
     run: Run
     note: str
@@ -59,7 +59,7 @@ class MeasuredRun:
     params: Rows
     machine: Rows
     quality: AttributeRow | None
-    learning: EarlierRun | None  # its losses, with the steps they belong to
+    learning: EarlierRun | None  # its losses, with their steps
     utilisation: Utilisation
 
     @property
@@ -70,7 +70,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRuns:
-    """The runs of a ladder, and which stage and quality of them were read."""
+    """The runs of a ladder, and the stage and quality metric that were read."""
 
     runs: list[MeasuredRun]
     stage: str | None
@@ -82,7 +82,7 @@ class MeasuredRuns:
 def measure_runs(
     rungs: Sequence[Rung], *, stage: str | None, quality: str | None, now: datetime
 ) -> MeasuredRuns:
-    """Read the rungs' runs; a stage or a quality that none of them has is guessed."""
+    """Read the runs; a stage or quality metric that none of them has is guessed."""
     run_ids = [rung.run_id for rung in rungs]
     times = _stage_times(run_ids, now)
     stages = _stages_with_steps(run_ids, times)
@@ -162,7 +162,7 @@ def _stage_times(run_ids: Sequence[UUID], now: datetime) -> dict[UUID, list[Stag
 def _stages_with_steps(
     run_ids: Sequence[UUID], times: Mapping[UUID, Sequence[StageTime]]
 ) -> dict[str, int]:
-    """Return the stages whose steps were timed, and in how many runs."""
+    """Return the stages with timed steps, and in how many runs."""
     names = dict.fromkeys(stage.name for found in times.values() for stage in found)
     paths = {monitoring_path(name, STEP_SECONDS): name for name in names}
     counts = _run_counts(run_ids, path__in=list(paths))
@@ -170,7 +170,7 @@ def _stages_with_steps(
 
 
 def _quality_paths(run_ids: Sequence[UUID]) -> dict[str, int]:
-    """Return what could measure quality, and in how many runs it is."""
+    """Return possible quality metrics, and in how many runs each occurs."""
     counts = _run_counts(
         run_ids, ~IS_PARAMETER, kind__in=[Kind.FLOAT_SERIES, Kind.FLOAT]
     )

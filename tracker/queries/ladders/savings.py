@@ -1,4 +1,4 @@
-"""What a likely fix saves in a run: time of a step, GPU time and money (pure)."""
+"""The expected savings of a fix in a run: step time, GPU time and money (pure)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracker.diagnosis.engine.speedup import recoverable_share
 
 STEPS = 1_000
 HOUR = 3_600.0
-# Throughput is that of steps; what lies around them stays as long as it is.
+# A fix speeds up steps only; time in other categories stays the same.
 OF_STEPS = (
     Use.COMPUTING,
     Use.IDLE_IN_STEPS,
@@ -23,9 +23,9 @@ OF_STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """`seconds` are saved of each 1 000 steps, `gpu_seconds` of the run so far.
+    """`seconds` are saved per 1 000 steps, `gpu_seconds` in the run so far.
 
-    None: not known. Of a stage without a GPU no GPU time is saved.
+    None if unknown. A stage without a GPU saves no GPU time.
     """
 
     seconds: float | None
@@ -41,7 +41,7 @@ def worth_of(
     price: float | None,
     currency: str,
 ) -> Worth | None:
-    """Return None where nothing is promised."""
+    """Return None without an expected gain."""
     share = recoverable_share(gain)
     if gain is None or not share > 0:
         return None

@@ -1,4 +1,4 @@
-"""What one rung of a ladder changed against the rung before (pure)."""
+"""The changes of one run of a ladder against the previous one (pure)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """An attribute that differs from the rung before; None: absent there or here."""
+    """An attribute that differs from the previous run; None if it is absent there or here."""
 
     path: str
     before: Value | None
@@ -44,14 +44,14 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class RungView:
-    """A rung as pages and the API tell it; None where something is not known."""
+    """A run of a ladder for pages and the API; None for unknown values."""
 
     position: int
     run_id: UUID
     run_name: str
     state: str
     note: str
-    label: str  # what people call it
+    label: str  # display name
     total_seconds: float | None
     stages: tuple[StageTime, ...]
     params: tuple[ValueChange, ...]
@@ -67,18 +67,18 @@ class RungView:
     findings: FindingChanges
     predicted: Prediction | None
     outcome: Outcome | None = None
-    learned: QualityChange | None = None  # against the rung before
+    learned: QualityChange | None = None  # against the previous run
     utilisation: Utilisation = NOT_MEASURED
-    ledger: LedgerView | None = None  # all stages; its money is by the project's price
-    # How long the compared stage took as a whole, on the rung before and here.
+    ledger: LedgerView | None = None  # all stages; its money uses the project's price
+    # Duration of the compared stage in the previous run and in this one.
     stage_seconds: tuple[float | None, float | None] = (None, None)
-    # What took longer there than on the rung before, and by how many seconds.
+    # The category with the largest growth against the previous run, and its seconds.
     stage_grown: tuple[Use, float] | None = None
-    silent_for: timedelta | None = None  # not running, or heard of lately
+    silent_for: timedelta | None = None  # None if not running, or responding
 
     @property
     def is_unforeseen(self) -> bool:
-        """Faster by what no finding of the rung before had promised."""
+        """Return whether it is faster without a matching prediction in the previous run."""
         change = self.against_previous
         if change is None or change.verdict is not Verdict.FASTER:
             return False
@@ -93,10 +93,10 @@ class RungView:
 
 
 def rung_labels(rungs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what people call each rung, given its note and its run's name.
+    """Return the display name of each run, given its note and its run's name.
 
-    That is what was changed, if all rungs after the baseline say so briefly; otherwise
-    the run's name. Mixing the two would not read as one ladder.
+    It is the note if all runs after the baseline have a short one; otherwise the run's name.
+    A mixture would be hard to read.
     """
     notes = [first_line(note) for note, _ in rungs]
     are_brief = all(0 < len(note) <= LONGEST_LABEL for note in notes[1:])
@@ -124,7 +124,7 @@ def changed_values(
 def changed_machine(
     before: Mapping[str, AttributeRow], after: Mapping[str, AttributeRow]
 ) -> tuple[ValueChange, ...]:
-    """Return the facts that are known of both and differ."""
+    """Return the facts that both runs have and that differ."""
     both = before.keys() & after.keys()
     return changed_values(
         {path: before[path] for path in both}, {path: after[path] for path in both}
@@ -132,7 +132,7 @@ def changed_machine(
 
 
 def why_no_change(before: StepBreakdown | None, after: StepBreakdown | None) -> str:
-    """Say why there is no verdict."""
+    """Return the reason for a missing verdict."""
     if before is None or after is None:
         return NOT_ENOUGH_STEPS
     counts_differ = (before.examples_per_step is None) != (
@@ -142,7 +142,7 @@ def why_no_change(before: StepBreakdown | None, after: StepBreakdown | None) -> 
 
 
 def stage_seconds(stages: Sequence[StageTime], name: str | None) -> float | None:
-    """Return how long a stage took that has ended."""
+    """Return the duration of a stage that has ended."""
     for stage in stages:
         if stage.name == name and stage.state != State.RUNNING:
             return stage.seconds
@@ -150,7 +150,7 @@ def stage_seconds(stages: Sequence[StageTime], name: str | None) -> float | None
 
 
 def guess_quality(paths: Mapping[str, int]) -> str | None:
-    """Pick the path that most likely measures quality; counts are runs that have it."""
+    """Choose the most likely quality metric; counts are the number of runs with it."""
     rated = [
         (quality_rank(path), -count, path)
         for path, count in paths.items()
@@ -160,7 +160,7 @@ def guess_quality(paths: Mapping[str, int]) -> str | None:
 
 
 def guess_stage(stages: Mapping[str, int]) -> str | None:
-    """Pick the stage to compare: the one that trains, else the one most runs have."""
+    """Choose the stage to compare: a training stage, or else the most frequent one."""
     rated = [
         ("train" not in name.lower(), -count, name) for name, count in stages.items()
     ]

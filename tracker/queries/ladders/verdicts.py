@@ -1,4 +1,4 @@
-"""What a change of throughput amounts to, as a value and in words (pure).
+"""Verdicts on a change of throughput, as values and in words (pure).
 
 A ratio is throughput after divided by throughput before: 2 is twice as fast.
 """
@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-# Less than this in either direction is no change that anybody should act on.
+# A smaller change in either direction is not significant.
 MODERATE_CHANGE = 0.03
-# From here on it is worth a step of its own.
+# A change of this size justifies a separate step.
 MATERIAL_CHANGE = 0.08
 
 NOT_ENOUGH_STEPS = "not enough steady steps to judge"
@@ -35,8 +35,8 @@ class Materiality(StrEnum):
 class Change:
     """A ratio of throughputs and its 95 % interval.
 
-    A rough one is of a run with fewer than three blocks of 50 steps: too few to say how
-    far it would vary.
+    A rough one comes from a run with fewer than three blocks of 50 steps, which do not show
+    the variation.
     """
 
     ratio: float
@@ -61,14 +61,14 @@ class Change:
 
     @property
     def headline(self) -> str:
-        """Say it without the interval: 1.8× faster."""
+        """Return a short text without the interval: 1.8× faster."""
         if self.verdict is Verdict.SAME:
             return Verdict.SAME
         return f"{self._times[0]}× {self.verdict}"
 
     @property
     def interval(self) -> str:
-        """Return the interval in the headline's terms; of no change, the ratio's."""
+        """Return the interval in the terms of the headline; without a change, as ratios."""
         if self.verdict is Verdict.SAME:
             return f"{self.low:.{MAX_DIGITS}f}–{self.high:.{MAX_DIGITS}f}×"
         low, high = self._times[1:]
@@ -87,9 +87,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """What a whole ladder achieved; `biggest_label` names the rung that did most.
+    """The total change of a ladder; `biggest_label` names the step with the largest gain.
 
-    `rivals` are the rungs that may have done as much, as far as the intervals tell.
+    `rivals` are steps whose interval overlaps with the largest gain.
     """
 
     change: Change
@@ -115,23 +115,23 @@ class Climb:
 
     @property
     def biggest_steps(self) -> tuple[tuple[Change, str], ...]:
-        """Return the biggest step and its rivals, each with its rung's label."""
+        """Return the biggest step and its rivals, each with its label."""
         if self.biggest is None:
             return ()
         return ((self.biggest, self.biggest_label), *self.rivals)
 
     @property
     def did_most(self) -> bool:
-        """Whether the biggest step brought more than all others together."""
+        """Return whether the biggest step contributed more than all others together."""
         if self.biggest is None or self.rivals or self.change.ratio <= 1:
             return False
         return math.log(self.biggest.ratio) > math.log(self.change.ratio) / 2
 
 
 def climb(rungs: Iterable[tuple[str, Change | None, Change | None]]) -> Climb | None:
-    """Sum up rungs, each a label and its changes against the rung before and the first.
+    """Summarize a ladder, given labels and changes against the previous and the first run.
 
-    None when no rung after the first could be judged.
+    None if no run after the first could be judged.
     """
     first, *later = list(rungs) or [("", None, None)]
     judged = [(label, whole) for label, _, whole in later if whole is not None]
@@ -162,7 +162,7 @@ def quoted(labels: Iterable[str]) -> str:
 
 
 def distinct(middle: float, low: float, high: float) -> tuple[str, str, str]:
-    """Format three numbers with as few digits as keep them apart, if two can."""
+    """Format three numbers with the fewest digits that distinguish them, at most two."""
     for digits in range(1, MAX_DIGITS + 1):
         texts = tuple(f"{value:.{digits}f}" for value in (middle, low, high))
         if len(set(texts)) == len(texts):

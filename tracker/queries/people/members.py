@@ -115,7 +115,7 @@ def workspace_members(workspace: Workspace) -> list[MemberRow]:
 
 
 def project_members(project: Project) -> list[ProjectMemberRow]:
-    """Return everybody who may see the project: those it gives a role first."""
+    """Return all users with access to the project, those with a project role first."""
     given = ProjectMember.objects.filter(project=project)
     roles = dict(given.values_list("member_id", "role"))
     members = Member.objects.active().filter(workspace=project.workspace_id)

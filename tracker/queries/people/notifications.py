@@ -1,4 +1,4 @@
-"""The inbox: a person's notifications of what they may still read."""
+"""The inbox: a person's notifications , limited to runs and projects that they may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project's members were told, and where it is sent."""
+"""Alerts of a project, and the channels they are sent to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AlertRow:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
-    """`given_up_count` are the alerts that never arrived."""
+    """`given_up_count` is the number of alerts whose delivery failed."""
 
     id: int
     kind: str

@@ -1,4 +1,4 @@
-"""What people made of runs and deleted: what lies in a project's trash beside its runs."""
+"""Deleted ladders, dashboards, reports and views in a project's trash."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tracker.models import Dashboard, Ladder, Project, Report, SavedView
 from tracker.queries.projects.trash import kept_until
 
 Made = Ladder | Dashboard | Report | SavedView
-# What people make of runs, by the word for it. Any: tables whose rows have a name, belong
-# to a project and are hidden before they are purged.
+# The models by kind. Any: their tables have a name, belong to a project and are hidden
+# before they are purged.
 MADE: Mapping[str, Any] = MappingProxyType(
     {"ladder": Ladder, "dashboard": Dashboard, "report": Report, "view": SavedView}
 )
@@ -32,9 +32,9 @@ MADE: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DeletedThing:
-    """`deleted_by` is empty once nobody knows them any more.
+    """`deleted_by` is empty if the account is deleted.
 
-    `is_private`: a view that nobody else saw.
+    `is_private` is true for a view that was not shared.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class DeletedThing:
 
 @dataclass(frozen=True, slots=True)
 class DeletedPage:
-    """Some of them, what was deleted last first."""
+    """A page of deleted objects, the last deleted first."""
 
     total: int
     things: list[DeletedThing]
@@ -60,7 +60,7 @@ class DeletedPage:
 def deleted_page(
     project: Project, actor: Actor, *, offset: int, limit: int
 ) -> DeletedPage:
-    """Return what the actor could read before: views of others' own are not listed."""
+    """Return objects that the actor could read; private views of other users are excluded."""
     tables = [
         _rows(deleted_rows(kind, actor).filter(project=project), kind) for kind in MADE
     ]
@@ -76,7 +76,7 @@ def deleted_page(
 
 
 def deleted_rows(kind: str, actor: Actor) -> Any:
-    """Return what the actor could read of a kind before it was deleted."""
+    """Return deleted objects of a kind that the actor could read before."""
     return MADE[kind].with_deleted.readable_by(actor).filter(deleted_at__isnull=False)
 
 

@@ -1,6 +1,6 @@
-"""What somebody wants to know first: what runs, what came last, what needs them.
+"""The home page: running runs, recent runs and open alerts.
 
-Over all projects of an actor, with as many statements for a hundred projects as for one.
+Covers all projects of an actor, with a number of statements independent of their number.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from tracker.queries.runs.verdicts import Verdict, verdicts
 LIVE_SHOWN = 20
 RECENT_SHOWN = 10
 ALERTS_SHOWN = 6
-# Older alerts are told on the pages of their projects.
+# Older alerts are listed on the pages of their projects.
 ALERTS_FOR = timedelta(days=7)
 LATE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """`step` is the highest that was logged; None: no step is known."""
+    """`step` is the highest logged step; None if unknown."""
 
     id: UUID
     name: str
@@ -50,7 +50,7 @@ class LiveRun:
     stages: tuple[str, ...]
     step: float | None
     running_for: timedelta | None
-    silent_for: timedelta | None  # None: heard of lately
+    silent_for: timedelta | None  # None if it responds
     main_finding: MainFinding | None
 
 
@@ -69,7 +69,7 @@ class RecentRun:
     last_known: datetime
     took: float | None
     main_finding: MainFinding | None
-    verdict: Verdict | None  # None: the main finding says it
+    verdict: Verdict | None  # None if there is a main finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class OpenAlert:
     severity: str
     title: str
     raised_at: datetime
-    is_live: bool  # its run goes on
+    is_live: bool  # its run is running
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +99,15 @@ class OpenAlerts:
 
 
 def home_news(actor: Actor, *, now: datetime) -> tuple[object, ...]:
-    """Return what changes whenever recent runs, alerts and counts may be others.
+    """Return values that change whenever recent runs, alerts or counts may have changed.
 
-    While something runs they may be at any moment. Otherwise they are others where a run
-    or an alert is new; what people did meanwhile, and how long ago things were, may be
-    five minutes late.
+    While a run is running, they can change at any time. Otherwise they change with a new run or
+    alert; actions of users and relative times may be up to five minutes late.
     """
     running = Run.objects.readable_by(actor).not_in_trash().filter(state=State.RUNNING)
     if running.exists():
         return (now,)
-    # The newest of each project is found by an index.
+    # An index finds the newest run of each project.
     newest = Run.objects.filter(project=OuterRef("pk")).order_by("-created_at")
     ended = newest.values("ended_at")[:1]
     projects = Project.objects.readable_by(actor).annotate(
@@ -123,7 +122,7 @@ def home_news(actor: Actor, *, now: datetime) -> tuple[object, ...]:
 
 
 def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
-    """Return what runs, those that began last first."""
+    """Return running runs, the last started first."""
     running = Run.objects.readable_by(actor).not_in_trash().filter(state=State.RUNNING)
     runs = list(
         running.select_related("project").order_by(
@@ -152,10 +151,10 @@ def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
 
 
 def recent_runs(actor: Actor) -> list[RecentRun]:
-    """Return the runs made last of those that have ended."""
+    """Return the newest runs that have ended."""
     ended = Run.objects.not_in_trash().exclude(state=State.RUNNING)
-    # The newest of all are no older than the newest of any one project, which an index
-    # finds: so nobody sorts a hundred thousand runs.
+    # The newest runs overall are at least as new as the newest of any one project, which an
+    # index finds; this avoids sorting all runs.
     of_project = ended.filter(project=OuterRef("pk")).order_by("-created_at")
     last = of_project.values("created_at")[RECENT_SHOWN - 1 : RECENT_SHOWN]
     projects = Project.objects.readable_by(actor).annotate(last=Subquery(last))
@@ -171,9 +170,9 @@ def recent_runs(actor: Actor) -> list[RecentRun]:
 
 
 def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
-    """Return what was told lately and still holds: nobody dismissed it, nor is it gone.
+    """Return recent alerts whose finding is neither dismissed nor gone.
 
-    Of a run that has ended, nothing holds any more or less: such come last.
+    Alerts of ended runs come last.
     """
     over = Finding.objects.annotate(subject=Concat("rule", Value(" "), "scope")).filter(
         Q(is_open=False) | Q(dismissed_at__isnull=False),
@@ -236,13 +235,13 @@ def _running_stages(run_ids: Collection[UUID]) -> dict[UUID, list[str]]:
 def _steps(
     run_ids: Collection[UUID], stages: dict[UUID, list[str]]
 ) -> dict[UUID, float]:
-    """Return how far each run is: by the loop that is timed, or by what it logs."""
+    """Return each run's latest step, from its timed loop or else from its logged series."""
     names = {name for found in stages.values() for name in found}
     timed = _highest(
         Q(path__in=[monitoring_path(name, STEP_SECONDS) for name in names]), run_ids
     )
     others = [run_id for run_id in run_ids if run_id not in timed]
-    # Of these, all that they log has to be looked at.
+    # For these runs, all logged series have to be read.
     logged = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
     return {**_highest(logged, others), **timed}
 

@@ -1,4 +1,4 @@
-"""Who somebody is, and in which workspaces they may do what."""
+"""The workspaces and roles of a user."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from tracker.alerts.metric_conditions import periods
 from tracker.models import Attribute, MetricIncident, MetricRule, Project, Run
 from tracker.queries.series.metric_series import condition_of, points_of, series_of
 
-# A test looks for series in so many of the newest runs, and tests so many of them.
+# A test looks for series in this many of the newest runs, and tests at most this many.
 RUNS_LOOKED_AT, RUNS_TESTED = 50, 10
 SERIES_TESTED = 8
-# Longer series would keep the page waiting.
+# Longer series would delay the page too much.
 MAX_POINTS = 2_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,13 +37,13 @@ class RuleRow:
     is_paused: bool
     incident_count: int
     last_at: datetime | None
-    # The runs in which the condition holds now.
+    # The runs in which the condition is currently met.
     firing: list[tuple[UUID, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """When a rule would have fired in a past run, and until when."""
+    """When a rule would have fired in a past run, and for how long."""
 
     path: str
     at: datetime
@@ -56,7 +56,7 @@ class TestedRun:
     run_id: UUID
     name: str
     series_count: int
-    # None: the series are too long to test.
+    # None if the series are too long to test.
     firings: list[Firing] | None
 
 
@@ -96,7 +96,7 @@ def rules_of(project: Project, actor: Actor) -> list[RuleRow]:
 
 
 def tested_on_past_runs(rule: MetricRule) -> list[TestedRun]:
-    """Return the newest runs that have such a series, and when the rule would fire."""
+    """Return the newest runs with such a series, and when the rule would have fired."""
     runs = Run.objects.filter(project=rule.project_id).not_in_trash()
     if rule.run_id is not None:
         runs = runs.filter(id=rule.run_id)

@@ -1,4 +1,4 @@
-"""The projects somebody may see, and what goes on in each."""
+"""The projects of a user, and the activity in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects, runs and what is made of them that somebody may want to go to, by its name."""
+"""Finds projects, runs, ladders, dashboards and reports by name."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class RunPlace:
     id: UUID
     name: str
     state: str
-    is_silent: bool  # it runs, and was not heard of for a while
+    is_silent: bool  # running, but not responding
     project_name: str
 
 
 @dataclass(frozen=True, slots=True)
 class MadePlace:
-    """What people make of runs, with the name of its page."""
+    """A ladder, dashboard or report, with the name of its page."""
 
     kind: str
     id: UUID
@@ -61,7 +61,7 @@ def find_projects(actor: Actor, text: str) -> list[ProjectPlace]:
 
 
 def find_runs(actor: Actor, text: str, *, near: int | None) -> list[RunPlace]:
-    """Return runs whose name has all words: those of the project `near` first."""
+    """Return runs whose name has all words, those of the project `near` first."""
     runs = _with_words(Run.objects.readable_by(actor).not_in_trash(), text)
     rows, now = _near_first(runs.select_related("project"), near), timezone.now()
     return [
@@ -90,7 +90,7 @@ def find_made(actor: Actor, text: str, *, near: int | None) -> list[MadePlace]:
 
 
 def _with_words(rows: QuerySet[Row], text: str) -> QuerySet[Row]:
-    # No database stores a zero character, and PostgreSQL refuses to look for one.
+    # No database stores a NUL character, and PostgreSQL rejects one in a query.
     words = text[:LONGEST_TEXT].replace("\0", " ").split()[:MAX_WORDS]
     for word in words:
         rows = rows.filter(holds("name", word))

@@ -1,4 +1,4 @@
-"""What lies in a project's trash, and until when."""
+"""The contents of a project's trash, and when they are deleted."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from tracker.models import Project, Run, State
 
-# A run can be brought back for so long, and so can what people make of runs.
+# Runs, ladders, dashboards, reports and views can be restored for this long.
 TRASH_DAYS = 30
-# What people write at charts and about reports: by the toast alone.
+# Annotations and comments can be restored for this long, only from the notification.
 UNDO_HOURS = 24
 
 
@@ -32,7 +32,7 @@ class TrashedRun:
 
 @dataclass(frozen=True, slots=True)
 class TrashPage:
-    """Some of the runs, the one trashed last first; those being deleted are counted."""
+    """A page of runs, the last trashed first; runs that are being deleted are counted."""
 
     total: int
     being_deleted: int
@@ -40,7 +40,7 @@ class TrashPage:
 
 
 def kept_until(hidden_at: datetime) -> datetime:
-    """Return when what was moved to the trash at a time is deleted for good."""
+    """Return when an object that was moved to the trash at a time is deleted."""
     return hidden_at + timedelta(days=TRASH_DAYS)
 
 
@@ -60,7 +60,7 @@ def trash_page(project: Project, *, offset: int, limit: int) -> TrashPage:
 
 
 def expired_runs(project: Project, now: datetime) -> QuerySet[Run]:
-    """Return the runs that have been silent for longer than the project keeps them."""
+    """Return the runs whose retention period has passed since their last data."""
     if project.retention_days is None:
         return Run.objects.none()
     limit = now - timedelta(days=project.retention_days)
@@ -69,5 +69,5 @@ def expired_runs(project: Project, now: datetime) -> QuerySet[Run]:
 
 
 def expired_count(project: Project) -> int:
-    """Return how many runs the next look at retention moves to the trash."""
+    """Return how many runs the next retention check moves to the trash."""
     return expired_runs(project, timezone.now()).count()

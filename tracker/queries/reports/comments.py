@@ -1,4 +1,4 @@
-"""What readers say of a report, in threads."""
+"""Comments on a report, in threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracker.models import Report, ReportComment
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What somebody said; the author is empty once nobody knows them any more."""
+    """A comment; the author is empty if the account is deleted."""
 
     id: int
     text: str
@@ -27,11 +27,11 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A comment with its answers, in the order in which they were written."""
+    """A comment with its replies, in chronological order."""
 
     first: Comment
     answers: tuple[Comment, ...]
-    passage: str  # "": it is about the whole report
+    passage: str  # "" if it is about the whole report
     passage_kind: str
     quote: str
     resolved_at: datetime | None
@@ -43,8 +43,8 @@ class Thread:
 
 
 def threads_of(report: Report) -> list[Thread]:
-    """Return all threads on a report in the order they were begun, in one query."""
-    # An answer that was deleted is nowhere; what it answered stands while it has others.
+    """Return all threads on a report in chronological order, in one query."""
+    # Deleted replies are hidden; a deleted first comment remains while it has replies.
     kept = Q(deleted_at=None) | Q(thread=None)
     rows = list(
         ReportComment.objects.filter(kept, report=report)
@@ -71,7 +71,7 @@ def threads_of(report: Report) -> list[Thread]:
 
 
 def comment_counts(project_id: int) -> dict[UUID, int]:
-    """Return how many comments each report of a project has, if any."""
+    """Return the number of comments per report of a project; reports without are absent."""
     kept = ReportComment.objects.filter(report__project_id=project_id, deleted_at=None)
     counted = kept.order_by().values_list("report_id").annotate(Count("id"))
     return dict(counted)
@@ -90,6 +90,6 @@ def _comment(row: ReportComment) -> Comment:
     )
 
 
-# Any user model, or nobody where the user was deleted.
+# object: a user, or None if the account is deleted.
 def _name(user: object) -> str:
     return getattr(user, "username", "")

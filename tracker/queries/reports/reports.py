@@ -1,4 +1,4 @@
-"""The reports of a project, their versions, and what somebody is writing."""
+"""The reports of a project, their versions and drafts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tracker.queries.reports.comments import comment_counts
 class ReportSummary:
     id: UUID
     name: str
-    version: int  # 0: nothing of it was saved for others yet
+    version: int  # 0 if no version was saved yet
     author: str
     changed_at: datetime
     changed_by: str
-    has_draft: bool  # of who asks
+    has_draft: bool  # of the requesting user
     comment_count: int
 
 
@@ -80,7 +80,7 @@ def version_of_report(report: Report, number: int) -> ReportVersion:
 
 
 def report_versions(report: Report) -> list[VersionSummary]:
-    """Return the versions that are kept, the newest first."""
+    """Return the stored versions, the newest first."""
     versions = ReportVersion.objects.filter(report=report).select_related("saved_by")
     versions = versions.defer("text").annotate(length=Length("text"))
     return [
@@ -96,6 +96,6 @@ def report_versions(report: Report) -> list[VersionSummary]:
     ]
 
 
-# Any user model, or nobody where the user was deleted.
+# object: a user, or None if the account is deleted.
 def _name(user: object) -> str:
     return getattr(user, "username", "")

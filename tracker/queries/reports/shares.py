@@ -1,4 +1,4 @@
-"""A project's share links, the newest first, each with what it leads to now."""
+"""A project's share links, the newest first, with their current targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LISTED = 500
 
 @dataclass(frozen=True, slots=True)
 class ListedLink:
-    """`why_ended` is empty while the link opens something."""
+    """`why_ended` is empty while the link works."""
 
     id: int
     prefix: str
@@ -26,7 +26,7 @@ class ListedLink:
     query: str
     parts: tuple[Part, ...]
     label: str
-    made_by: str  # "" for somebody who is gone
+    made_by: str  # "" if the account is deleted
     made_at: datetime
     expires_at: datetime | None
     last_opened_at: datetime | None
@@ -43,12 +43,12 @@ class ListedLink:
 def project_links(
     project: Project, *, kind: str = "", thing: str = ""
 ) -> list[ListedLink]:
-    """Return links that may open something before those that ended."""
+    """Return active links before ended ones."""
     wanted = {"kind": kind, "thing": thing} if kind else {}
     links = ShareLink.objects.filter(project=project, **wanted)
     with_makers = set(links.of_editors().values_list("id", flat=True))
     frozen = set(links.filter(frozen__isnull=False).values_list("id", flat=True))
-    # Each of these may hold a whole dashboard, of which nothing is listed.
+    # Frozen content may be a whole dashboard and is not needed for the list.
     rows = links.defer("frozen").select_related("made_by", "ended_by")
     rows = rows.order_by("-made_at", "-id")
     now = timezone.now()
@@ -69,9 +69,9 @@ def live_count(project: Project) -> int:
 def things_in_trash(
     project: Project, things: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """Return the names of those that lie in the trash: brought back, their links open.
+    """Return the names of targets in the trash, whose links work again after a restore.
 
-    Of a run that goes to the trash the links have ended.
+    Trashed runs are not included, because their links end.
     """
     wanted: dict[str, set[str]] = {}
     for kind, thing in things:
@@ -92,14 +92,12 @@ def _listed(
     if link.ended_at is not None:
         by = link.ended_by.username if link.ended_by else ""
         why_ended = (
-            f"revoked by {by}"
-            if by
-            else "ended with what it led to, or by a former member"
+            f"revoked by {by}" if by else "ended with its target, or by a former member"
         )
     elif link.expires_at is not None and link.expires_at <= now:
         why_ended = "expired"
     elif not has_maker:
-        why_ended = "its maker may not share here any more"
+        why_ended = "its author may no longer share in this project"
     return ListedLink(
         id=link.id,
         prefix=link.prefix,

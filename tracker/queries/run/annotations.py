@@ -1,4 +1,4 @@
-"""What people wrote at points of a run's series."""
+"""Annotations at points of a run's series."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from uuid import UUID
 from tracker.models import Annotation, Run
 from tracker.queries.run.attributes import storable
 
-# Of one chart nobody reads more.
+# Maximum number per chart.
 MAX_OF_A_PATH = 200
-# Of runs that are compared; more would be one mark beside the other.
+# Maximum number for compared runs; more would overlap.
 MAX_OF_RUNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationRow:
-    """A text at a point; the author is empty once nobody knows them any more."""
+    """A text at a point; the author is empty if the account is deleted."""
 
     id: int
     path: str
@@ -37,7 +37,7 @@ def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[Annotatio
     found: dict[str, list[AnnotationRow]] = {path: [] for path in paths}
     rows = Annotation.objects.filter(run_id=run.id).select_related("author")
     for row in rows.order_by("-id"):
-        # The paths may be more than a statement has places for; annotations are few.
+        # Filtered in Python: the paths may exceed the parameter limit of a statement.
         if row.path in wanted and len(found[row.path]) < MAX_OF_A_PATH:
             found[row.path].append(_row(row))
     for some in found.values():

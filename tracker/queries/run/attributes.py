@@ -1,4 +1,4 @@
-"""What is known about runs by name: values, and summaries of series."""
+"""Attributes of runs by path: values, and summaries of series."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from tracker.texts import is_storable
 EVERYTHING = Q()
 IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
 IS_PARAMETER = Q(is_parameter=True)
-# They may be long.
+# Texts may be long.
 TEXTS_AT_ONCE = 100
-# Of what a page holds; of its first attribute, all.
+# Maximum size of a page; its first attribute is always included.
 MAX_CHARACTERS = 4 * 1024 * 1024
 MEASURED_FIRST = 64
 FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
-# Tells by kind, path and whether it is a parameter if the reader sees an attribute.
+# Returns whether the reader sees an attribute: (kind, path, is_parameter).
 Seen = Callable[[str, str, bool | None], bool]
 
 
 _READ_TEXT: dict[Kind, Callable[[str], Value | None]] = {
     Kind.NONE: lambda _: None,
     Kind.STRING: str,
-    # The beginning of its last record.
+    # The beginning of the last record.
     Kind.TEXT_SERIES: str,
     Kind.INTEGER: int,
     Kind.DATETIME: datetime.fromisoformat,
@@ -54,14 +54,14 @@ _READ_NUMBER: dict[Kind, Callable[[float], Value]] = {
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """One attribute; the numbers after `value` belong to series only.
+    """One attribute; the fields after `value` belong to series only.
 
-    A series' summary is what compaction has counted, some seconds behind its points.
+    A series' summary is updated by compaction, some seconds after its points.
     """
 
     path: str
     kind: str
-    value: Value | None  # of a series the last; None while nothing is known of it
+    value: Value | None  # the last value of a series; None if unknown
     count: int
     minimum: float | None
     maximum: float | None
@@ -69,13 +69,13 @@ class AttributeRow:
     first_step: float | None
     last_step: float | None
     updated_at: datetime
-    # Those known to have logged at the same time; none of a series that one writes.
+    # Processes that logged at the same time; empty for a series with one writer.
     writers: tuple[Writer, ...] = ()
     is_parameter: bool = False
 
     @property
     def is_metric(self) -> bool:
-        """Tell whether it measures something: a relative change of it makes sense."""
+        """Return whether it is a measurement, for which a relative change makes sense."""
         if self.kind == Kind.FLOAT_SERIES:
             return True
         if self.is_parameter or self.path.startswith(MONITORING):
@@ -85,14 +85,14 @@ class AttributeRow:
 
 @dataclass(frozen=True, slots=True)
 class AttributePage:
-    """Some attributes by path, and after which path the next begin; "" if none do."""
+    """Attributes by path, and the cursor for the next page; "" if there is none."""
 
     rows: tuple[AttributeRow, ...]
     next: str
 
 
 def plain_value(value: Value | None) -> str:
-    """Return a value with all of its digits, as scripts write it; "" of none."""
+    """Return a value with all digits, in the format of scripts; "" for None."""
     match value:
         case None:
             return ""
@@ -109,7 +109,7 @@ def plain_value(value: Value | None) -> str:
 def list_attributes(
     run: Run, *, prefix: str = "", where: Q = EVERYTHING
 ) -> list[AttributeRow]:
-    """Return the run's attributes whose paths begin so, by path."""
+    """Return the run's attributes whose paths begin with `prefix`, by path."""
     rows = map(_row, _beginning_with(run, prefix).filter(where))
     return sorted(rows, key=lambda row: row.path)
 
@@ -117,15 +117,14 @@ def list_attributes(
 def attribute_page(
     run: Run, *, prefix: str = "", cursor: str = "", limit: int
 ) -> AttributePage:
-    """Return attributes whose paths begin so and are after another, by path.
+    """Return attributes whose paths begin with `prefix`, after the cursor, by path.
 
-    There are no more of them than the limit, and fewer where their texts are long; none
-    is cut short.
+    At most `limit`, and fewer if their texts are long; no text is truncated.
     """
     if not storable([cursor]):
-        raise InvalidInput("cursor", "is no path; start again without it")
+        raise InvalidInput("cursor", "is not a valid path; start again without it")
     attributes = _beginning_with(run, prefix).filter(path__gt=cursor).order_by("path")
-    # One more, to know whether there are more.
+    # One more, to detect a further page.
     places = measured(attributes, most=limit + 1)
     count = min(limit, _fitting([size for _, size in places]))
     if not count:
@@ -136,9 +135,9 @@ def attribute_page(
 
 
 def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, int]]:
-    """Return paths and how long each attribute is, up to the first too many for a page.
+    """Return paths and sizes of attributes, until they are too many for a page.
 
-    A few more each time: to measure a text, a database reads it.
+    In growing batches, because the database reads a text to measure it.
     """
     found: list[tuple[str, int]] = []
     characters, portion = 0, MEASURED_FIRST
@@ -151,23 +150,23 @@ def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, i
         characters += sum(size for _, size in some)
         if len(some) < wanted:
             break
-        # Where texts are short, soon all that are left.
+        # With short texts, the batch soon covers all remaining attributes.
         room = MAX_CHARACTERS * len(found) // max(1, characters) - len(found)
         portion = max(MEASURED_FIRST, min(room, 10 * portion))
     return found
 
 
 def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> list[str]:
-    """Return the paths of the run's attributes that begin so, sorted.
+    """Return the paths of the run's attributes that begin with `prefix`, sorted.
 
-    An index knows them: even very many are there at once.
+    Uses an index, so it is fast even with very many.
     """
     rows = _beginning_with(run, prefix).filter(where)
     return sorted(rows.values_list("path", flat=True))
 
 
 def seen_paths(run: Run, prefix: str = "", *, seen: Seen | None) -> list[str]:
-    """Return the paths that begin so and that a reader sees, sorted.
+    """Return the paths that begin with `prefix` and that a reader sees, sorted.
 
     `seen` is None for a reader who sees everything.
     """
@@ -178,7 +177,7 @@ def seen_paths(run: Run, prefix: str = "", *, seen: Seen | None) -> list[str]:
 
 
 def series_paths(run: Run, prefix: str = "") -> list[str]:
-    """Return the paths of the run's series that begin so, sorted."""
+    """Return the paths of the run's series that begin with `prefix`, sorted."""
     return attribute_paths(run, prefix, where=IS_SERIES)
 
 
@@ -187,7 +186,7 @@ def series_count(run: Run) -> int:
 
 
 def paths_of_texts(run: Run, part: str, prefix: str = "") -> list[str]:
-    """Return the paths of the texts that hold another, whatever the case of letters."""
+    """Return the paths of texts that contain `part`, ignoring case."""
     wanted = part.casefold()
     texts = _beginning_with(run, prefix).filter(kind=Kind.STRING)
     found = texts.values_list("path", "text").iterator(TEXTS_AT_ONCE)
@@ -197,7 +196,7 @@ def paths_of_texts(run: Run, part: str, prefix: str = "") -> list[str]:
 def attribute_values(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[UUID, dict[str, AttributeRow]]:
-    """Return these attributes of many runs; what a run lacks is absent."""
+    """Return these attributes of many runs; missing attributes are absent."""
     found: dict[UUID, dict[str, AttributeRow]] = {run_id: {} for run_id in run_ids}
     attributes = Attribute.objects.filter(
         run_id__in=each_of(run_ids), path__in=storable(paths)
@@ -208,19 +207,19 @@ def attribute_values(
 
 
 def beginning_with(prefix: str) -> Q:
-    """Return the condition that a path begins so, as an index finds it.
+    """Return the condition that a path begins with `prefix`, in an indexable form.
 
-    PostgreSQL finds its own way, and the rules of some languages would mislead it.
+    PostgreSQL has its own optimization, and collations would break the range comparison.
     """
     if connection.vendor == "postgresql":
         return Q(path__startswith=prefix)
-    # SQLite compares bytes, and LIKE would take capitals for small letters.
+    # SQLite compares bytes, and its LIKE ignores case.
     following = _following(prefix)
     return Q(path__gte=prefix) & (Q(path__lt=following) if following else Q())
 
 
 def _following(text: str) -> str:
-    """Return what no text that begins so reaches; "" if there is nothing."""
+    """Return the upper bound of all texts that begin with `text`; "" if there is none."""
     text = text.rstrip(chr(sys.maxunicode))
     if not text:
         return ""
@@ -230,7 +229,7 @@ def _following(text: str) -> str:
 
 
 def storable(paths: Iterable[str]) -> list[str]:
-    """Leave out texts that no stored path can be, and that databases refuse."""
+    """Remove texts that cannot be stored paths and that databases reject."""
     return [path for path in paths if is_storable(path)]
 
 
@@ -242,13 +241,13 @@ def _beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:
 
 
 def _characters() -> Combinable:
-    """Return how long an attribute is, as far as there is no bound to it."""
+    """Return the size of an attribute's unbounded fields."""
     items = Coalesce(Length(Cast("items", TextField())), 0)
     return Length("path") + Coalesce(Length("text"), 0) + items
 
 
 def _fitting(sizes: Sequence[int]) -> int:
-    """Return how many of the first ones a page may hold: one at least, if there is any."""
+    """Return how many of the first attributes fit on a page: at least one, if any."""
     fitting = sum(total <= MAX_CHARACTERS for total in accumulate(sizes))
     return max(fitting, min(1, len(sizes)))
 

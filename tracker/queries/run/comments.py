@@ -1,4 +1,4 @@
-"""The comments on a run, in threads, and what was written at its charts."""
+"""The comments on a run, in threads, and annotations at its charts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A comment with its answers, in the order in which they were written."""
+    """A comment with its replies, in chronological order."""
 
     first: Comment
     answers: tuple[Comment, ...]
-    about: str  # the title of a finding; "": the run
-    anchor: str  # the rule of that finding, where the overview still shows it
+    about: str  # the title of a finding; "" for the run
+    anchor: str  # the rule of that finding, if the overview still shows it
     resolved_at: datetime | None
     resolved_by: User | None
 
@@ -52,7 +52,7 @@ class AtChart:
 
 
 def threads_of(run: Run) -> list[Thread]:
-    """Return all threads on a run in the order they were begun, in one query."""
+    """Return all threads on a run in chronological order, in one query."""
     kept = Q(deleted_at=None) | Q(thread=None)
     rows = RunComment.objects.filter(kept, run=run).order_by("id")
     answers: dict[int, list[Comment]] = {}
@@ -97,7 +97,7 @@ def comment_count(run_id: UUID) -> int:
 
 
 def counts_of_findings(run_id: UUID) -> dict[int, int]:
-    """Return how many threads each finding of a run has, if any."""
+    """Return the number of threads per finding of a run; findings without are absent."""
     threads = RunComment.objects.filter(
         run_id=run_id, thread=None, finding__isnull=False, deleted_at=None
     )

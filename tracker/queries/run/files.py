@@ -1,4 +1,4 @@
-"""The files of a run, and where their contents are."""
+"""The files of a run and their stored contents."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tracker.models import Blob, File, Run
 from tracker.queries.run.attributes import beginning_with, storable
 
 PAGE = 500
-# Formats that every browser draws.
+# Image formats that every browser supports.
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-# Rows read per shown picture: a series of pictures has one row for each step.
+# Rows read per shown image: a series of images has one row for each step.
 MAX_STEPS_READ = 8
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file of a run; `is_stored` is whether its content is here."""
+    """A file of a run; `is_stored` is true if its content has been uploaded."""
 
     path: str
     name: str
@@ -37,7 +37,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """Some files by path, and where the next begin; "" where these are the last."""
+    """Files by path, and the cursor for the next page; "" on the last page."""
 
     files: tuple[FileRow, ...]
     next: str
@@ -46,12 +46,12 @@ class FilePage:
 def list_files(
     run: Run, *, prefix: str = "", cursor: str = "", limit: int = PAGE
 ) -> FilePage:
-    """Return files whose paths begin so, by path, and no more than the limit."""
+    """Return at most `limit` files whose paths begin with `prefix`, by path."""
     return _page(list(_after(_beginning(run, prefix), cursor)[: limit + 1]), limit)
 
 
 def every_file(run: Run, prefix: str = "") -> Iterator[FileRow]:
-    """Yield all files whose paths begin so, by path, read page by page."""
+    """Yield all files whose paths begin with `prefix`, by path, read page by page."""
     cursor = ""
     while True:
         page = list_files(run, prefix=prefix, cursor=cursor)
@@ -62,7 +62,7 @@ def every_file(run: Run, prefix: str = "") -> Iterator[FileRow]:
 
 
 def read_file(run: Run, path: str, digest: str = "") -> FileRow:
-    """Return the file at a path, of several the latest, or raise NotFound."""
+    """Return the latest file at a path, or raise NotFound."""
     found = _with_contents(
         File.objects.filter(run_id=run.id, path__in=storable([path]))
     )
@@ -75,7 +75,7 @@ def read_file(run: Run, path: str, digest: str = "") -> FileRow:
 
 
 def files_at(run: Run, paths: list[str]) -> dict[str, FileRow]:
-    """Return those of the paths that are files."""
+    """Return the files among the paths."""
     rows = _with_contents(File.objects.filter(run_id=run.id, path__in=storable(paths)))
     return {row.path: _row(row) for row in rows.order_by("added_at", "id")}
 
@@ -83,7 +83,7 @@ def files_at(run: Run, paths: list[str]) -> dict[str, FileRow]:
 def files_of_runs(
     runs: Collection[Run], path: str, digests: Collection[str]
 ) -> dict[tuple[UUID, str], FileRow]:
-    """Return the contents that several runs have at one path, by run and digest."""
+    """Return the contents of several runs at one path, by run and digest."""
     wanted = File.objects.filter(
         run_id__in=[run.id for run in runs],
         path__in=storable([path]),
@@ -93,13 +93,13 @@ def files_of_runs(
 
 
 def file_paths(run: Run, prefix: str = "") -> list[str]:
-    """Return the paths of the run's files that begin so, sorted."""
+    """Return the paths of the run's files that begin with `prefix`, sorted."""
     return sorted({*_beginning(run, prefix).values_list("path", flat=True)})
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many files there are, how many of them have not arrived, and their bytes."""
+    """The number of files, of those not uploaded yet, and their total size in bytes."""
 
     count: int
     absent: int
@@ -115,7 +115,7 @@ def file_totals(run: Run) -> Totals:
 
 
 def picture_candidates(run: Run, *, cursor: str, limit: int) -> FilePage:
-    """Return files that have arrived and say that they are pictures; some may be none."""
+    """Return uploaded files with an image media type, which may be wrong."""
     rows = _after(File.objects.filter(run_id=run.id), cursor).filter(
         Q(media_type__startswith="image/"), Q(stored_size__isnull=False)
     )
@@ -123,7 +123,7 @@ def picture_candidates(run: Run, *, cursor: str, limit: int) -> FilePage:
 
 
 def latest_pictures(run: Run, *, limit: int) -> list[FileRow]:
-    """Return the newest stored picture of each path, the latest first."""
+    """Return the newest stored image of each path, the latest first."""
     rows = _with_contents(File.objects.filter(run_id=run.id)).filter(
         Q(media_type__in=PICTURE_TYPES), Q(stored_size__isnull=False)
     )
@@ -154,7 +154,9 @@ def _after(rows: QuerySet[File], cursor: str) -> QuerySet[File]:
         return ordered
     key, colon, path = cursor.partition(":")
     if not (colon and key.isascii() and key.isdigit() and storable([path])):
-        raise InvalidInput("cursor", "is not one of this list; start again without it")
+        raise InvalidInput(
+            "cursor", "does not belong to this list; start again without it"
+        )
     return ordered.filter(Q(path__gt=path) | Q(path=path, id__gt=int(key[:18])))
 
 
@@ -165,14 +167,14 @@ def _with_contents(rows: QuerySet[File]) -> QuerySet[File]:
     return rows.annotate(stored_size=Subquery(contents.values("size")[:1]))
 
 
-# Any: the row has what was annotated.
+# Any: the row has annotations.
 def _row(row: Any) -> FileRow:
     is_stored = row.stored_size is not None
     return FileRow(
         path=row.path,
         name=row.name,
         digest=row.digest,
-        # Whatever an agent said, the content is as long as it is.
+        # The size of stored content is known; otherwise the agent's value is used.
         size=row.stored_size if is_stored else row.size,
         media_type=row.media_type,
         added_at=row.added_at,

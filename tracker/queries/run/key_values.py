@@ -1,4 +1,4 @@
-"""The few values of a run that say most about it, of however many it has."""
+"""The most important values of a run."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from tracker.queries.series.metrics import importance, is_counter, is_good_high
 from tracker.queries.series.series import Line, read_lines
 
 MAX_METRICS, MAX_PARAMS = 12, 40
-# Enough for a line as wide as a word.
+# Enough for a sparkline.
 SPARK_BUCKETS = 60
 
-# The last part of a line says how much values vary by themselves, if it has so many.
+# The noise is estimated from this last part of a line, if it has this many points.
 LAST_PART, FEWEST_LAST = 0.25, 4
-# Two last values differ by chance by more than so many standard deviations of their
-# difference once in twenty times.
+# Two last values that differ by more standard deviations of their difference than this
+# differ by chance in only one of twenty cases.
 SURE_SPREADS = 2.0
-# What is too little to call it a change, where nobody knows how values vary.
+# The smallest share that counts as a change if the noise is unknown.
 FEWEST_CHANGE = 0.03
-# What lies beyond the outer tenths stands out; of a normal distribution, the others
-# reach over so many standard deviations.
+# Values in the outer tenths are outliers; in a normal distribution the others span this
+# many standard deviations.
 OUTER_TENTHS, INNER_REACH = (10, 90), 2.563
 
 METRIC_KINDS = (Kind.FLOAT, Kind.FLOAT_SERIES)
 PINNED_KINDS = (*METRIC_KINDS, Kind.INTEGER)
-# Scripts report final results as single numbers; those set before training are
+# Scripts report final results as single numbers; numbers set before training are
 # parameters.
 IS_METRIC = (
     Q(kind__in=METRIC_KINDS)
@@ -50,10 +50,10 @@ IS_METRIC = (
 
 @dataclass(frozen=True, slots=True)
 class KeyMetric:
-    """One metric, how it went, and what the run before had."""
+    """One metric with its line, and its value in the previous run."""
 
     row: AttributeRow
-    line: Line | None = None  # None: logged once
+    line: Line | None = None  # None if it was logged only once
     before: float | None = None
     line_before: Line | None = None
     is_pinned: bool = False
@@ -72,14 +72,14 @@ class KeyMetric:
 
     @property
     def best(self) -> float | None:
-        """Return the best value it had; None where nobody knows which is good."""
+        """Return the best value; None if it is unknown which direction is better."""
         if self.is_good_high is None or not self.row.count:
             return None
         return self.row.maximum if self.is_good_high else self.row.minimum
 
     @property
     def change(self) -> float | None:
-        """Return by what share of the run before it differs from that."""
+        """Return the relative change against the previous run."""
         value, before = self.value, self.before
         if is_counter(self.path) or not self.row.is_metric:
             return None
@@ -91,9 +91,9 @@ class KeyMetric:
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Tell a change from how much the last values differ among themselves.
+        """Return whether the change exceeds the noise of the last values.
 
-        Where these are too few, as of what was logged once, a share has to do.
+        With too few values, for example of a single number, a minimum share is used.
         """
         value, before, change = self.value, self.before, self.change
         if value is None or before is None or not change:
@@ -106,7 +106,7 @@ class KeyMetric:
 
     @property
     def is_better(self) -> bool | None:
-        """Say whether it changed for the better; None: hardly, or nobody knows."""
+        """Return whether it improved; None if the change is within the noise or unknown."""
         if self.change is None or self.is_good_high is None:
             return None
         return (self.change > 0) == self.is_good_high if self.is_beyond_noise else None
@@ -114,9 +114,9 @@ class KeyMetric:
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """The main metrics and the first parameters, and how many there are of each.
+    """The main metrics and the first parameters, and the number of each.
 
-    `others` are what else was asked for, by path.
+    `others` are further requested values, by path.
     """
 
     metrics: list[KeyMetric]
@@ -124,7 +124,7 @@ class KeyValues:
     params: list[AttributeRow]
     param_count: int
     others: Mapping[str, AttributeRow]
-    # What could be pinned.
+    # Metrics that can be pinned.
     metric_paths: Sequence[str] = ()
 
 
@@ -135,7 +135,7 @@ def key_values(
     before: UUID | None = None,
     others: Collection[str] = (),
 ) -> KeyValues:
-    """Read a run's main values, those first that are pinned, beside another run's."""
+    """Read a run's main values, pinned ones first, with those of another run."""
     metrics = [
         path
         for path in attribute_paths(run, where=IS_METRIC)
@@ -143,7 +143,7 @@ def key_values(
     ]
     params = attribute_paths(run, where=IS_PARAMETER)
     free = [path for path in metrics if path not in set(pinned)]
-    # A page of nothing but counters still says how far its run is.
+    # With only counters, show them, because they indicate the progress.
     automatic = [path for path in free if not is_counter(path)] or free
     main = nsmallest(MAX_METRICS - len(pinned), automatic, key=importance)
     first = params[:MAX_PARAMS]
@@ -177,7 +177,7 @@ def _lines(
 ) -> dict[tuple[UUID, str], Line]:
     wanted = [(run, path) for path in paths]
     if before is not None and paths_before:
-        # It may have been purged meanwhile.
+        # The other run may have been purged meanwhile.
         others = Run.objects.filter(id=before)
         wanted += [(other, path) for other in others for path in paths_before]
     if not wanted:
@@ -191,11 +191,11 @@ def _drawn(paths: Sequence[str], rows: Mapping[str, AttributeRow]) -> list[str]:
 
 
 def _spread(line: Line | None) -> float | None:
-    """Return the standard deviation of a line's last values, whatever stands out."""
+    """Return the standard deviation of a line's last values, without outliers."""
     if line is None:
         return None
     last = slice(-max(FEWEST_LAST, math.ceil(len(line.x) * LAST_PART)), None)
-    # Of a bucket, mean alone would hide how far its points lie apart.
+    # The mean of a bucket would hide the spread of its points.
     ends = np.concatenate([line.minimum[last], line.maximum[last]])
     ends = ends[np.isfinite(ends)]
     if len(ends) < 2 * FEWEST_LAST:

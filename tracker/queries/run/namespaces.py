@@ -1,12 +1,12 @@
-"""The namespaces that mean something to every reader of attributes (pure)."""
+"""Namespaces of attributes with a fixed meaning (pure)."""
 
 from __future__ import annotations
 
-# What the agent measures by itself, below it one namespace for each stage.
+# Metrics of the agent, with one namespace per stage.
 MONITORING = "monitoring/"
 PARAMS = "params/"
 TAGS_PATH = "tags"
-# Below a stage: how long each step of its loop took.
+# Relative to a stage: the time of each step of its loop.
 STEP_SECONDS = "step/seconds"
 # Namespaces, at any depth, whose single values are parameters.
 PARAMETER_NAMESPACES = frozenset(
@@ -19,7 +19,7 @@ PARAMETER_NAMESPACES = frozenset(
 
 
 def names_parameter(path: str) -> bool:
-    """Tell whether a single value with this path is a parameter whenever it is set."""
+    """Return whether a single value with this path is a parameter whenever it is set."""
     if path.startswith(MONITORING):
         return False
     return not PARAMETER_NAMESPACES.isdisjoint(path.lower().split("/")[:-1])

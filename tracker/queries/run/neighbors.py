@@ -1,4 +1,4 @@
-"""Which runs stand before and after one, and which one it is compared with."""
+"""The runs before and after a run, and the run it is compared with."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """None: there is none.
+    """Neighboring runs; None if there is none.
 
-    `compared` is the last run before it that finished: beside one that failed, little
-    can be said. On a ladder the runs before it are its lower rungs, whenever they
-    started, and a baseline has none.
+    `compared` is the last finished run before it, because failed runs are a poor reference.
+    On a ladder it is the previous run of the ladder, whenever that started; a baseline has
+    none.
     """
 
     before: Neighbour | None = None
     after: Neighbour | None = None
     compared: Neighbour | None = None
-    ladder: str = ""  # the name of the ladder that says what it is compared with
+    ladder: str = ""  # the name of the ladder that determines `compared`
 
 
 def neighbours_of(run: Run) -> Neighbours:
-    """Return the runs of the project that started just before this one and after it.
+    """Return the runs of the project that started just before and after this one.
 
-    One statement, which looks into the index of runs by their start.
+    One statement, which uses the index of runs by start time.
     """
     if run.started_at is None:
         return Neighbours()
@@ -60,9 +60,9 @@ def neighbours_of(run: Run) -> Neighbours:
     )
 
 
-# Any: a queryset of whatever has an id and a name.
+# Any: a queryset of a model with an id and a name.
 def _id_and_name(rows: Any, of: str = "") -> list[Subquery]:
-    # A key to a run would come as the database keeps it.
+    # The output field converts the id from the database's format.
     run_id, name = (rows.values(f"{of}{column}")[:1] for column in ("id", "name"))
     return [
         Subquery(run_id, output_field=UUIDField()),
@@ -78,7 +78,7 @@ def _shown(run: Run) -> QuerySet[Run]:
     return Run.objects.not_in_trash().filter(project_id=run.project_id)
 
 
-# The first condition alone is what the index can look up.
+# An index supports only the first condition.
 def _started_before(run: Run) -> QuerySet[Run]:
     earlier = Q(started_at__lt=run.started_at) | Q(id__lt=run.id)
     rows = _shown(run).filter(earlier, started_at__lte=run.started_at)
@@ -92,7 +92,7 @@ def _started_after(run: Run) -> QuerySet[Run]:
 
 
 def _newest_rung(run: Run) -> QuerySet[Rung]:
-    """Return what the run is on ladders; the newest ladder says most."""
+    """Return the run's positions on ladders, on the newest ladder first."""
     rungs = Rung.objects.shown().filter(run_id=run.id)
     return rungs.order_by("-ladder__created_at", "-ladder_id")
 

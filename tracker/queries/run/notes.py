@@ -1,4 +1,4 @@
-"""What scripts wrote down while they ran: `run.note(...)`."""
+"""Notes that scripts logged with `run.note(...)`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tracker.queries.run.attributes import beginning_with
 from tracker.queries.series.drawing import EPOCH
 from tracker.queries.series.records import read_page, record_series
 
-# A series of texts for each stage.
+# One text series per stage.
 NOTES = "notes/"
 MAX_STAGES = 20
-# Of a run nobody reads more on a chart.
+# Maximum number per run.
 MAX_OF_A_RUN = 200
 LONGEST_TEXT = 1_000
-# Of runs that are compared.
+# Maximum number of compared runs with notes.
 MAX_NOTED_RUNS = 20
 
 
@@ -45,7 +45,7 @@ def notes_of(run: Run) -> list[Note]:
 def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
     """Return the notes of several runs, of the first ones that have any.
 
-    Each series of notes is read by itself, so they may not be many.
+    Each series of notes needs its own statements, so their number is limited.
     """
     of_run = {run.id: run for run in runs}
     noted = Attribute.objects.filter(

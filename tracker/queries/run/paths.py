@@ -1,4 +1,4 @@
-"""The paths of what a project's runs hold."""
+"""The attribute paths of a project's runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from django.db import connection
 from tracker.queries.run.attributes import storable
 
 PATHS_SHOWN = 50
-# Each costs the database one look into an index.
+# Each path costs one index lookup.
 PATHS_LOOKED_AT = 500
 STEM = re.compile(r"[A-Za-z0-9]*")
 
-# From one path to the next one after it: a hundred looks instead of millions of rows.
-# The ORM knows neither recursion nor how to say "the first row after".
+# Walks from one distinct path to the next: a hundred index lookups instead of millions of
+# rows. The ORM supports neither recursion nor this kind of subquery.
 WALK = """
 WITH RECURSIVE walk(path, place) AS (
     SELECT (
@@ -45,7 +45,7 @@ class PathRow:
 
 
 def paths_beginning(project_id: int, prefix: str, *, kind: str = "") -> list[PathRow]:
-    """Return the first paths that begin so; `kind` is that of one run's attribute."""
+    """Return the first paths that begin with `prefix`; `kind` is that of one attribute."""
     rows = walk(project_id, prefix, most=PATHS_LOOKED_AT)
     return [row for row in rows if kind in ("", row.kind)][:PATHS_SHOWN]
 
@@ -53,8 +53,8 @@ def paths_beginning(project_id: int, prefix: str, *, kind: str = "") -> list[Pat
 def walk(project_id: int, prefix: str, *, most: int) -> Iterator[PathRow]:
     if not storable([prefix]):
         return
-    # By the rules of some languages, paths that begin otherwise stand between those
-    # that begin so, but none that begins with another letter or digit.
+    # In some collations, paths with other beginnings are sorted between those with the prefix,
+    # but none that begins with another letter or digit.
     stem = STEM.match(prefix)
     parameters: dict[str, int | str] = {
         "project": project_id,

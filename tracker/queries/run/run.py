@@ -1,4 +1,4 @@
-"""One run as its pages tell it: its stages, the processes of each, its tags."""
+"""One run for its pages: its stages, their processes, its tags."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from tracker.queries.run.attributes import (
 from tracker.queries.run.namespaces import MONITORING, TAGS_PATH
 from tracker.queries.runs.columns import run_seconds, run_wall_seconds
 
-# What people say of a run, whether by its scripts or on its page.
+# The description of a run, set by its scripts or on its page.
 DESCRIPTION_PATH = "description"
 # The agent sends a heartbeat every few seconds.
 SILENT_AFTER = timedelta(seconds=30)
-# A script that joins a run comes soon after the one before it has ended.
+# A script that joins a run usually starts soon after the previous one ends.
 JOINED_WITHIN = timedelta(minutes=10)
-# Who was preempted waits for its turn to go on: on a busy cluster, for hours.
+# A preempted job can wait for hours on a busy cluster before it resumes.
 REQUEUED_WITHIN = timedelta(days=1)
-# Of further ranks nothing is shown.
-# Of several GPUs, the first stands for all; descriptions of readings are long.
+# Other ranks are not shown. Of several GPUs only the first is shown, and descriptions of
+# samples are too long.
 UNSHOWN = (
     Q(path__endswith="/facts/readings")
     | Q(path__endswith="/facts/readings_of_process")
     | (Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/"))
 )
-# Of a program that was watched from outside, what is known of its end.
+# Report of `seamark watch` about the end of a program.
 WATCHED = "/watched"
 MACHINES = (
     Q(path__contains="/facts/") & ~UNSHOWN | OF_CPUS | Q(path__endswith=WATCHED)
 ) & OF_FIRST_RANK
 
-# A path, and the total, the number of finite readings and of all.
+# Path, sum, number of finite samples, number of samples.
 GpuReading: TypeAlias = tuple[str, float, int, int]
 
 
@@ -63,13 +63,13 @@ class ReopeningRow:
     stage: str
     rank: int
     host: str
-    may_change: bool  # False: it may only add to what was there
+    may_change: bool  # False if it may only add new data
     is_new_stage: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """One process that logged; `last_known` is its end, or when it was last heard of.
+    """One logging process; `last_known` is its end, or the time of its last data.
 
     A helper was started by another process of the run, which may have terminated it.
     """
@@ -91,7 +91,7 @@ class ProcessRow:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """`gpu_percent` and `cpu_percent` are means over the stage; None: not measured."""
+    """`gpu_percent` and `cpu_percent` are means over the stage; None if not measured."""
 
     name: str
     state: str
@@ -101,7 +101,7 @@ class StageRow:
     processes: tuple[ProcessRow, ...]
     gpu_percent: float | None
     cpu_percent: float | None
-    # Of one that `seamark watch` measured, what it says of the end; "" of others.
+    # How a program under `seamark watch` ended; "" for other stages.
     watched: str = ""
 
     @property
@@ -125,13 +125,13 @@ class RunOverview:
     last_seen_at: datetime
     duration: float | None  # seconds in which processes ran
     wall_time: float | None  # seconds from start to end
-    may_go_on: bool  # it is worth looking again
-    may_resume: bool  # it is worth looking again now and then
-    silent_for: timedelta | None  # None: not running, or heard of lately
+    may_go_on: bool  # pages should poll for changes
+    may_resume: bool  # pages should poll occasionally
+    silent_for: timedelta | None  # None if not running, or responding
     tags: tuple[str, ...]
     description: str
     stages: tuple[StageRow, ...]
-    # What is known of the machines, and how much of them was used.
+    # Facts about the machines, and their utilization.
     facts: Mapping[str, AttributeRow] = field(repr=False)
 
     @property
@@ -140,14 +140,14 @@ class RunOverview:
 
     @property
     def reopenings(self) -> tuple[ReopeningRow, ...]:
-        """The processes that joined it after it had finished, the latest first."""
+        """Return the processes that joined after the run had finished, the latest first."""
         found = (each.reopening for stage in self.stages for each in stage.processes)
         rows = [row for row in found if row is not None]
         return tuple(sorted(rows, key=lambda row: row.joined_at, reverse=True))
 
     @property
     def is_reopened(self) -> bool:
-        """Whether a process joined a stage that had finished."""
+        """Return whether a process joined a stage that had finished."""
         return any(not row.is_new_stage for row in self.reopenings)
 
 
@@ -156,29 +156,29 @@ def is_live(run: Run) -> bool:
 
 
 def may_go_on(run: Run, *, now: datetime | None = None) -> bool:
-    """Tell runs that are running, or ended so lately that a stage may still join."""
+    """Return whether a run is running, or ended so recently that a stage may join."""
     if is_live(run) or run.ended_at is None:
         return is_live(run)
     return (now or timezone.now()) - run.ended_at < JOINED_WITHIN
 
 
 def may_resume(run: Run, *, now: datetime | None = None) -> bool:
-    """Tell runs that were preempted, and may wait for their turn to go on."""
+    """Return whether a run was preempted and may still resume."""
     if run.state != State.PREEMPTED or run.ended_at is None:
         return False
     return (now or timezone.now()) - run.ended_at < REQUEUED_WITHIN
 
 
 def silent_for(run: Run, *, now: datetime | None = None) -> timedelta | None:
-    """Return since when a running run has sent nothing; None if it has lately."""
+    """Return the time since the last data of a running run; None if it is recent."""
     silence = (now or timezone.now()) - run.last_seen_at
     return silence if is_live(run) and silence > SILENT_AFTER else None
 
 
 def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
-    """Read everything the header, the stages and their figure say, in five statements."""
+    """Read the header, the stages and their metrics in five statements."""
     now = now or timezone.now()
-    # Whole, there may be very many: of each GPU of each rank, and what others wrote.
+    # Filtered, because there can be very many facts, of each GPU of each rank.
     facts = list_attributes(run, prefix=MONITORING, where=MACHINES)
     readings = {row.path: row for row in facts}
     said = attribute_values([run.id], [TAGS_PATH, DESCRIPTION_PATH])[run.id]
@@ -202,7 +202,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
 
 
 def has_readings(run: Run) -> bool:
-    """Tell whether anything was measured over time."""
+    """Return whether any metric was sampled over time."""
     readings = Attribute.objects.filter(
         beginning_with(MONITORING), run_id=run.id, kind=Kind.FLOAT_SERIES, count__gt=0
     )
@@ -214,7 +214,7 @@ def _tags(row: AttributeRow | None) -> tuple[str, ...]:
 
 
 def _text(row: AttributeRow | None) -> str:
-    """Return a text; a run may hold something else under that path."""
+    """Return a text; the path may hold a value of another kind."""
     if row is None or row.kind != Kind.STRING:
         return ""
     return row.value if isinstance(row.value, str) else ""
@@ -291,7 +291,7 @@ def _reopening(spool: Spool) -> ReopeningRow | None:
 
 
 def _gpu_readings(run: Run) -> list[GpuReading]:
-    """Read what is known of each GPU of each rank; it may be of thousands."""
+    """Read the utilization summary of each GPU of each rank; there can be thousands."""
     rows = Attribute.objects.filter(
         beginning_with(MONITORING), OF_GPUS, run_id=run.id, finite_count__gt=0
     )
@@ -299,7 +299,7 @@ def _gpu_readings(run: Run) -> list[GpuReading]:
 
 
 def _gpu_percent(stage: str, gpus: Sequence[GpuReading]) -> float | None:
-    """Return the mean over the stage's GPUs and ranks, weighted by their readings."""
+    """Return the mean over the stage's GPUs and ranks, weighted by their samples."""
     inside = [gpu for gpu in gpus if gpu[0].startswith(f"{MONITORING}{stage}/")]
     count = sum(count for *_, count in inside)
     if not count:
@@ -308,7 +308,7 @@ def _gpu_percent(stage: str, gpus: Sequence[GpuReading]) -> float | None:
 
 
 def _cpu_percent(stage: str, readings: Mapping[str, AttributeRow]) -> float | None:
-    """Return what the job used of the cores it may use."""
+    """Return the job's CPU use as a percentage of the cores it may use."""
     used = readings.get(f"{MONITORING}{stage}{CPU_CORES}")
     cores = readings.get(f"{MONITORING}{stage}{EFFECTIVE_CORES}")
     if used is None or used.mean is None or cores is None:

@@ -1,4 +1,4 @@
-"""What the agent captured of a stage: its script, commit, packages and environment."""
+"""Data captured by the agent for a stage: script, commit, packages and environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTS = ("source", "git", "packages", "environment", "facts", "signals", "failur
 
 @dataclass(frozen=True, slots=True)
 class CapturedSource:
-    """Values of each part by the rest of their path; what was not captured is absent."""
+    """Values of each part, by relative path; data that was not captured is absent."""
 
     parts: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
@@ -22,13 +22,13 @@ class CapturedSource:
         return self.parts.get(name, {})
 
     def text(self, part: str, name: str) -> str:
-        """Return a text, "" where something else has its path."""
+        """Return a text; "" if the value is of another kind."""
         value = self.part(part).get(name)
         return value if isinstance(value, str) else ""
 
 
 def captured_source(run: Run, stage: str) -> CapturedSource:
-    """Return what the stage's first rank has captured."""
+    """Return the data that the stage's first rank has captured."""
     parts = {}
     for part in PARTS:
         prefix = monitoring_path(stage, f"{part}/")

@@ -1,8 +1,8 @@
-"""What is computed within a condition, and its bounds (pure).
+"""Arithmetic in conditions, and its limits (pure).
 
-The bounds are such that no database meets a number that is too large or too small for
-it, whatever runs hold: what is added to, multiplied or divided MAX_OPERATORS times at
-most, and begins between SMALLEST and LARGEST, stays far within floating-point numbers.
+The limits prevent overflow and underflow in the database for all stored values: after
+at most MAX_OPERATORS operations, numbers between SMALLEST and LARGEST stay far within the range
+of floating-point numbers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from tracker.queries.run_query.tree import (
 )
 
 SIGNS = ("PLUS", "MINUS", "TIMES", "BY")
-# Of one condition. Seven numbers of 1e40 make 1e280; a difference of numbers of 1e-40 is
-# none, or 1e-56 at least.
+# Per condition. A product of seven numbers of 1e40 is 1e280; a difference of numbers of 1e-40
+# is 0 or at least 1e-56.
 MAX_OPERATORS = 6
-# Sizes of numbers that are computed with. What is smaller counts as 0, and what is larger
-# as unknown.
+# Sizes of operands. Smaller values count as 0, larger ones as unknown.
 SMALLEST, LARGEST = 1e-40, 1e40
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A word or a text in quotes: a path, a field of the run, or a value."""
+    """A word or a quoted text: a path, a field of the run, or a value."""
 
     token: Token
 
@@ -51,12 +50,12 @@ class Sum:
     right: Part
 
 
-# A token alone is a constant.
+# A single token is a constant.
 Part: TypeAlias = Named | Summarised | Sum | Token
 
 
 def fields_of(condition: Computed) -> Iterator[AttributeField]:
-    """Yield what a condition asks of attributes, each as often as it is written."""
+    """Yield the attributes in a condition, each as often as it occurs."""
     for side in (condition.left, condition.right):
         yield from _fields(side)
 
@@ -81,7 +80,7 @@ def _operators(term: Term) -> int:
 
 
 def first_token(part: Part) -> Token:
-    """Return where a part begins."""
+    """Return the token at which a part begins."""
     match part:
         case Token():
             return part
@@ -94,11 +93,11 @@ def first_token(part: Part) -> Token:
 
 
 def number_of(token: Token) -> Number:
-    """Read a constant that is computed with."""
+    """Read a constant in an arithmetic expression."""
     value = float(token) if token.type == "NUMBER" else None
     if value is None or not (value == 0 or SMALLEST <= abs(value) <= LARGEST):
         sizes = f"{SMALLEST:g} to {LARGEST:g}".replace("+", "")
-        said = "Only attributes and numbers are computed with; a number is 0, or from"
+        said = "Only attributes and numbers can be used in arithmetic; a number is 0, or from"
         message = f"{said} {sizes} in size."
         raise BadQuery(message, token.start_pos or 0, len(token))
     return Number(value)

@@ -1,4 +1,4 @@
-"""What the words of a query stand for, and what may be asked of what (pure)."""
+"""The meaning of the words of a query, and which operators they support (pure)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEXTS, MOMENTS, SPANS = (
     ("created", "started", "ended"),
     ("duration", "wall_time"),
 )
-# In the units that the columns of a runs table show.
+# The units of the columns in a runs table.
 UNITS = {
     "gpu": "percent",
     "cpu": "percent",
@@ -51,14 +51,14 @@ UNITS = {
 }
 RUN_FIELDS = (*TEXTS, *MOMENTS, *SPANS, *UNITS)
 EQUALITY = ("=", "!=")
-# What a comparison says when its sides change places.
+# The equivalent operator with swapped sides.
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-# Words that are values; a path that is called so stands in quotes where it could be one.
+# Words that are values; a path with such a name must be quoted.
 CONSTANTS = ("true", "false", "inf")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_PATH = 1_024
-NAN_IS_UNEQUAL = "NaN is equal to nothing; ask with: is nan."
-# No run is older, and no database needs to reckon with more.
+NAN_IS_UNEQUAL = "Nothing equals NaN; use: is nan."
+# An upper bound for durations and run ages, which databases can handle.
 LONGEST_SPAN = timedelta(days=36_525)
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -68,7 +68,7 @@ def refusal(token: Token, message: str) -> BadQuery:
 
 
 def read_text(token: Token) -> str:
-    """Return what a quoted text, or a bare word, says."""
+    """Return the content of a quoted text, or a bare word."""
     if token.type != "STRING":
         return str(token)
     return re.sub(r"\\(.)", r"\1", token[1:-1])
@@ -103,7 +103,7 @@ def existence(token: Token) -> Existence | Known:
 
 def membership(token: Token, item: Token) -> Membership:
     if is_field(token):
-        raise refusal(token, f"A run's {token} is no set of texts{_unless(token)}.")
+        raise refusal(token, f"A run's {token} is not a set of texts{_unless(token)}.")
     return Membership(read_path(token), read_text(item))
 
 
@@ -129,9 +129,9 @@ def read_value(token: Token) -> Value:
 def comparison(
     left: Part, operator: Token, right: Part, now: datetime
 ) -> Comparison | Computed:
-    """Return the comparison if it makes sense.
+    """Return the comparison, or raise BadQuery.
 
-    A word or a text on the right is a value, as long as it can be one.
+    A word or a text on the right is a value if it can be one.
     """
     if isinstance(left, Token) and isinstance(right, Named | Summarised):
         turned = Token.new_borrow_pos(operator.type, TURNED[operator], operator)
@@ -144,7 +144,7 @@ def comparison(
 
 
 def _as_value(left: Part, operator: Token, right: Part) -> Token | None:
-    """Return the right side if it is a value, and not to be computed."""
+    """Return the right side if it is a value and not an expression."""
     if isinstance(right, Token):
         return right
     if not isinstance(right, Named):
@@ -158,7 +158,7 @@ def _as_value(left: Part, operator: Token, right: Part) -> Token | None:
 def _computed(left: Part, operator: Token, right: Part) -> Computed:
     condition = Computed(_term(left), str(operator), _term(right))
     if not any(fields_of(condition)):
-        raise refusal(first_token(left), "A condition asks of an attribute.")
+        raise refusal(first_token(left), "A condition needs an attribute.")
     if operator_count(condition) > MAX_OPERATORS:
         message = f"A condition has at most {MAX_OPERATORS} of + - * and /."
         raise refusal(first_token(left), message)
@@ -172,12 +172,12 @@ def _term(part: Part) -> Term:
         case Token():
             return number_of(part)
         case Named(token=token) if token.type == "WORD" and token in CONSTANTS:
-            said = f"{token} is nothing to compute with; an attribute of that name"
-            raise refusal(token, f'{said} stands in quotes: "{token}".')
+            said = f"{token} cannot be used in arithmetic; an attribute of that name"
+            raise refusal(token, f'{said} must be quoted: "{token}".')
     operand = read_operand(part)
     if isinstance(operand, RunField):
         token = first_token(part)
-        said = f"A run's {token} is nothing to compute with{_unless(token)}."
+        said = f"A run's {token} cannot be used in arithmetic{_unless(token)}."
         raise refusal(token, said)
     return operand
 
@@ -185,7 +185,7 @@ def _term(part: Part) -> Term:
 def _asked(
     operand: Operand, operator: Token, token: Token, now: datetime
 ) -> Comparison:
-    """Compare with a value; texts become what they stand for."""
+    """Compare with a value; texts are converted to the operand's type."""
     value = read_value(token)
     if isinstance(operand, RunField):
         value = _field_value(operand.name, token, value, now)
@@ -240,12 +240,12 @@ def _number(name: str, token: Token, value: Value) -> Value:
 
 
 def _unless(name: str) -> str:
-    """Say what is asked for otherwise: words that stand for fields may be paths, too."""
-    return f'; an attribute of that name stands in quotes: "{name}"'
+    """Return a hint that an attribute with the name of a field must be quoted."""
+    return f'; an attribute of that name must be quoted: "{name}"'
 
 
 def _when(token: Token, value: Value, now: datetime) -> Value:
-    """Return a moment; "-7d" is seven days ago."""
+    """Return a timestamp; "-7d" is seven days ago."""
     match value:
         case datetime():
             return value
@@ -273,7 +273,7 @@ def _span(token: Token) -> timedelta:
 
 
 def _moment(token: Token, text: str) -> datetime:
-    """Read a time; without a zone it is UTC."""
+    """Read a timestamp; without a time zone it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""From the text of a query to its tree, or a refusal that says where (pure).
+"""Parses the text of a query into a tree, or raises an error with its position (pure).
 
-Text becomes values, never code and never SQL. What it may cost is bounded before it
-is understood: how long it is, how deep, and how many conditions it has.
+Text becomes values, never code or SQL. Length, depth and number of conditions are limited
+before parsing.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ MAX_CHARACTERS = 2_000
 MAX_CONDITIONS = 20
 DEEPEST = 16
 KEYWORDS = ("and", "or", "not", "contains", "exists", "is", "nan")
-# What states a condition: every one has one of these.
+# Tokens that occur exactly once per condition.
 CONDITIONS = ("COMPARISON", "LIKE", "CONTAINS", "EXISTS", "IS")
-# What may stand at a place, the most telling first.
+# Descriptions of expected tokens, the most helpful first.
 EXPECTATIONS = {
     "EXISTS": "a condition like train/loss < 0.3",
     "NUMBER": "a number, an attribute, a text in double quotes, true or false",
@@ -56,16 +56,18 @@ EXPECTATIONS = {
 
 
 def parse(text: str, now: datetime) -> Tree:
-    """Return what the query asks for; `now` is what times like -7d count from."""
+    """Return the tree of a query; relative times such as -7d count from `now`."""
     if len(text) > MAX_CHARACTERS:
         raise BadQuery(
             f"A query has at most {MAX_CHARACTERS:,} characters.",
             MAX_CHARACTERS,
             len(text) - MAX_CHARACTERS,
         )
-    # PostgreSQL would not even compare with one.
+    # PostgreSQL rejects such a character even in a comparison.
     if found := UNSTORABLE.search(text):
-        raise BadQuery("No name, path or text holds this character.", found.start())
+        raise BadQuery(
+            "No name, path or text can contain this character.", found.start()
+        )
     try:
         return _parsed(_tokens(text), now)
     except UnexpectedInput as error:
@@ -83,17 +85,17 @@ def _parsed(tokens: Iterable[Token], now: datetime) -> Tree:
 
 
 def _tokens(text: str) -> list[Token]:
-    """Return the words of the query, if they are not too many or too deep."""
+    """Return the tokens of the query, if they are not too many or too deep."""
     tokens = list(_lark().lex(text))
     depth = 0
     for token in tokens:
         depth += (token.type == "LPAR") - (token.type == "RPAR")
         if depth > DEEPEST:
-            raise refusal(token, f"Parentheses are at most {DEEPEST} deep.")
+            raise refusal(token, f"Parentheses can be nested at most {DEEPEST} deep.")
     for kinds, what in (
         (CONDITIONS, "conditions"),
         (("NOT",), "“not”s"),
-        (SIGNS, "of + - * and /"),
+        (SIGNS, "operators + - * /"),
     ):
         surplus = [token for token in tokens if token.type in kinds][MAX_CONDITIONS:]
         if surplus:
@@ -104,7 +106,7 @@ def _tokens(text: str) -> list[Token]:
 
 @cache
 def _lark() -> Lark:
-    """Build the parser once; that takes longer than any query."""
+    """Build the parser once, because that takes longer than parsing a query."""
     return Lark(
         GRAMMAR.read_text(encoding="utf-8"),
         parser="lalr",
@@ -114,7 +116,7 @@ def _lark() -> Lark:
 
 
 def _as_keyword(token: Token) -> Token:
-    """Return a keyword for a word that is one, whatever the case of its letters."""
+    """Convert a word to a keyword token if it is one, ignoring case."""
     word = token.lower()
     return token.update(type=word.upper()) if word in KEYWORDS else token
 
@@ -124,10 +126,10 @@ def _explained(error: UnexpectedInput, text: str) -> BadQuery:
         return _misplaced(error, text)
     position = error.pos_in_stream or 0
     if text[position] == '"':
-        message = "The text that begins here has no end, or a \\ that escapes nothing."
+        message = "This quoted text has no closing quote, or an invalid \\ escape."
         return BadQuery(message, position, len(text) - position)
     if text[position].isdigit():
-        said = "Behind a number stands a space; a path that begins so stands in quotes."
+        said = "A number needs a space after it; a path that begins with a digit must be quoted."
         return BadQuery(said, position)
     return BadQuery("This character has no meaning here.", position)
 
@@ -139,7 +141,7 @@ def _misplaced(error: UnexpectedToken, text: str) -> BadQuery:
     if token.type == "NAN" and "NUMBER" in expected and "EXISTS" not in expected:
         return refusal(token, NAN_IS_UNEQUAL)
     if "MINUS" in expected and (sign := _stuck_sign(token, text)):
-        said = f"A {sign} between two values stands between spaces: a {sign} b."
+        said = f"A {sign} between two values needs spaces around it: a {sign} b."
         return refusal(token, said)
     return refusal(token, f"Here {_expected(error)}.")
 
@@ -161,7 +163,7 @@ def _expected(error: UnexpectedToken) -> str:
 
 @v_args(inline=True)
 class Reader(Transformer[Token, Tree]):
-    """Turns what the parser found into a tree, from its leaves up."""
+    """Converts the parse tree into a query tree, from its leaves up."""
 
     def __init__(self, now: datetime) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""Why a query is not understood, and where (pure)."""
+"""The error for an invalid query, with its position (pure)."""
 
 from __future__ import annotations
 
 
 class BadQuery(Exception):
-    """`position` counts characters from 0; `length` of them are to blame."""
+    """`position` counts characters from 0; `length` is the length of the invalid part."""
 
     def __init__(self, message: str, position: int, length: int = 1) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a query asks for, as values (pure)."""
+"""The tree of a query, as values (pure)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-# "last" is what a path alone means: a value, or the last value of a series.
+# "last" is the meaning of a path alone: a value, or the last value of a series.
 SUMMARIES = ("last", "min", "max", "mean", "count", "first_step", "last_step")
 Value: TypeAlias = float | bool | str | datetime | timedelta
 
@@ -39,7 +39,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """What + - * or / makes of two terms, as floating-point numbers."""
+    """The result of + - * or / on two terms, as floating-point numbers."""
 
     left: Term
     sign: str
@@ -48,9 +48,9 @@ class Calculation:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Compares what is computed from attributes and numbers.
+    """Compares expressions of attributes and numbers.
 
-    False where any of the attributes is no number, or what is divided by is 0.
+    False if any of the attributes is not a number, or a divisor is 0.
     """
 
     left: Term
@@ -60,7 +60,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The text holds another, whatever the case of its letters."""
+    """The text contains another, ignoring case."""
 
     operand: Operand
     text: str
@@ -68,7 +68,7 @@ class Likeness:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The set of strings under a path holds one."""
+    """The string set at a path contains an item."""
 
     path: str
     item: str
@@ -86,7 +86,7 @@ class Existence:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What every run could have, this run has."""
+    """The run has a value for a field that every run can have."""
 
     operand: RunField
 

@@ -1,4 +1,4 @@
-"""From values to the text of a query, as the parser would read it back (pure)."""
+"""Converts values to the text of a query, as the parser reads it (pure)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written_text(text: str) -> str:
 
 
 def written_number(number: float) -> str:
-    """Write a number that is one: nothing is equal to NaN."""
+    """Return the text of a number other than NaN, which equals nothing."""
     if math.isinf(number):
         return "inf" if number > 0 else "-inf"
     return repr(number)

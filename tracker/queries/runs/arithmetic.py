@@ -1,8 +1,8 @@
-"""Conditions that compute from several attributes of a run, in the database.
+"""Conditions with arithmetic on several attributes of a run, in the database.
 
-What a run holds at their paths is brought together in one row for each run, from one
-range of an index for each path. Everything is computed as floating-point numbers within
-bounds (`run_query.arithmetic`): whatever runs hold, no database refuses to.
+The values of a run at these paths are combined into one row, with one index range per path. All
+computations are on floating-point numbers within limits (`run_query.arithmetic`), so no stored
+value can make a database raise an error.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tracker.queries.runs.comparisons import SUMMARY_COLUMNS, compared
 Names = dict[AttributeField, str]
 
 
-# Any: a row for each run, with what was brought together.
+# Any: one row per run with the combined values.
 def computed_rows(condition: Computed, project_id: int) -> QuerySet[Any]:
-    """Return a row of each run of which the condition is true."""
+    """Return one row for each run that satisfies the condition."""
     is_bounded = operator_count(condition) > 0
     fields = dict.fromkeys(fields_of(condition))
     names = {field: f"value_{number}" for number, field in enumerate(fields)}
@@ -54,7 +54,7 @@ def computed_rows(condition: Computed, project_id: int) -> QuerySet[Any]:
 
 
 def _value(field: AttributeField, is_bounded: bool) -> Case:
-    """Return what an attribute's row says; of rows at other paths, nothing."""
+    """Return an attribute's value in rows with its path, and NULL in other rows."""
     of_path = Q(path=field.path)
     if not is_bounded:
         return Case(When(of_path, then=_column(field)), output_field=FloatField())
@@ -73,7 +73,7 @@ def _value(field: AttributeField, is_bounded: bool) -> Case:
 
 def _column(field: AttributeField) -> Combinable:
     if field.summary == "mean":
-        # Of a sum that is next to nothing, PostgreSQL would refuse to divide it.
+        # PostgreSQL raises an underflow error if a tiny sum is divided.
         total = Case(
             When(
                 GreaterThanOrEqual(Abs(F("total")), _float(SMALLEST)), then=F("total")
@@ -106,5 +106,5 @@ def _calculated(left: Combinable, sign: str, right: Combinable) -> Combinable:
 
 
 def _float(value: float) -> Cast:
-    """Return a number that PostgreSQL does not take for one of its decimals."""
+    """Return a number as a float, because PostgreSQL would read it as numeric."""
     return Cast(Value(value), FloatField())

@@ -1,4 +1,4 @@
-"""Reads what was done to many runs at somebody's request."""
+"""The progress of bulk changes of runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tracker.models import BulkChange
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Which runs a bulk change has changed so far, and whether no more will follow."""
+    """The runs that a bulk change has changed so far, and whether it is complete."""
 
     run_ids: list[str]
     is_over: bool
 
 
 def changed_by(project_id: int, name: UUID) -> Changed:
-    """Return what a bulk change has done; of one that nobody has heard of, nothing."""
+    """Return the progress of a bulk change; empty if it is unknown."""
     rows = BulkChange.objects.filter(project_id=project_id, name=name).order_by("id")
     found = list(rows.values_list("run_ids", "is_last"))
     return Changed(

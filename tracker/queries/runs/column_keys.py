@@ -1,7 +1,7 @@
-"""What columns a runs table can have, by key (pure).
+"""The possible columns of a runs table, by key (pure).
 
-"path:train/loss" is what an attribute says, "min:train/loss" what the summary of a
-series says; anything else is one of OF_RUN.
+"path:train/loss" is the value of an attribute, "min:train/loss" a number of the summary of a
+series; all other keys are in OF_RUN.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ SUMMARY_MARKS = {
     PATH_MARK: "last",
     **{f"{name}:": name for name in SUMMARIES if name != "last"},
 }
-# The first columns of a table for which no columns are chosen.
+# The columns of a table without chosen columns.
 DEFAULT = ("started", "duration", "made_by", "tags")
-# What the ledger of time says of a run.
+# Columns from the time breakdown of a run.
 OF_GPU_TIME = ("gpu_idle", "gpu_hours", "energy")
-# Columns of the run whose numbers are put together in groups.
+# Columns of the run whose numbers are summarized in groups.
 NUMBERS_OF_RUN = ("duration", "wall_time", "gpu", "cpu", *OF_GPU_TIME)
 OF_RUN = (
     *("state", "started", "duration", "stages", "tags", "finding", "gpu", "cpu"),
@@ -37,13 +37,13 @@ class OfAttribute:
 
 
 def of_attribute(key: str) -> OfAttribute | None:
-    """Return what of an attribute the column shows; None: it is about the run."""
+    """Return the attribute column for a key; None if it is a column of the run."""
     mark, colon, path = key.partition(":")
     summary = SUMMARY_MARKS.get(f"{mark}{colon}")
     return OfAttribute(path, summary) if summary and path else None
 
 
 def paths_of(keys: Collection[str]) -> list[str]:
-    """Return the paths that the columns show, each once."""
+    """Return the paths that the columns show, without duplicates."""
     found = filter(None, map(of_attribute, keys))
     return list(dict.fromkeys(column.path for column in found))

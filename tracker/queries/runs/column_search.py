@@ -1,7 +1,7 @@
-"""Which attributes a column of the runs table could show, by a part of their paths.
+"""Finds attributes for columns of the runs table by a part of their paths.
 
-An index knows the paths that begin with what is asked for. Those that merely hold it
-are looked for in what the newest runs logged: all paths of a project may be millions.
+An index finds paths that begin with the text. Paths that only contain it are searched among the
+newest runs, because a project can have millions of paths.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tracker.queries.series.metrics import importance
 RUNS_LOOKED_AT = 5
 ROWS_LOOKED_AT = 2_000
 SHOWN = 60
-# What a cell could not show, or not in a line.
+# Kinds that a table cell cannot show.
 LEFT_OUT = (Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES, Kind.FILE)
 
 
 def search_columns(project_id: int, text: str) -> list[PathRow]:
-    """Return paths that hold this, whatever the case of letters, the best first."""
+    """Return paths that contain the text, ignoring case, the best first."""
     if not storable([text]):
         return []
     beginning = paths_beginning(project_id, text) if text else []
@@ -39,7 +39,7 @@ def search_columns(project_id: int, text: str) -> list[PathRow]:
 
 
 def _place(path: str, text: str) -> tuple[bool, bool, tuple[object, ...]]:
-    """Sort what begins so, or has a part that does, before the rest."""
+    """Return the sort key: paths with a part that begins with the text come first."""
     lower, wanted = path.lower(), text.lower()
     begins = lower.startswith(wanted) or f"/{wanted}" in lower
     return path.startswith(MONITORING), not begins, importance(path)

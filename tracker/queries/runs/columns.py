@@ -1,4 +1,4 @@
-"""Expressions over runs and what belongs to them, beyond what the ORM can say."""
+"""Database expressions for runs that the ORM does not provide."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ Sql = tuple[str, tuple[str | int, ...]]
 
 
 def each_of(run_ids: Collection[UUID]) -> Collection[UUID] | Func:
-    """Return what `run_id__in` takes for a few runs that are named one by one.
+    """Return the value of `run_id__in` for a few given runs.
 
-    PostgreSQL would look for each name of a list in each partition of a table; of rows
-    it knows in which one each can be.
+    With a list, PostgreSQL searches each id in each partition of a table; with rows, it selects
+    the partition of each id.
     """
     if connection.vendor != "postgresql":
         return run_ids
-    # One text: of a list, the driver would adapt each element.
+    # One text parameter, because the driver would adapt each element of a list.
     return Unnested(Value(f"{{{','.join(map(str, run_ids))}}}"))
 
 
 def duration_seconds(now: datetime) -> Combinable:
-    """Return how long processes of a run ran, by now if one still does."""
+    """Return how long processes of a run ran, until now if one still runs."""
     return Case(
         When(
             active_since__isnull=False,
@@ -56,7 +56,7 @@ def duration_seconds(now: datetime) -> Combinable:
 
 
 def wall_seconds(now: datetime) -> Combinable:
-    """Return the time from a run's start to its end, by now if it runs."""
+    """Return the time from a run's start to its end, until now if it is running."""
     until = Coalesce(
         "ended_at",
         Case(
@@ -68,9 +68,9 @@ def wall_seconds(now: datetime) -> Combinable:
     return SecondsBetween(F("started_at"), until)
 
 
-# Any: a run, or a row of the columns named here.
+# Any: a run, or a row with the columns used here.
 def run_seconds(run: Any, now: datetime | None = None) -> float | None:
-    """Return the duration of a run that was read; None if it is unknown."""
+    """Return the duration of a run; None if it is unknown."""
     if run.active_seconds is None:
         return None
     seconds = float(run.active_seconds)
@@ -80,9 +80,9 @@ def run_seconds(run: Any, now: datetime | None = None) -> float | None:
     return seconds + max(0.0, float(running))
 
 
-# Any: likewise.
+# Any: as above.
 def run_wall_seconds(run: Any, now: datetime | None = None) -> float | None:
-    """Return the wall time of a run that was read; None if its start is unknown."""
+    """Return the wall time of a run; None if its start is unknown."""
     if run.started_at is None:
         return None
     is_running = run.state == State.RUNNING
@@ -100,7 +100,7 @@ class Unnested(Func):
 
 
 class SecondsBetween(Func):
-    """Written out, as Django has SQLite call Python for each row."""
+    """Seconds between two timestamps; in SQL, because Django's SQLite uses a slow function."""
 
     output_field = FloatField()
 
@@ -119,46 +119,46 @@ class SecondsBetween(Func):
 
 
 def holds(column: str, text: str) -> Q:
-    """Return the condition that a text holds another, whatever the case of letters."""
+    """Return the condition that a text contains another, ignoring case."""
     if _is_folded_by_us(text):
         return Q(HoldsFolded(F(column), Value(text.casefold())))
     return Q((f"{column}__icontains", text))
 
 
 def any_item_holds(column: str, text: str) -> Q:
-    """Return the condition that an item of a JSON array of texts does."""
+    """Return the condition that an item of a JSON array contains a text, ignoring case."""
     if _is_folded_by_us(text):
         return Q(AnyItemFolded(F(column), Value(text.casefold())))
     return Q(AnyItem(F(column), Value(_pattern(text)), is_pattern=True))
 
 
 def _is_folded_by_us(text: str) -> bool:
-    """Tell whether the database would not know the capitals of these letters.
+    """Return whether case folding must be done in Python.
 
-    SQLite's LIKE knows those of A to Z, which is all that most ask for, and is quicker.
+    SQLite's LIKE folds only A to Z, which is enough for most searches, and faster.
     """
     return connection.vendor == "sqlite" and not text.isascii()
 
 
 def _pattern(text: str) -> str:
-    """Return what LIKE ... ESCAPE '!' takes for a text that holds this one."""
+    """Return a pattern for LIKE ... ESCAPE '!' that matches texts containing this one."""
     for character in "!%_":
         text = text.replace(character, f"!{character}")
     return f"%{text}%"
 
 
 class HoldsFolded(Func):
-    """True where a text holds a folded one: a function of our SQLite."""
+    """True if a text contains a case-folded one: a custom function in SQLite."""
 
     function = "holds_folded"
     output_field = BooleanField()
 
 
 class AnyItem(Func):
-    """True where an item of a JSON array of texts is equal to, or like, a text.
+    """True if an item of a JSON array of texts equals, or is LIKE, a text.
 
-    Written out as the ORM can ask this of PostgreSQL only. Both arguments reach the
-    database as parameters.
+    In SQL, because the ORM supports this on PostgreSQL only. Both arguments are passed as
+    parameters.
     """
 
     output_field = BooleanField()
@@ -177,7 +177,7 @@ class AnyItem(Func):
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
     ) -> Sql:
         if not self.is_pattern:
-            # What an index of the sets can look up.
+            # This form can use an index of the array.
             template, joiner = "(%(expressions)s))", " @> jsonb_build_array("
             return self.as_sql(
                 compiler, connection, template=template, arg_joiner=joiner
@@ -203,7 +203,7 @@ class AnyItem(Func):
 
 
 class AnyItemFolded(AnyItem):
-    """True where an item holds a folded text; for SQLite only."""
+    """True if an item contains a case-folded text; for SQLite only."""
 
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any

@@ -1,4 +1,4 @@
-"""What conditions compare: columns of attributes, and the ways to compare them."""
+"""Comparisons in conditions: columns of attributes, and operators."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Column = Callable[[], Combinable]
 
 
 def compared(column: Column, operator: str, other: Column) -> Q:
-    """Compare; false where either side is unknown."""
+    """Return the comparison; false if either side is unknown."""
     if operator == "!=":
-        # Two ranges of an index; and what is unknown is no different value.
+        # Two index ranges; unknown values do not count as different.
         return Q(LessThan(column(), other())) | Q(GreaterThan(column(), other()))
     return Q(ORDERINGS[operator](column(), other()))
 

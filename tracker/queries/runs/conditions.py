@@ -1,8 +1,8 @@
-"""From what a query asks for to a condition on rows of the database.
+"""Converts a query tree to a condition on rows of the database.
 
-Everything a person wrote reaches the database as a parameter; names of columns come
-from the tables below. What is asked of attributes becomes a set of runs that one index
-yields, and sets are what a database is quick with, however many runs there are.
+User input is passed only as parameters; column names come from the tables below. Conditions on
+attributes become sets of run ids from one index each, which databases combine quickly for any
+number of runs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "wall_time": lambda: wall_seconds(timezone.now()),
 }
 
-# As the conditions of the indexes say; the text of an integer is not one.
+# The same conditions as in the indexes; the text of an integer is excluded.
 SHORT_TEXT = Q(number__isnull=True, text__length__lte=SHORT_CHARACTERS)
 LONG_TEXT = Q(number__isnull=True, text__length__gt=SHORT_CHARACTERS)
 
@@ -80,28 +80,28 @@ def runs_where(tree: Tree, project_id: int) -> Q:
 
 
 def each_run_where(tree: Tree, project_id: int) -> Q:
-    """Return the condition on rows of a few runs: what it asks of is looked up."""
+    """Return the condition on rows of a few runs, with a lookup per run."""
     return Conditions(project_id, of_run="id", are_few=True).of(tree)
 
 
 def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
-    """Return the condition on attributes of runs; all have this path, if it is given."""
+    """Return the condition on attributes of runs, with a common path if it is given."""
     return Conditions(project_id, of_run="run_id", path=path).of(tree)
 
 
 def gathered_where(tree: Tree, project_id: int) -> Q:
-    """Return the condition on what is gathered of runs."""
+    """Return the condition on run summaries."""
     return Conditions(project_id, of_run="run_id", is_gathered=True).of(tree)
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions on rows in whose column `of_run` the id of a run is."""
+    """Conditions on rows whose column `of_run` has the id of a run."""
 
     project_id: int
     of_run: str
     path: str | None = None
-    # Whether the rows are what is gathered of runs.
+    # Whether the rows are run summaries.
     is_gathered: bool = False
     are_few: bool = False
 
@@ -110,12 +110,12 @@ class Conditions:
             case Both(parts=parts):
                 return Q(*(self.of(part) for part in parts))
             case Either() | Negation() if self.of_run == "run_id" and is_partitioned():
-                # Within them, PostgreSQL would build each set once for each partition.
+                # PostgreSQL would build each nested set once per partition.
                 return self._of_run(runs_where(tree, self.project_id))
             case Either(parts=parts):
                 return Q(*(self.of(part) for part in parts), _connector=Q.OR)
             case Negation(part=part):
-                # Not of the row itself: what is unknown there is not known to be false.
+                # Negate sets of runs, not the row, because NULL in a row is not false.
                 return ~replace(self, path=None, is_gathered=False).of(part)
         return self._of_one(tree)
 
@@ -144,7 +144,7 @@ class Conditions:
     def _among(self, rows: QuerySet[Any], column: str) -> Q:
         if self.are_few:
             one = rows.filter(**{column: OuterRef(self.of_run)}).values(column)[:1]
-            # Of EXISTS, PostgreSQL might make a set again.
+            # PostgreSQL might convert EXISTS to a set again.
             return Q(IsNull(Subquery(one), False))
         return Q((f"{self.of_run}__in", rows.values(column)))
 
@@ -154,10 +154,9 @@ def is_partitioned() -> bool:
 
 
 def leading_path(tree: Tree) -> str | None:
-    """Return the path of an attribute that every run has of which the query is true.
+    """Return the path of an attribute that every matching run has.
 
-    None where the query demands no such attribute, or more than one range of an index
-    finds it.
+    None if the query requires no such attribute, or needs several index ranges for it.
     """
     for part in _parts(tree):
         if isinstance(part, Computed) or gathered_condition(part) is not None:
@@ -170,18 +169,18 @@ def leading_path(tree: Tree) -> str | None:
 
 
 def is_led_by_gathered(tree: Tree) -> bool:
-    """Tell whether the query demands something of what is gathered of a run."""
+    """Return whether the query requires something of the run summary."""
     return any(gathered_condition(part) is not None for part in _parts(tree))
 
 
 def _parts(tree: Tree) -> list[Condition]:
-    """Return conditions all of which are true of every run that the query finds."""
+    """Return conditions that all matching runs satisfy."""
     parts = tree.parts if isinstance(tree, Both) else (tree,)
     return [part for part in parts if isinstance(part, Condition)]
 
 
 def paths_in(tree: Tree) -> set[str]:
-    """Return the paths of all attributes that the query speaks of."""
+    """Return the paths of all attributes in the query."""
     match tree:
         case Both(parts=parts) | Either(parts=parts):
             return set().union(*map(paths_in, parts))
@@ -197,12 +196,11 @@ def is_of_run(condition: Condition) -> bool:
     return isinstance(operand, RunField)
 
 
-# Any: rows of attributes, and of what is gathered.
+# Any: rows of attributes, and of run summaries.
 def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
-    """Return sets of rows; of each run in one of them the condition is true.
+    """Return sets of rows; a run in any of them satisfies the condition.
 
-    There is more than one where the database finds each by an index of its own. In
-    each set there is at most one row of a run.
+    Several sets are returned if each has its own index. Each set has at most one row per run.
     """
     path, parts = _attribute_condition(condition)
     rows = Attribute.objects.filter(project_id=project_id, path=path)
@@ -217,7 +215,7 @@ def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
 
 
 def gathered_condition(condition: Condition) -> Q | None:
-    """Return what it asks of what is gathered of a run; None: nothing."""
+    """Return the condition on the run summary, if it is one."""
     match condition:
         case Membership(path=path, item=item) if path == TAGS_PATH:
             return Q(AnyItem(F("tags"), Value(item)), tags__isnull=False)
@@ -246,14 +244,14 @@ def _run_condition(condition: Condition) -> Q:
         case Likeness(operand=RunField(name="name"), text=text):
             return holds("name", text)
         case Likeness(operand=RunField(name="made_by"), text=text):
-            # False where nobody is known, so that its negation is true.
+            # False if the user is unknown, so that the negation is true.
             return holds("made_by__username", text) & Q(made_by__isnull=False)
         case Known(operand=RunField(name=name)):
             return Q(IsNull(RUN_COLUMNS[name](), False))
         case Comparison(operand=RunField(name=name), operator=operator, value=value):
             seconds = value.total_seconds() if isinstance(value, timedelta) else value
             compared = compared_with(RUN_COLUMNS[name], operator, seconds)
-            # False where nothing is known, so that its negation is true.
+            # False if the value is unknown, so that the negation is true.
             return compared & Q(IsNull(RUN_COLUMNS[name](), False))
     raise TypeError(condition)
 
@@ -263,7 +261,7 @@ def _attribute_condition(condition: Condition) -> tuple[str, list[Q]]:
         case Existence(path=path):
             return path, [Q()]
         case IsNan(path=path):
-            # Where there is no number is where the index keeps them together.
+            # Matches the index, which contains rows without a number.
             return path, [Q(number__isnull=True, is_nan=True)]
         case Membership(path=path, item=item):
             return path, [Q(AnyItem(F("items"), Value(item)), items__isnull=False)]
@@ -290,7 +288,7 @@ def _compared_attribute(summary: str, operator: str, value: object) -> list[Q]:
     compared = compared_with(SUMMARY_COLUMNS[summary], operator, float(value))
     if value not in (0, 1) or operator not in EQUALITY or summary != "last":
         return [compared]
-    # A boolean is stored as 0 or 1, and equals no number.
+    # A boolean is stored as 0 or 1, but does not equal these numbers.
     is_alike = Q(kind=Kind.BOOLEAN)
     if not isinstance(value, bool):
         is_alike = ~is_alike

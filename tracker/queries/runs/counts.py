@@ -1,7 +1,7 @@
-"""How many runs a project has, those in the trash left out.
+"""The number of runs of a project, without those in the trash.
 
-Every page of a runs table says it, and counting very many costs a notable part of the
-page. So of those, a number that was right a moment ago is said again.
+Every page of a runs table shows it, and counting very many runs is a notable part of the page's
+cost, so large counts are cached briefly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _counted: Memory[int, tuple[int, float]] = Memory(MAX_PROJECTS)
 
 
 def run_count(project_id: int) -> int:
-    """Return how many runs are shown; of more than `MANY`, as of 5 s ago at most."""
+    """Return the number of runs; above `MANY`, it may be up to 5 s old."""
     now = time.monotonic()
     counted = _counted.get(project_id)
     if counted is not None and now - counted[1] < LASTS_SECONDS:

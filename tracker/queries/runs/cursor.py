@@ -1,8 +1,7 @@
-"""Where a page of runs begins, as a text that only its order understands.
+"""Encodes the start of a page of runs as an opaque text.
 
-It says what the last run was sorted by, not how many came before: runs that are added
-meanwhile neither repeat nor hide any. It is signed, so that what comes back needs no
-mistrust.
+It contains the sort values of the last run, not an offset, so runs that are added meanwhile
+neither repeat nor hide others. It is signed, so its content can be trusted.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from tracker.errors import InvalidInput
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.segments import Place
 
-# Changes when what is sorted by does.
+# Change it when the sort values change.
 SALT = "runs-cursor-1"
 
 
 def cursor_at(place: Place, order: RunOrder, now: datetime) -> str:
-    """`now` is when the first page was asked for: the order is that of the moment."""
+    """`now` is the time of the first page's request, because the order depends on it."""
     packed = msgspec.msgpack.encode([now, place.segment, place.keys, place.run_id])
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
     return _signer(order).sign(text)
@@ -34,7 +33,7 @@ def place_of(cursor: str, order: RunOrder) -> tuple[Place, datetime]:
         text = _signer(order).unsign(cursor)
     except signing.BadSignature as error:
         raise InvalidInput(
-            "cursor", "is not one of this order; start again without it"
+            "cursor", "does not belong to this order; start again without it"
         ) from error
     packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     now, segment, keys, run_id = msgspec.msgpack.decode(packed)

@@ -1,7 +1,7 @@
-"""What is known of a few runs beside their attributes, by its name in queries.
+"""Fields of runs that are not attributes, by their names in queries.
 
-In the units that columns show: seconds, percent, hours and kilowatt-hours. What nobody
-knows is None. Each source is read once for all runs.
+In the units of the columns: seconds, percent, hours and kilowatt-hours. Unknown values are None.
+Each source is read once for all runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FieldValue: TypeAlias = float | str | None
 def field_values(
     runs: Sequence[Run], fields: Collection[str]
 ) -> dict[str, list[FieldValue]]:
-    """Return for each of these fields what each run has there, in the runs' order."""
+    """Return the values of each field, in the order of the runs."""
     ids = [run.id for run in runs]
     is_gathered = not set(NUMBERS).isdisjoint(fields)
     numbers = gathered_numbers(ids) if is_gathered else {}

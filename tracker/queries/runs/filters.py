@@ -1,4 +1,4 @@
-"""Which runs of a project are shown, and how many there are."""
+"""Finds and counts the runs of a project that match a filter."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from tracker.queries.runs.packed import PackedIds, packed_bytes, uuids_in
 from tracker.texts import is_storable
 
 TEXT_MAX_LENGTH = 1_024
-# So few runs are named one by one; then any order of them costs little.
+# Up to this number, runs are addressed by their ids, and any order is cheap.
 FEW = 1_000
 
-# Rows that say of which run they are.
+# Models with a run id.
 OfRun = TypeVar("OfRun", Attribute, Gathered)
 
 
 class InvalidQuery(InvalidInput):
-    """A query that is not understood; `length` characters from `position` on."""
+    """The query is invalid: `length` characters from `position` on."""
 
     def __init__(self, error: BadQuery) -> None:
         place = f"is not understood at character {error.position + 1}: {error}"
@@ -59,7 +59,7 @@ class InvalidQuery(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Empty parts let every run through."""
+    """Filters of a runs table; empty ones match every run."""
 
     text: str = ""  # in the name or in a tag
     state: str = ""
@@ -70,13 +70,15 @@ class RunFilter:
     def __post_init__(self) -> None:
         for name in ("text", "tag", "made_by"):
             if not is_searchable(getattr(self, name)):
-                raise InvalidInput(name, "holds what no name or tag can hold")
+                raise InvalidInput(
+                    name, "contains a character that is not allowed, or is too long"
+                )
         if self.state and self.state not in State.values:
             raise InvalidInput("state", f"must be one of {', '.join(State.values)}")
 
     @property
     def tree(self) -> Tree | None:
-        """Everything that is asked for, as one query."""
+        """Return all filters as one query."""
         parts: list[Tree] = [] if self.query is None else [self.query]
         if self.tag:
             parts.append(Membership(TAGS_PATH, self.tag))
@@ -93,7 +95,7 @@ class RunFilter:
 
 
 def read_query(text: str) -> Tree | None:
-    """Return what a query in our language asks for; None if it is empty."""
+    """Parse a query in the query language; None if it is empty."""
     if not text.strip():
         return None
     try:
@@ -103,7 +105,7 @@ def read_query(text: str) -> Tree | None:
 
 
 class Found:
-    """The runs of a project that a filter lets through; none that is in the trash."""
+    """The runs of a project that match a filter, without those in the trash."""
 
     def __init__(self, project_id: int, wanted: RunFilter) -> None:
         self.project_id = project_id
@@ -125,20 +127,20 @@ class Found:
         return self._few is not None
 
     def among(self, run_ids: Collection[UUID]) -> set[UUID]:
-        """Return those of a few shown runs that the filter lets through."""
+        """Return the matching runs among a few shown runs."""
         runs = Run.objects.filter(id__in=each_of(run_ids))
         if self.tree is not None:
             runs = runs.filter(each_run_where(self.tree, self.project_id))
         return set(runs.values_list("id", flat=True))
 
     def gathered_among(self, run_ids: Collection[UUID]) -> set[UUID]:
-        """Return the same for many, by way of all runs that the filter lets through."""
+        """Return the same for many runs, by computing the whole matching set."""
         ids = self._ids()
         [column] = ids.query.values_select
         return set(ids.filter(**{f"{column}__in": each_of(run_ids)}))
 
     def runs(self) -> QuerySet[Run]:
-        """Return the runs themselves."""
+        """Return the runs."""
         if self._few is not None:
             return self._shown().filter(id__in=each_of(self._few))
         if self.tree is None:
@@ -146,45 +148,45 @@ class Found:
         return self._shown().filter(runs_where(self.tree, self.project_id))
 
     def attributes(self, path: str | None = None) -> QuerySet[Attribute]:
-        """Return what the runs hold, at this path or at all."""
+        """Return the attributes of the runs, at one path or all."""
         rows = Attribute.objects.all()
         if path is not None:
             rows = rows.filter(path=path)
         if self._few is not None:
-            # Without their project: its index would lead through all its runs.
+            # Without the project filter, because its index would read all runs.
             return rows.filter(run_id__in=each_of(self._few))
         return self._matching(rows.filter(project_id=self.project_id), path)
 
     def gathered(self) -> QuerySet[Gathered]:
-        """Return what is gathered of the runs."""
+        """Return the summaries of the runs."""
         if self._few is not None:
             return Gathered.objects.filter(run_id__in=each_of(self._few))
         return self._matching(Gathered.objects.filter(project_id=self.project_id))
 
     @cached_property
     def packed_ids(self) -> bytes:
-        """The ids of all of them; see tracker/queries/runs/packed.py."""
+        """The ids of all matching runs; see tracker/queries/runs/packed.py."""
         if self.tree is not None:
             return self._counted_ids[1]
         return packed_bytes(self._shown().aggregate(ids=PackedIds("id"))["ids"])
 
     @cached_property
     def _few(self) -> list[UUID] | None:
-        """The ids of the runs, unless they are many."""
+        """The ids of the runs, or None if there are many."""
         if self.tree is None or self.count > FEW:
             return None
         return uuids_in(self.packed_ids)
 
     @cached_property
     def _counted_ids(self) -> tuple[int, bytes]:
-        """How many runs match, and their ids: finding them is what takes long."""
+        """The number of matching runs and their ids, cached because this is slow."""
         ids = self._ids()
         [column] = ids.query.values_select
         found = ids.aggregate(count=Count("*"), ids=PackedIds(column))
         return found["count"], packed_bytes(found["ids"])
 
     def _ids(self) -> QuerySet[Any, UUID]:
-        """Return the runs' ids, by way of an attribute that all of them have."""
+        """Return the runs' ids, through an attribute that all of them have if possible."""
         assert self.tree is not None
         path = leading_path(self.tree)
         if path is None and is_led_by_gathered(self.tree):
@@ -199,7 +201,7 @@ class Found:
     def _matching(
         self, rows: QuerySet[OfRun], path: str | None = None
     ) -> QuerySet[OfRun]:
-        # Few runs are in the trash: leaving them out costs less than looking at each.
+        # Few runs are in the trash, so excluding them is cheaper than checking each run.
         trashed = Run.objects.filter(project=self.project_id, trashed_at__isnull=False)
         rows = rows.exclude(run_id__in=trashed.values("id"))
         if self.tree is None:
@@ -213,5 +215,5 @@ class Found:
 
 
 def is_searchable(text: str) -> bool:
-    """Refuse what no stored text holds and PostgreSQL would not even compare."""
+    """Return whether a text can be stored; PostgreSQL rejects others in comparisons."""
     return len(text) <= TEXT_MAX_LENGTH and is_storable(text)

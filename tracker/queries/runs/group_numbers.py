@@ -1,4 +1,4 @@
-"""What arrays say of runs that were put together (pure)."""
+"""Groups runs and summarizes their numbers with arrays (pure)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 
 class Truth(Enum):
-    """A boolean; unlike Python's, it does not equal the number."""
+    """A boolean that, unlike Python's, does not equal a number."""
 
     FALSE = False
     TRUE = True
 
 
-# None: the runs have nothing there.
+# None: the runs have no value.
 GroupValue: TypeAlias = float | bool | str | None
 Held: TypeAlias = GroupValue | Truth
 Items: TypeAlias = tuple[str, ...]
@@ -31,7 +31,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What runs have in one column: of each run, which of the values."""
+    """The values of runs in one column: for each run, the index of its value."""
 
     codes: Integers
     values: Sequence[Held | Items]
@@ -43,7 +43,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the runs of a group say in one column; `best` is None where none is better."""
+    """The numbers of a group in one column; `best` is None without a better direction."""
 
     count: int
     mean: float | None
@@ -56,10 +56,10 @@ NO_NUMBERS = Numbers(0, None, None, None, None)
 
 
 class Combined:
-    """Runs by what they have in several columns.
+    """Runs by their combination of values in several columns.
 
-    There are far fewer combinations than runs, so that only these are looked at one by
-    one. A run with several texts of a set is in as many groups.
+    There are far fewer combinations than runs, so Python loops only over combinations. A run with
+    several texts in a set belongs to several groups.
     """
 
     def __init__(self, columns: Sequence[Said]) -> None:
@@ -73,7 +73,7 @@ class Combined:
                     (both // size).tolist(), (both % size).tolist(), strict=True
                 )
             ]
-        # Of each run, which of the combinations it has.
+        # For each run, the index of its combination.
         self._codes: Integers = codes
         self._groups = [_groups_of(columns, each) for each in found]
         self._counts = np.bincount(codes, minlength=len(found)).tolist()
@@ -91,7 +91,7 @@ class Combined:
         return counts
 
     def members(self, shown: dict[Group, int]) -> tuple[Integers, Integers]:
-        """Return runs, and the group that each is in; those shown have a number."""
+        """Return indices of runs, and the number of the group of each."""
         places = [
             [shown[group] for group in groups if group in shown]
             for groups in self._groups
@@ -116,7 +116,7 @@ def _groups_of(columns: Sequence[Said], codes: Sequence[int]) -> list[Group]:
 def numbers_of_groups(
     numbers: Floats, codes: Integers, size: int, *, is_high_best: bool | None
 ) -> list[Numbers]:
-    """Sum up numbers by group; NaN says that there is none."""
+    """Summarize numbers by group; NaN means no value."""
     is_known = ~np.isnan(numbers)
     codes, numbers = codes[is_known], numbers[is_known]
     counts = np.bincount(codes, minlength=size)

@@ -1,8 +1,8 @@
-"""The runs of a table put together by what they have in common.
+"""Groups the runs of a table by their values in columns.
 
-A few statements for each column read what all runs have there, in the order of an index;
-arrays put it together, which is many times quicker than joining as many tables. That
-looks at every run that matches, so a table asks for it once, not for each block of rows.
+A few statements per column read the values of all runs in index order; arrays combine them, which
+is much faster than joins. Every matching run is read, so a table requests this once and not per
+block of rows.
 """
 
 from __future__ import annotations
@@ -55,35 +55,35 @@ from tracker.queries.runs.planner import planner
 from tracker.queries.series.metrics import is_good_high
 
 MAX_KEYS = 4
-# Columns of attributes whose numbers are put together, each in a statement of its own
-# that reads one row for each run: of many runs those of fewer columns.
+# Columns of attributes whose numbers are summarized. Each needs a statement that reads one
+# row per run, so with many runs there are fewer columns.
 FEWEST_COLUMNS = 8
 MAX_NUMBERS = 800_000
 GROUPS_SHOWN = 500
-# A run with several tags is in as many groups; more of them would not fit in memory.
+# A run with several tags is in several groups; more would not fit in memory.
 MAX_MEMBERSHIPS = 2_000_000
-# What runs have in common beside attributes.
+# Grouping keys that are not attributes.
 TAGS = "tags"
 KEYS_OF_RUN = ("state", "made_by", "finding", TAGS)
-# One object for all: no NaN is equal to another.
+# A single NaN object, because NaN values are not equal to each other.
 NAN = math.nan
 
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """Runs with the same values; `query` finds them, and is empty where none can."""
+    """Runs with the same values; `query` finds them, and is empty if none can."""
 
     values: tuple[GroupValue, ...]
     count: int
-    numbers: list[Numbers]  # as the columns asked for
+    numbers: list[Numbers]  # in the order of the requested columns
     query: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunGroups:
-    """`is_cut` where there are more groups than are shown: these hold most runs.
+    """`is_cut` is true if there are more groups; the shown ones have the most runs.
 
-    The numbers of each are of `columns`; those of `left_out` would take too long.
+    The numbers of each group belong to `columns`; those of `left_out` would take too long.
     """
 
     matching: int
@@ -94,19 +94,19 @@ class RunGroups:
 
 
 class Item(str):
-    """One text of a set: a run is in the group of each that it has."""
+    """One text of a set; a run is in the group of each of its texts."""
 
     __slots__ = ()
 
 
 class Other(str):
-    """Stands for all values that no condition could tell apart, such as long texts."""
+    """Represents all values that no condition could distinguish, such as long texts."""
 
     __slots__ = ()
 
 
 OTHER = Other("other values")
-# Of the run's own numbers, those that are better high, or low.
+# The better direction of the run's own numbers, where there is one.
 GOOD_HIGH = {"gpu": True, "gpu_idle": False}
 
 
@@ -118,7 +118,7 @@ def run_groups(
     columns: Sequence[str],
     most: int = GROUPS_SHOWN,
 ) -> RunGroups:
-    """Group runs by what they have in common, with the numbers of columns that have any."""
+    """Group runs by columns, and summarize the numbers of other columns."""
     _check(keys)
     found = Found(project_id, wanted)
     with planner() as plan:
@@ -128,7 +128,7 @@ def run_groups(
         by_key = [runs.said_of(key) for key in keys]
         combined = Combined(by_key)
         if combined.membership_count > MAX_MEMBERSHIPS:
-            raise InvalidInput("group", "puts runs into too many groups at once")
+            raise InvalidInput("group", "puts runs into too many groups")
         counts = combined.counts()
         largest = dict(counts.most_common(most))
         places = {group: place for place, group in enumerate(largest)}
@@ -162,9 +162,9 @@ def run_groups(
 def columns_with_numbers(
     keys: Sequence[str], run_count: int
 ) -> tuple[list[str], list[str]]:
-    """Return those columns that have numbers of groups, and those left out.
+    """Return the columns whose numbers are summarized, and those left out.
 
-    Of very many runs, only the first attributes have any.
+    With very many runs, only the first attributes are summarized.
     """
     attributes = [key for key in keys if of_attribute(key)]
     most = max(FEWEST_COLUMNS, MAX_NUMBERS // max(1, run_count))
@@ -182,14 +182,16 @@ def _check(keys: Sequence[str]) -> None:
             said = ", ".join(f"“{key}”" for key in KEYS_OF_RUN)
             raise InvalidInput("group", f"must be {said}, or “path:” and a path")
         if not is_searchable(key):
-            raise InvalidInput("group", "holds what no path can hold")
+            raise InvalidInput(
+                "group", "contains a character that is not allowed, or is too long"
+            )
 
 
 class _Runs:
-    """All runs that match, each at its place; what they hold is read by column.
+    """All matching runs by index; their values are read by column.
 
-    A column is read of all runs of the project, unless few match: that is a range of an
-    index, and whoever has no place is left out.
+    A column is read for all runs of the project unless few match, because that is one index range;
+    runs that do not match are dropped.
     """
 
     def __init__(self, found: Found) -> None:
@@ -197,7 +199,7 @@ class _Runs:
         self.places = Places(ids_in(found.packed_ids))
 
     def said_of(self, key: str) -> Said:
-        """Return what each run has there, of a set of texts all of them."""
+        """Return each run's value in a column; for a set, all of its texts."""
         match key:
             case "state":
                 return self._said(self._values_of(self._runs(), "state"))
@@ -212,7 +214,7 @@ class _Runs:
     def _said_at(self, path: str) -> Said:
         rows = self._attributes(path)
         numbers = rows.filter(number__isnull=False)
-        # An index has the numbers. Only rows tell a boolean from 0 and 1.
+        # An index contains the numbers; only rows distinguish booleans from 0 and 1.
         truths = numbers.filter(number__in=(0.0, 1.0), kind=Kind.BOOLEAN)
         unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
         sets = (
@@ -228,22 +230,22 @@ class _Runs:
                 for number, ids in self._values_of(truths, "number")
             ),
             self._values_of(rows.filter(SHORT_TEXT), "text"),
-            # An empty set is none.
+            # An empty set counts as no value.
             ((tuple(map(Item, items)) or None, ids) for items, ids in sets),
         )
 
-    # Any: rows of any table, and what a column holds.
+    # Any: rows of any table, and values of a column.
     def _values_of(
         self, rows: QuerySet[Any], column: str
     ) -> Iterator[tuple[Any, bytes]]:
-        """Yield each value that there is with the ids of the runs that have it."""
+        """Yield each distinct value with the ids of the runs that have it."""
         run = "id" if rows.model is Run else "run_id"
         told = rows.order_by().values_list(column).annotate(packed=PackedIds(run))
         for value, packed in told:
             yield value, packed_bytes(packed)
 
     def _said(self, *parts: Iterable[tuple[Held | Items, bytes]]) -> Said:
-        """Put together what is said of runs; of what is said twice, the last counts."""
+        """Combine values of runs; if a run occurs twice, the last value counts."""
         values: list[Held | Items] = [None]
         codes = np.zeros(len(self.places), np.int64)
         for part in parts:
@@ -258,7 +260,7 @@ class _Runs:
         return Said(codes, values)
 
     def numbers_of(self, key: str) -> NDArray[np.float64]:
-        """Return a number for each run; NaN where there is none."""
+        """Return one number per run; NaN if there is none."""
         rows, number, run = self._rows_with(key)
         told = rows.annotate(wanted=number).filter(wanted__isnull=False)
         packed = told.order_by().aggregate(
@@ -269,7 +271,7 @@ class _Runs:
         numbers[places[are_there]] = numbers_in(packed["numbers"])[are_there]
         return numbers
 
-    # Any: rows of any table, one for each run.
+    # Any: rows of any table, one per run.
     def _rows_with(self, key: str) -> tuple[QuerySet[Any], Combinable, str]:
         column = of_attribute(key)
         if column is not None:
@@ -314,7 +316,7 @@ def _is_good_high(key: str) -> bool | None:
 def _query(
     keys: Sequence[str], values: tuple[GroupValue, ...], of_sets: Sequence[bool]
 ) -> str:
-    """Write what finds the runs of a group; nothing where something cannot be said."""
+    """Return a query for the runs of a group; "" if it cannot be expressed."""
     conditions = list(map(_condition, keys, values, of_sets))
     written = " and ".join(conditions) if all(conditions) else ""
     return written if len(written) <= MAX_CHARACTERS else ""
@@ -325,7 +327,7 @@ def _condition(key: str, value: GroupValue, is_of_sets: bool) -> str:
     path = key if is_of_run else written_path(_path(key))
     match value:
         case None if is_of_sets:
-            # Every text holds the empty one, so that an empty set is none, too.
+            # Every text contains the empty text, so this also matches an empty set.
             return f'not {path} ~ ""'
         case None:
             return f"not exists {path}"
@@ -348,7 +350,7 @@ def _written(value: float | bool | str) -> str:
 
 
 def _place(value: GroupValue) -> tuple[int, float, str]:
-    """Sort numbers before texts, then NaN, then nothing."""
+    """Sort numbers before texts, then NaN, then missing values."""
     match value:
         case None:
             return 3, 0.0, ""

@@ -1,7 +1,6 @@
-"""In which order runs are shown.
+"""The order in which runs are shown.
 
-Runs without the value come last in both directions, the newest first. Where an order
-has others after it, they decide between runs that are equal by it.
+Runs without the value come last in both directions, the newest first. Further orders break ties.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from tracker.queries.runs.conditions import LONG_TEXT, SHORT_TEXT
 from tracker.queries.runs.filters import Found, is_searchable
 from tracker.queries.runs.segments import Segment
 
-# Each may be decided by looking up a value of every run that is equal so far.
+# Each further order may need a lookup for every run that is equal so far.
 MAX_ORDERS = 4
 
 
@@ -41,14 +40,16 @@ MAX_ORDERS = 4
 class RunOrder:
     key: str = "started"
     is_descending: bool = True
-    # Those that decide between equal runs, the most important first.
+    # Orders that break ties, the most important first.
     then: tuple[RunOrder, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.path and self.key not in COLUMNS:
             raise InvalidInput("sort", "must be a column of the table")
         if not is_searchable(self.path or ""):
-            raise InvalidInput("sort", "holds what no path can hold")
+            raise InvalidInput(
+                "sort", "contains a character that is not allowed, or is too long"
+            )
         if len(self.then) >= MAX_ORDERS:
             raise InvalidInput("sort", f"must be at most {MAX_ORDERS} columns")
 
@@ -60,7 +61,7 @@ class RunOrder:
 
     @property
     def summary(self) -> str:
-        """What of the attribute to order by."""
+        """The number of the attribute's summary to order by."""
         column = of_attribute(self.key)
         return column.summary if column else ""
 
@@ -80,7 +81,7 @@ def read_order(texts: Sequence[str]) -> RunOrder:
 
 
 def segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
-    """Return the parts of the order as it is at a moment: runs that run grow longer."""
+    """Return the segments of the order at a time, because running runs get longer."""
     segments = _segments_of(order, found, now)
     if not order.then:
         return segments
@@ -105,7 +106,7 @@ def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
 
 
 def _by_gathered(order: RunOrder, found: Found) -> list[Segment]:
-    """Sort runs by what many rows of each say together."""
+    """Sort by columns of the run summary."""
     columns = summaries.ORDERS[order.key]
     known = Q((f"{columns[0]}__isnull", False))
     rows = found.gathered().filter(known)
@@ -117,14 +118,14 @@ def _by_gathered(order: RunOrder, found: Found) -> list[Segment]:
 
 
 def _by_attribute(order: RunOrder, path: str, found: Found) -> list[Segment]:
-    """Numbers, short texts, long texts, NaN, and runs without the attribute."""
+    """Return segments for numbers, short texts, long texts, NaN, and missing values."""
     column = SUMMARY_COLUMNS[order.summary]()
     rows = found.attributes(path)
     if order.summary == "last":
         parts: list[tuple[QuerySet[Any], tuple[Combinable, ...]]] = [
             (rows.filter(number__isnull=False), (column,)),
             (rows.filter(SHORT_TEXT), (F("text"),)),
-            # Their beginnings would do, and they themselves would not fit a cursor.
+            # Sort by the beginnings, because whole texts would not fit in a cursor.
             (rows.filter(LONG_TEXT), (Left("text", SHORT_CHARACTERS),)),
             (rows.filter(number__isnull=True, is_nan=True), ()),
         ]
@@ -148,14 +149,14 @@ def _newest_first(runs: QuerySet[Run]) -> Segment:
 
 
 def _ties(order: RunOrder, of_run: str, now: datetime) -> Iterator[OrderBy]:
-    """Return what decides between runs whose ids are in the column `of_run`."""
+    """Return the tie breakers for runs whose ids are in the column `of_run`."""
     for other in order.then:
         for value in _looked_up(other, OuterRef(of_run), now):
             yield OrderBy(value, descending=other.is_descending, nulls_last=True)
 
 
 def _looked_up(order: RunOrder, run_id: OuterRef, now: datetime) -> list[Subquery]:
-    """Return what one run is sorted by, of which the first that is known decides."""
+    """Return the sort values of one run; the first known one counts."""
     if order.path is not None:
         rows = Attribute.objects.filter(run_id=run_id, path=order.path)
         keys = [SUMMARY_COLUMNS[order.summary]()]
@@ -173,7 +174,7 @@ def _only(rows: QuerySet[Any], key: Combinable) -> Subquery:
     return Subquery(rows.annotate(wanted=key).values("wanted")[:1])
 
 
-# What the runs with this value are sorted by; their ids decide last.
+# Sort values of the runs that have this value; run ids break the remaining ties.
 ORDERS: dict[str, Callable[[datetime], tuple[Combinable, ...]]] = {
     "name": lambda _: (Lower("name"),),
     "state": lambda _: (F("state"), F("created_at")),

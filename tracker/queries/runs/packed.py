@@ -1,7 +1,7 @@
-"""Columns of very many rows as two values, rather than as rows.
+"""Reads columns of very many rows as two packed values.
 
-To make a hundred thousand rows of Python's takes longer than for a database to find
-them. So it packs what they hold one after the other, and arrays take it as it is.
+Creating a hundred thousand Python rows takes longer than the query itself, so the database
+concatenates the values, and arrays read the result directly.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from django.db.models.sql.compiler import SQLCompiler
 from numpy.typing import NDArray
 
 Sql = tuple[str, tuple[str | int, ...]]
-# Ids as two numbers each: the first half, and the second.
+# Ids as two numbers each: the first half and the second half.
 Ids = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 BYTES_OF_ID = 16
-# The golden ratio as a fraction of 64 bits: numbers in a row fall far from each other.
+# The golden ratio as a fraction of 64 bits, which spreads consecutive numbers widely.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class PackedIds(Aggregate):
-    """The ids of runs, of rows in the order in which other columns are packed."""
+    """The ids of runs, in the row order in which other columns are packed."""
 
     output_field = BinaryField()
 
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
     ) -> Sql:
-        # They are stored as hexadecimal texts.
+        # SQLite stores ids as hexadecimal texts.
         template = "group_concat(%(expressions)s, '')"
         return self.as_sql(compiler, connection, template=template)
 
@@ -47,7 +47,7 @@ class PackedIds(Aggregate):
 
 
 class PackedNumbers(Aggregate):
-    """Numbers, of rows that have one."""
+    """The numbers of rows that have one."""
 
     output_field = BinaryField()
 
@@ -57,7 +57,7 @@ class PackedNumbers(Aggregate):
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
     ) -> Sql:
-        # A function of our SQLite.
+        # A custom function in our SQLite.
         template = "packed_numbers(%(expressions)s)"
         return self.as_sql(compiler, connection, template=template)
 
@@ -69,7 +69,7 @@ class PackedNumbers(Aggregate):
 
 
 def packed_bytes(packed: str | bytes | None) -> bytes:
-    """Return ids as bytes; of no rows, none."""
+    """Return packed ids as bytes; empty without rows."""
     if isinstance(packed, str):
         return bytes.fromhex(packed)
     return bytes(packed or b"")
@@ -87,25 +87,25 @@ def uuids_in(packed: bytes) -> list[UUID]:
 
 
 def numbers_in(packed: bytes | None) -> Floats:
-    # In the byte order of networks, from either database.
+    # Both databases use network byte order.
     return np.frombuffer(packed or b"", ">f8").astype(np.float64)
 
 
 class Places:
-    """Where each of very many runs stands among them."""
+    """The index of each run among very many runs, as a hash table."""
 
     def __init__(self, ids: Ids) -> None:
         order = np.lexsort((ids[:, 1], ids[:, 0]))
-        # Each for itself, as they are searched.
+        # Contiguous arrays are faster to search.
         self._first = np.ascontiguousarray(ids[order, 0])
         self._second = np.ascontiguousarray(ids[order, 1])
-        # Of most, it says the place at once: wherever two fall together, one has to be
-        # searched for.
+        # The table gives the index of most ids directly; if two ids share a slot, one of them needs
+        # a search.
         bits = max(1, (8 * len(ids)).bit_length())
         self._shift = np.uint64(64 - bits)
         self._table = np.zeros(1 << bits, np.int32)
         self._table[self._slots(self._first)] = np.arange(len(ids))
-        # So many begin alike: of ids that are drawn, hardly ever two.
+        # Maximum number of ids with an equal first half: 1 for almost all sets of random ids.
         begins = np.flatnonzero(self._first[1:] != self._first[:-1]) + 1
         ends = np.concatenate(([0], begins, [len(ids)]))
         self._most_alike = int(np.diff(ends).max())
@@ -114,7 +114,7 @@ class Places:
         return len(self._first)
 
     def find(self, ids: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the place of each of these, and which of them have one."""
+        """Return the index of each of these ids, and which of them were found."""
         first, second = ids[:, 0].copy(), ids[:, 1].copy()
         if not len(self):
             return np.zeros(len(ids), np.intp), np.zeros(len(ids), np.bool_)

@@ -1,8 +1,8 @@
-"""Which runs a page shows.
+"""Selects the runs of a page.
 
-Where many runs match, a page of them is among the first few hundred of all runs, which
-an index yields in their order: each of those is looked up. Otherwise, or where those
-few hundred do not fill the page, the database sorts the set of all that match.
+If many runs match, a page's runs are among the first few hundred of all runs, which an index
+yields in order; these are checked one by one. Otherwise, or if they do not fill the page, the
+database sorts the whole matching set.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tracker.queries.runs.order import RunOrder, segments_of
 from tracker.queries.runs.planner import Planner
 from tracker.queries.runs.segments import Place, places_after, places_from
 
-# As long as one of all is looked up, so many are sorted ...
+# In the time of one check, this many runs can be sorted ...
 SORTED_MEANWHILE = 25
-# ... and so many of those that match gathered in a set, in which all are found at once.
+# ... and this many matching runs collected into a set, which finds all runs at once.
 GATHERED_MEANWHILE = 50
-# A statement takes no more.
+# Maximum number of parameters of a statement.
 MAX_LOOKED_UP = 10_000
-# Runs that match are not spread evenly.
+# Safety factor, because matching runs are not distributed evenly.
 SPARE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some places of an order: those after one, or the first but for a few."""
+    """A part of an order: after a position, or from an offset."""
 
     order: RunOrder
     now: datetime
@@ -45,7 +45,7 @@ class Stretch:
 
 
 def places_of_page(found: Found, page: Stretch, planner: Planner) -> list[Place]:
-    """Return the places of runs that match, at the cost of a few statements."""
+    """Return the positions of matching runs with a few statements."""
     planner.expect_large_sets()
     if found.is_few:
         planner.expect_small_sets()
@@ -69,10 +69,10 @@ def places_of_page(found: Found, page: Stretch, planner: Planner) -> list[Place]
 
 
 def _worth_looking_up(found: Found, page: Stretch) -> int:
-    """Return how many of all runs should hold enough that match; 0: too many."""
+    """Return how many of all runs probably contain enough matching ones; 0 if too many."""
     if found.tree is None:
         return 0
-    # Those that match are then at one end of the order, where an index finds them.
+    # If the order uses a path of the query, an index finds the matching runs at one end.
     if page.order.path in paths_in(found.tree):
         return 0
     wanted = page.offset + page.limit

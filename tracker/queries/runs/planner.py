@@ -1,12 +1,11 @@
-"""Tells PostgreSQL's planner how many runs a statement is about.
+"""Corrects the estimates of PostgreSQL's planner for statements about runs.
 
-It guesses how many runs a condition leaves from what all paths hold together, and is
-wrong by a factor of hundreds: then it looks up a hundred thousand runs one after the
-other, which takes seconds. Built as a set, the same takes a tenth of one. Of a few runs
-that are named, it believes that each must be looked for in every partition of a table,
-and would rather read what all runs have at a path.
+The planner estimates the selectivity of a condition from the statistics over all paths, which can
+be wrong by a factor of hundreds: it then performs a hundred thousand lookups, which takes seconds,
+instead of building a hash table, which takes a tenth of a second. For a few given runs, it assumes
+a search in every partition and prefers to read all rows of a path.
 
-SQLite needs no telling.
+SQLite does not need this.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ LARGE_SETS = {
     "enable_nestloop": "off",
     "enable_hashjoin": "on",
     "enable_mergejoin": "on",
-    # A set that is thought not to fit would be searched from end to end for each run.
+    # A hash table that seems too large for memory would be replaced by sequential scans.
     "hash_mem_multiplier": "32",
-    # Starting helpers, and compiling, takes as long as they save.
+    # Parallel workers and JIT compilation take as long to start as they save.
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
 }
@@ -35,17 +34,17 @@ SMALL_SETS = {
 
 
 class Planner:
-    """What is expected holds until something else is, or the transaction ends."""
+    """The settings last until the next call, or until the end of the transaction."""
 
     def __init__(self) -> None:
         self._expected: Mapping[str, str] = {}
 
     def expect_large_sets(self) -> None:
-        """Join sets of runs, however few are thought to be in them."""
+        """Use hash joins for sets of runs, however small the estimates are."""
         self._set(LARGE_SETS)
 
     def expect_small_sets(self) -> None:
-        """Look up what belongs to a few runs, run by run."""
+        """Use lookups run by run, for a few runs."""
         self._set(SMALL_SETS)
 
     def _set(self, settings: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Which runs the address of a table asks for, and in which order."""
+"""Reads the filter and order of runs from the URL of a table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tracker.queries.run_query.tree import Both
 from tracker.queries.runs.filters import RunFilter, read_query
 from tracker.queries.runs.order import RunOrder, read_order
 
-# Of a group within a group, a condition for each.
+# Maximum nesting of groups; each level adds a condition.
 MAX_WITHIN = 4
 
 
 def read_runs(query: QueryDict) -> tuple[RunFilter, RunOrder]:
-    """Read an address, or what a view keeps of one; raise InvalidInput at a mistake."""
+    """Read a URL query, or that of a saved view; raise InvalidInput if it is invalid."""
     order = read_order(query.getlist("sort"))
     parts = [read_query(text) for text in _queries(query)]
     trees = tuple(part for part in parts if part is not None)
@@ -29,7 +29,7 @@ def read_runs(query: QueryDict) -> tuple[RunFilter, RunOrder]:
 
 
 def _queries(query: QueryDict) -> list[str]:
-    """Return what was written, and the condition of the group that is looked into."""
+    """Return the query, and the conditions of the opened groups."""
     within = query.getlist("within")
     if len(within) > MAX_WITHIN:
         raise InvalidInput("within", f"must be at most {MAX_WITHIN} queries")

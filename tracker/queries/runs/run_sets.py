@@ -1,4 +1,4 @@
-"""The runs that a widget is about, as they are now."""
+"""The runs of a dashboard widget."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from tracker.queries.runs.saved_views import shared_view
 
 @dataclass(frozen=True, slots=True)
 class ShownRuns:
-    """The runs in their order, each with its project at hand.
+    """The runs in order, each with its project loaded.
 
-    `problem` says why there are none to look for.
+    `problem` is the reason if the query is invalid.
     """
 
     runs: tuple[Run, ...]
-    missing_count: int = 0  # named, and in the trash or deleted
-    is_live: bool = False  # another look, soon, may show something else
-    may_be_joined: bool = False  # by runs that begin later: nothing runs yet, perhaps
+    missing_count: int = 0  # given runs that are in the trash or deleted
+    is_live: bool = False  # the result may change soon
+    may_be_joined: bool = False  # later runs may be added
     problem: str = ""
-    view: str = ""  # what the view is called that says which runs
-    is_view_gone: bool = False  # deleted, or no longer for everybody
-    gone: tuple[str, ...] = ()  # projects that the workspace has not
+    view: str = ""  # the name of the view that selects the runs
+    is_view_gone: bool = False  # deleted, or no longer shared
+    gone: tuple[str, ...] = ()  # projects that the workspace does not have
 
 
 def runs_in(project: Project, run_set: RunSet, reach: QuerySet[Project]) -> ShownRuns:
-    """Find the runs of a set, in those projects of the workspace that are in reach."""
+    """Find the runs of a set, in the accessible projects of the workspace."""
     view, projects = None, [project]
     gone: tuple[str, ...] = ()
     if run_set.view is not None:
@@ -71,7 +71,7 @@ def runs_in(project: Project, run_set: RunSet, reach: QuerySet[Project]) -> Show
 
 
 def check_run_set(run_set: RunSet) -> None:
-    """Raise InvalidInput if the query or the order cannot be understood."""
+    """Raise InvalidInput if the query or the order is invalid."""
     read_query(run_set.query)
     order_of(run_set)
 
@@ -90,7 +90,7 @@ def _asked(run_set: RunSet, view: SavedView | None) -> tuple[RunFilter, RunOrder
 def _projects(
     reach: QuerySet[Project], slugs: tuple[str, ...]
 ) -> tuple[list[Project], tuple[str, ...]]:
-    """Return those projects of the workspace, and what stands for none."""
+    """Return the existing projects of the workspace, and the unknown names."""
     by_slug = {each.slug: each for each in reach.filter(slug__in=slugs)}
     wanted = tuple(dict.fromkeys(slugs))
     known = [by_slug[slug] for slug in wanted if slug in by_slug]
@@ -104,7 +104,7 @@ def _found(
     order: RunOrder,
     first: int,
 ) -> list[Run]:
-    """Return the first of each project, one project after the other."""
+    """Return the first runs of each project, one project after the other."""
     page = Stretch(order, timezone.now(), None, 0, first)
     ids: list[UUID] = []
     for project in projects:
@@ -122,10 +122,9 @@ def _in_order(reach: QuerySet[Project], run_ids: Collection[UUID]) -> list[Run]:
 
 
 def _is_live(projects: Sequence[Project], runs: Collection[Run]) -> bool:
-    """Tell whether another look may show something else.
+    """Return whether the result may change soon.
 
-    What a query or a view finds in the projects may be joined by a run that is not in
-    it yet.
+    A query or a view can match runs that start later.
     """
     if any(may_go_on(run) for run in runs):
         return True

@@ -1,4 +1,4 @@
-"""The views of a project's runs table that somebody can open."""
+"""The saved views of a project's runs table."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from tracker.models import Project, SavedView
 
 
 def saved_views(project: Project, actor: Actor) -> list[SavedView]:
-    """Return one's own views and the shared ones, by name."""
+    """Return the actor's own views and the shared ones, by name."""
     views = SavedView.objects.readable_by(actor).filter(project=project)
-    # Sorted here, as the databases sort text differently.
+    # Sorted in Python, because the databases sort text differently.
     found = views.select_related("owner")
     return sorted(found, key=lambda view: (view.name.casefold(), str(view.id)))
 
 
 def shared_views(project: Project) -> list[SavedView]:
-    """Return those that everybody sees, by name."""
+    """Return the shared views, by name."""
     views = SavedView.objects.filter(project=project, is_shared=True)
     found = views.select_related("owner")
     return sorted(found, key=lambda view: (view.name.casefold(), str(view.id)))
 
 
 def shared_view(project: Project, view_id: UUID) -> SavedView | None:
-    """Return a view that dashboards may be about; None once it is gone or one's own."""
+    """Return a shared view, which dashboards may use; None if it is deleted or private."""
     views = SavedView.objects.filter(project=project, is_shared=True, id=view_id)
     return views.first()

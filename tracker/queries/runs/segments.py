@@ -1,7 +1,7 @@
-"""A long order of runs as a few short questions, of which a page needs one or two.
+"""Divides a long order of runs into segments, of which a page reads one or two.
 
-Runs with a number come before those with a text, and so on: each such part is a
-segment, which one index or one pass of the database yields in its order.
+Runs with a number come before those with a text, and so on. Each segment is sorted by one index
+or by one pass of the database.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import Combinable, OrderBy
 
-# The values a place has in the order: what it is sorted by, without the run's id.
+# The sort values of a position, without the run's id.
 Keys = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run stands: its segment, and what it is sorted by there."""
+    """The position of a run: its segment and its sort values there."""
 
     segment: int
     keys: Keys
@@ -29,12 +29,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of at most one for each run; `of_run` is the column with the run's id.
+    """Rows with at most one per run; `of_run` is the column with the run's id.
 
-    Their order is total: the run's id decides last, in the same direction, so that an
-    index which ends with it is already sorted. `ties` decide where the first
-    `before_ties` of the keys are equal, each in a direction of its own; a database
-    sorts only those that are. A place does not say how they were decided.
+    The order is total: the run's id is the last key, in the same direction, so an index that ends
+    with it is already sorted. `ties` apply if the first `before_ties` keys are equal, each with
+    its own direction; a database sorts only the tied rows. A position does not contain the values
+    of ties.
     """
 
     rows: QuerySet[Any]
@@ -64,7 +64,7 @@ class Segment:
 def places_from(
     segments: Sequence[Segment], matching: int, *, offset: int, limit: int
 ) -> list[Place]:
-    """Return some places of the order, those before `offset` passed over."""
+    """Return positions of the order from `offset` on."""
     found: list[Place] = []
     passed = 0
     for number, segment in enumerate(segments):
@@ -75,7 +75,7 @@ def places_from(
         if len(found) == limit or number == len(segments) - 1:
             break
         passed += start + len(rows) if rows else (segment.count() if start else 0)
-        # The segments that follow would be read through to find nothing in them.
+        # Later segments contain no further matches, so they are not read.
         if passed >= matching:
             break
     return found
@@ -100,11 +100,11 @@ def _places(segment: int, rows: list[tuple[Any, ...]]) -> Iterator[Place]:
 
 
 def _beyond(columns: list[str], values: list[Any], *, is_less: bool) -> Q:
-    """Return the condition that a row stands after these values in the order."""
+    """Return the condition that a row comes after these values in the order."""
     column, value = columns[0], values[0]
     further = Q((f"{column}__{'lt' if is_less else 'gt'}", value))
     if len(columns) == 1:
         return further
-    # The first part is implied by the second; with it an index knows where to begin.
+    # The second part implies the first, which gives the index its start.
     no_nearer = Q((f"{column}__{'lte' if is_less else 'gte'}", value))
     return no_nearer & (further | _beyond(columns[1:], values[1:], is_less=is_less))

@@ -1,7 +1,7 @@
-"""What is gathered of each run, by the key of its column.
+"""Columns of the run summary, by column key.
 
-By it runs are found, sorted and put together, and a page shows it: all of them read the
-same column of one table, which tracker.actions.gathering keeps.
+Filters, orders, groups and pages all read the same columns of one table, which
+tracker.actions.gathering maintains.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tracker.queries.runs.columns import each_of
 # Percent, hours, and joules.
 NUMBERS = ("gpu", "cpu", "gpu_idle", "gpu_hours", "energy")
 FIELDS = (*NUMBERS, "finding")
-# Columns that runs are sorted by; a run without the first comes last.
+# Sort columns; a run without a value in the first one comes last.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in NUMBERS},
     "finding": ("severity", "created_at"),
@@ -27,7 +27,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GatheredNumbers:
-    """None where nothing was measured, or nobody knows."""
+    """Numbers of the run summary; None if not measured or unknown."""
 
     gpu: float | None = None
     cpu: float | None = None
@@ -40,7 +40,7 @@ NOTHING_GATHERED = GatheredNumbers()
 
 
 def gathered_numbers(run_ids: Collection[UUID]) -> dict[UUID, GatheredNumbers]:
-    """Return what is known of these runs, in one statement."""
+    """Return the summaries of these runs, in one statement."""
     rows = Gathered.objects.filter(run_id__in=each_of(run_ids))
     return {
         run_id: GatheredNumbers(*numbers)

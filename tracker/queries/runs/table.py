@@ -1,6 +1,6 @@
 """The runs table: its columns, and one page of its rows.
 
-A page costs the same number of queries however many runs it holds.
+The number of statements for a page does not depend on its number of runs.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tracker.queries.runs.summaries import (
 from tracker.queries.runs.verdicts import Verdict, verdicts
 from tracker.queries.series.metrics import importance
 
-# Columns are chosen by what the newest runs logged: looking at all would cost as many
-# rows as the project has attributes.
+# Default columns are chosen from the newest runs only, because reading all would cost one row
+# per attribute of the project.
 RUNS_LOOKED_AT = 100
 METRICS_SHOWN, PARAMS_SHOWN = 6, 6
 METRICS_LOOKED_AT = 200
@@ -56,22 +56,22 @@ class RunRow:
     id: UUID
     name: str
     state: str
-    made_by: str  # "" for a run that nobody is known to have made
+    made_by: str  # "" for a run without a known author
     created_at: datetime
     started_at: datetime | None
-    ended_at: datetime | None  # for one that crashed: when it was last heard of
-    active_seconds: float | None  # in which processes ran, up to `active_since`
-    active_since: datetime | None  # None: no process runs
-    duration: float | None  # in seconds, as are both at the time of reading
+    ended_at: datetime | None  # for a crashed run: the time of its last data
+    active_seconds: float | None  # time in which processes ran, until `active_since`
+    active_since: datetime | None  # None if no process is running
+    duration: float | None  # in seconds at the time of reading, like `wall_time`
     wall_time: float | None
-    # Since when one that runs has sent nothing; None: it has lately, or does not run.
+    # Time of the last data of a running run that does not respond; otherwise None.
     silent_since: datetime | None
     stages: list[tuple[str, str]]  # name and state, in order of their start
     tags: list[str]
     main_finding: MainFinding | None
-    verdict: Verdict | None  # None: the main finding says it
+    verdict: Verdict | None  # None if there is a main finding
     numbers: GatheredNumbers
-    values: list[AttributeRow | None]  # as the columns asked for
+    values: list[AttributeRow | None]  # in the order of the requested columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class RunsPage:
     total: int
     matching: int
     rows: list[RunRow]
-    cursor: str  # where the next page begins; empty: there is none
+    cursor: str  # start of the next page; empty on the last page
 
 
 def runs_page(
@@ -92,10 +92,10 @@ def runs_page(
     cursor: str = "",
     limit: int,
 ) -> RunsPage:
-    """Return a page that begins after `cursor`, or passes `offset` runs over."""
+    """Return the page after `cursor`, or from `offset` on."""
     found = Found(project_id, wanted)
     after, now = place_of(cursor, order) if cursor else (None, timezone.now())
-    # One more than asked for says whether there are any after them.
+    # One more run shows whether there is a next page.
     page = Stretch(order, now, after, offset, limit + 1)
     with planner() as plan:
         places = places_of_page(found, page, plan)
@@ -103,7 +103,7 @@ def runs_page(
         shown, following = places[:limit], places[limit:]
         plan.expect_small_sets()
         rows = _rows([place.run_id for place in shown], paths)
-    # A place does not say how ties were decided, so that no page could follow it.
+    # A position does not contain the values of ties, so there is no next page.
     has_next = shown and following and not order.then
     return RunsPage(
         total=total,
@@ -116,7 +116,7 @@ def runs_page(
 def runs_in_order(
     project_id: int, *, wanted: RunFilter, order: RunOrder, limit: int
 ) -> list[UUID]:
-    """Return the ids of the first runs of the order, as they are at this moment."""
+    """Return the ids of the first runs of the order."""
     found = Found(project_id, wanted)
     with planner() as plan:
         page = Stretch(order, timezone.now(), None, 0, limit)
@@ -124,7 +124,7 @@ def runs_in_order(
 
 
 def run_rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
-    """Return what a table shows of these runs, in their order; some may be gone."""
+    """Return the table rows of these runs in their order; deleted runs are missing."""
     with planner() as plan:
         plan.expect_small_sets()
         return _rows(run_ids, paths)
@@ -135,7 +135,7 @@ def rows_of_project(
     run_ids: Sequence[UUID],
     paths: list[str],
 ) -> list[RunRow]:
-    """Return those of these runs that the project has, outside of its trash."""
+    """Return the rows of these runs that belong to the project and are not in the trash."""
     if not run_ids:
         return []
     own = Run.objects.filter(project_id=project_id, id__in=run_ids).not_in_trash()
@@ -145,9 +145,9 @@ def rows_of_project(
 
 
 def metric_paths(project_id: int) -> list[str]:
-    """Return the metrics most of the newest runs logged, those of quality first.
+    """Return the metrics that most of the newest runs logged, quality metrics first.
 
-    A single number is a final result, unless it was set before training.
+    A single number is a final result unless it was set before training.
     """
     paths = (
         _attributes_of_newest(project_id)
@@ -168,7 +168,7 @@ def metric_paths(project_id: int) -> list[str]:
 
 
 def series_among(project_id: int, paths: list[str]) -> list[str]:
-    """Return those paths at which the newest runs have a series, as they were given."""
+    """Return the paths at which the newest runs have a series, in the given order."""
     found = set(
         _attributes_of_newest(project_id)
         .filter(path__in=paths, kind=Kind.FLOAT_SERIES)
@@ -233,7 +233,7 @@ def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
 
 
 def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
-    # Columns rather than models, of which a page of a hundred runs would make hundreds.
+    # Values instead of models, which would be hundreds of objects per page.
     found = Run.objects.filter(id__in=each_of(run_ids)).values_list(
         *RUN_COLUMNS, named=True
     )
@@ -268,7 +268,7 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
     ]
 
 
-# Any: a row of those columns.
+# Any: a row with those columns.
 def _end(run: Any) -> datetime | None:
     is_running = run.state == State.RUNNING
     return run.ended_at or (None if is_running else run.last_seen_at)
@@ -285,7 +285,7 @@ def _stages(run_ids: list[UUID]) -> dict[UUID, list[tuple[str, str]]]:
 
 
 def _texts(tags: AttributeRow | None) -> list[str]:
-    """Return the tags; a run may hold something else under that path."""
+    """Return the tags; the path may hold a value of another kind."""
     if tags is None or not isinstance(tags.value, list):
         return []
     return tags.value

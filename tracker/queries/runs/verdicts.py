@@ -1,4 +1,4 @@
-"""What is to be said of runs without a main finding: well, not known, or not looked at."""
+"""The verdict for runs without a main finding: healthy, unknown or not diagnosed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tracker.models import Diagnosis
 from tracker.queries.diagnoses.diagnoses import is_about_another_stage
 from tracker.queries.runs.columns import each_of
 
-# With fewer answers than this part of those that apply, nobody knows that all is well.
+# Below this share of answers of the applicable rules, the verdict is unknown.
 ENOUGH_ANSWERS = 0.4
 
 
 class Verdict(StrEnum):
-    WELL = "well"  # so many rules answered that their silence means something
-    UNKNOWN = "unknown"  # rules were asked, and most lacked what they need
+    WELL = "well"  # enough rules answered without a finding
+    UNKNOWN = "unknown"  # most rules had missing inputs
     NOT_DIAGNOSED = "not diagnosed"
 
 
@@ -25,9 +25,9 @@ def is_enough(answered: int, asked: int) -> bool:
 
 
 def verdicts(run_ids: Collection[UUID]) -> dict[UUID, Verdict]:
-    """Say it of each of these runs, none of which has a main finding.
+    """Return the verdict of each of these runs, none of which has a main finding.
 
-    A run is well if a stage is: a short stage beside a long one is seldom judged.
+    A run is healthy if any stage is: short stages next to a long one are seldom judged.
     """
     said = dict.fromkeys(run_ids, Verdict.NOT_DIAGNOSED)
     if not said:

@@ -1,6 +1,7 @@
-"""Every point of many series, a part at a time.
+"""Reads all points of many series in batches.
 
-Memory does not grow with a series, unless its steps repeat: then what overlaps is held.
+Memory use does not grow with the length of a series, unless its steps repeat; overlapping parts
+are then held in memory.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from tracker.series.rewinds import Replaced, without
 from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 
-# How many series of a run are begun together: their last points are held meanwhile.
+# Series of a run that are opened together; their last points are held in memory.
 SERIES_AT_ONCE = 8
 CHUNKS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some points of one series, in order of step; the next part goes on from there."""
+    """Points of one series in order of step; the next part continues after them."""
 
     run: Run
     path: str
@@ -40,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
-    """Points that begin at a step, perhaps not read yet."""
+    """Points from a step on, which may not have been read yet."""
 
     first_step: float
     chunk_id: int | None = None
@@ -49,7 +50,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Begun:
-    """A series and all its stretches, as they were at one moment."""
+    """A series and all its stretches, from one consistent read."""
 
     path: str
     window: Window
@@ -65,10 +66,10 @@ def read_all_points(
     high: float | None = None,
     all_attempts: bool = False,
 ) -> Iterator[Part]:
-    """Yield all points in a range, series after series in the order asked.
+    """Yield all points in a range, series by series in the given order.
 
-    Of what was logged again, only the latest; of all attempts, where that is asked for.
-    When what is read is deleted meanwhile, raise Overtaken.
+    Of points that were logged again, only the latest are included, unless `all_attempts` is set.
+    Raise Overtaken if a series is deleted meanwhile.
     """
     bounds = (-np.inf if low is None else low, np.inf if high is None else high)
     for _, pairs in groupby(wanted, key=lambda pair: pair[0].id):
@@ -89,7 +90,7 @@ def _begin(
     bounds: tuple[float, float],
     replaced: Mapping[tuple[UUID, str], Replaced],
 ) -> list[Begun]:
-    """Note which chunks there are, and read at once what may soon be elsewhere."""
+    """List the chunks, and read the data that may be moved soon."""
     series_ids = series_ids_of({run.id}, paths)
 
     def read(tails: Tails, summaries: dict[int, Summaries]) -> list[Begun]:
@@ -113,7 +114,7 @@ def _begin(
 def _stretches(
     run: Run, window: Window, chunks: Summaries, tail: Points
 ) -> Iterator[Stretch]:
-    """Yield what lies in the window. Only full chunks stay what they are."""
+    """Yield the stretches in the window. Only full chunks never change."""
     lows, highs = window.ends(chunks.buckets)
     inside = (highs >= window.low) & (lows <= window.high)
     is_full = chunks.buckets.count >= FULL_POINTS
@@ -128,7 +129,7 @@ def _stretches(
 
 
 def _in_order(run: Run, begun: Begun) -> Iterator[Points]:
-    """Yield points in order of step, holding back those that others may come before."""
+    """Yield points in order of step, and hold back those that others may precede."""
     stretches = sorted(begun.stretches, key=lambda stretch: stretch.first_step)
     held = Held()
     for some, next_step in _read_ahead(run, stretches):
@@ -140,7 +141,7 @@ def _in_order(run: Run, begun: Begun) -> Iterator[Points]:
 def _read_ahead(
     run: Run, stretches: Sequence[Stretch]
 ) -> Iterator[tuple[list[Points], float]]:
-    """Yield the points of some stretches, and where those after them begin."""
+    """Yield the points of some stretches, and the first step of the next one."""
     for start in range(0, len(stretches), CHUNKS_AT_ONCE):
         some = stretches[start : start + CHUNKS_AT_ONCE]
         after = stretches[start + CHUNKS_AT_ONCE : start + CHUNKS_AT_ONCE + 1]

@@ -13,8 +13,8 @@ from tracker.models import Run
 from tracker.queries.series.series import Axis, Line, read_lines
 from tracker.series.alignment import laid_over, steps_between
 
-# On a logarithmic axis the first of so many parts of a line takes most of the room,
-# so it is read again by itself, and so on.
+# On a logarithmic axis, the first of this many parts of a line takes most of the width, so
+# it is read again separately, repeatedly.
 PARTS = 16
 MAX_LOOKS = 5
 
@@ -24,7 +24,7 @@ Wanted = Sequence[tuple[Run, str]]
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """What the x axis shows, and which part of it; `over` names a series."""
+    """The x axis and its range; `over` is the path of a series."""
 
     axis: Axis = Axis.STEP
     over: str = ""
@@ -35,21 +35,21 @@ class Across:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartLines:
-    """Lines in the order asked, and for each how many of its points have no place."""
+    """Lines in the given order, and the number of points of each without an x value."""
 
     lines: list[Line]
     outside: list[int]
-    # Of each run, the series whose values are the places; none on another axis.
+    # The series with the x values, by run; empty on other axes.
     over: Mapping[UUID, Line] = field(default_factory=dict)
-    # The runs that have no point of that series, wherever the axis begins and ends.
+    # Runs that have no point of that series in any range.
     lacking: Collection[UUID] = ()
 
 
 def read_chart_lines(wanted: Wanted, across: Across, *, buckets: int) -> ChartLines:
-    """Read series of runs with a handful of statements.
+    """Read series of runs with a few statements.
 
-    Within a part of an axis of another series, with a handful for each stretch of steps
-    in which that part lies: runs that count alike share one.
+    For a range of an axis of another series, a few statements per range of steps are needed; runs
+    with equal steps share one.
     """
     if across.over:
         return _over_a_series(wanted, across, buckets)
@@ -109,13 +109,13 @@ def _over_a_series(wanted: Wanted, across: Across, buckets: int) -> ChartLines:
 def _others(
     runs: Mapping[UUID, Run], across: Across, stretch: Across, buckets: int
 ) -> dict[UUID, Line]:
-    """Read the series whose values are the places, in a stretch of steps."""
+    """Read the series with the x values, in a range of steps."""
     asked = [(run, across.over) for run in runs.values()]
     return dict(zip(runs, _lines(asked, stretch, buckets), strict=True))
 
 
 def _stretches(others: Mapping[UUID, Line], across: Across) -> dict[UUID, Across]:
-    """Return the steps of each run in which the part of the axis lies; else all."""
+    """Return each run's range of steps for the range of the axis, or all steps."""
     if across.low is None or across.high is None:
         return dict.fromkeys(others, Across())
     found = {
@@ -134,7 +134,7 @@ def _finer_at_the_start(
     lines: list[Line],
     buckets: int,
 ) -> list[Line]:
-    """Read the beginnings again, of which a logarithmic axis shows ever more."""
+    """Read the beginnings with more detail, which a logarithmic axis stretches."""
     front = lines
     for _ in range(MAX_LOOKS):
         cuts = [line.x[len(line.x) // PARTS] for line in front if not line.exact]

@@ -1,4 +1,4 @@
-"""Draws series of which it is known where their points lie."""
+"""Downsamples series whose chunks are known."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tracker.series.store import Summaries, read_chunks, read_overviews
 from tracker.series.table import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Of so many series, and of so many points, what is read of chunks is held in memory. A
-# series that has more, as where each epoch counts its steps anew, is read in portions.
+# Limits for the data held in memory: series and points. A longer series, for example with steps
+# that restart in each epoch, is read in portions.
 SERIES_AT_ONCE = 100
 POINTS_AT_ONCE = 2_000_000
 CHUNKS_AT_ONCE = 16
@@ -42,7 +42,7 @@ CHUNKS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The part of an axis that is asked for, the same of all series."""
+    """The requested range of an axis, equal for all series."""
 
     axis: Axis = Axis.STEP
     low: float | None = None
@@ -64,7 +64,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where the points of one series lie, and what of them is read."""
+    """The location of a series' points, and the parts to read."""
 
     window: Window
     chunks: Summaries
@@ -74,11 +74,11 @@ class Source:
 
     @property
     def weight(self) -> int:
-        """How much of it is held while it is drawn, in points."""
+        """Its memory use while it is downsampled, in points."""
         return self.choice.weight(self.chunks.buckets) + len(self.tail)
 
     def chosen(self, mask_name: str) -> list[int]:
-        """Return the ids of the chunks to read in one of the choice's ways."""
+        """Return the ids of the chunks to read in one way of the choice."""
         mask = getattr(self.choice, mask_name)
         if not mask.any():
             return []
@@ -86,7 +86,7 @@ class Source:
 
 
 def start_of(run: Run, *times: Integers) -> int:
-    """Return when the run started; where nobody knows, the first of these times."""
+    """Return the start of the run, or else the first of these times."""
     if run.started_at is not None:
         return (run.started_at - EPOCH) // timedelta(microseconds=1)
     return min((int(some.min()) for some in times if len(some)), default=0)
@@ -99,11 +99,11 @@ def draw_together(
     *,
     beside: Collection[int],
 ) -> Iterator[tuple[int, Drawn]]:
-    """Draw series that lie in one table and nowhere else, those of a table at once."""
+    """Downsample series that are in a single table only, all of a table together."""
     places = Counter(i for table in tables for i in table.series_ids.tolist())
     for table in tables:
         if table.tick_count > POINTS_AT_ONCE:
-            continue  # it is drawn in portions
+            continue  # read in portions instead
         rows = [
             row
             for row, series_id in enumerate(table.series_ids.tolist())
@@ -139,7 +139,7 @@ def source_of(
 def draw_all(
     run_ids: Collection[UUID], sources: Mapping[int, Source]
 ) -> dict[int, Drawn]:
-    """Read what was chosen, for many at once but not for all, and draw each."""
+    """Read the chosen chunks in batches, and downsample each series."""
     drawn: dict[int, Drawn] = {}
     some: dict[int, Source] = {}
     held = 0
@@ -158,7 +158,7 @@ def draw_all(
 
 
 def _portions(run_ids: Collection[UUID], source: Source) -> Iterator[Buckets | Points]:
-    """Read what was chosen of one series, a few chunks at a time."""
+    """Read the chosen chunks of one series, a few at a time."""
     if source.choice.by_row.any():
         yield select(source.chunks.buckets, source.choice.by_row)
     for some in _few(source.chosen("by_overview")):
@@ -167,7 +167,7 @@ def _portions(run_ids: Collection[UUID], source: Source) -> Iterator[Buckets | P
         parts = read_chunks(run_ids, some).values()
         yield concatenate([without(part, source.replaced) for part in parts])
     for start in range(0, len(source.tail), CHUNKS_AT_ONCE * CHUNK_POINTS):
-        # What was replaced was taken out of it before.
+        # Replaced points are already removed from the tail.
         yield source.tail[start : start + CHUNKS_AT_ONCE * CHUNK_POINTS]
 
 

@@ -1,4 +1,4 @@
-"""Histograms of a series, as many as a chart can show."""
+"""Histograms of a series, at most as many as a chart can show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MILLISECONDS, SECONDS = 1e3, 1e6  # in microseconds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histograms:
-    """Histograms at their places on an axis; `count` there were in the range."""
+    """Histograms with their x values; `count` is the number in the range."""
 
     x: Floats
     histograms: list[Histogram]
@@ -59,13 +59,13 @@ def read_histograms(
     for number, value in enumerate(records.listed()):
         try:
             kept.append(read_histogram(value))
-        except NotAHistogram:  # noqa: PERF203 - texts may be asked for, too
+        except NotAHistogram:  # noqa: PERF203 - the path may be a text series
             good[number] = False
     return Histograms(np.asarray(x, np.float64)[good], kept, count)
 
 
 def _place(axis: Axis, low: float | None, high: float | None, start: int) -> Place:
-    """Return the range in what places are measured in: steps, or milliseconds."""
+    """Return the range in steps or in milliseconds."""
     if axis == Axis.STEP:
         return Place("step", low, high)
     if axis == Axis.RELATIVE:

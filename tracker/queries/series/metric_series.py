@@ -15,7 +15,7 @@ from tracker.queries.series.all_points import read_all_points
 from tracker.queries.series.series import Axis
 from tracker.series.points import Points, concatenate
 
-# Series of one run that one rule looks at.
+# Maximum number of series of one run per rule.
 MAX_SERIES = 64
 # The summaries of series lag behind their points, so more is read than needed.
 SLACK_MINUTES = 2.0
@@ -31,7 +31,7 @@ def condition_of(rule: MetricRule) -> Condition:
 
 
 def series_of(run: Run, pattern: str) -> list[Attribute]:
-    """Return the series that a rule is about, in order of path."""
+    """Return the series that a rule applies to, by path."""
     series = Attribute.objects.filter(run=run, kind=Kind.FLOAT_SERIES)
     beginning, star, _ = pattern.partition("*")
     if not star:
@@ -44,7 +44,7 @@ def series_of(run: Run, pattern: str) -> list[Attribute]:
 def newest_points(
     run: Run, series: Sequence[Attribute], condition: Condition
 ) -> Iterator[tuple[str, Points]]:
-    """Yield as many of the newest points of each series as the condition needs."""
+    """Yield the newest points of each series, as many as the condition needs."""
     for row in series:
         axis, low = _beginning(row, condition)
         yield row.path, points_of(run, row.path, axis=axis, low=low)
@@ -59,7 +59,7 @@ def points_of(
 
 
 def _beginning(row: Attribute, condition: Condition) -> tuple[Axis, float | None]:
-    """Return from where on to read: twice the window before the last known point."""
+    """Return the start of the range to read: twice the window before the last known point."""
     if condition.unit == "steps":
         if row.last_step is None:
             return Axis.STEP, None

@@ -1,8 +1,8 @@
-"""Which metric says most about a run, guessed from its path (pure)."""
+"""Guesses from its path how important a metric is (pure)."""
 
 from __future__ import annotations
 
-# Words of a path that measures how good a model is, the most telling first.
+# Words in paths of quality metrics, the most specific first.
 QUALITY_WORDS = (
     "accuracy",
     "acc",
@@ -15,12 +15,12 @@ QUALITY_WORDS = (
     "error",
     "loss",
 )
-# Quality on examples that were not trained on says more.
+# Metrics of validation data are more important.
 HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
-# These say how far a run is, not how good.
+# These indicate progress, not quality.
 BOOKKEEPING_WORDS = ("epoch", "step", "iteration", "iter", "lr", "learning", "momentum")
 
-# What only counts how far a run is, by the last part of its path.
+# Last parts of paths that only count progress.
 COUNTED_WORDS = frozenset(
     {"epoch", "epochs", "step", "steps", "iteration", "iterations", "iter", "iters"}
 )
@@ -30,7 +30,7 @@ IDENTIFIER_WORDS = frozenset(
     {"id", "ids", "uuid", "hash", "seed", "port", "pid", "rank", "version", "timestamp"}
 )
 
-# Which end of a metric is the good one; a path that has words of both is not known.
+# The better direction of a metric; unknown for a path with words of both.
 GOOD_WHEN_HIGH = frozenset(
     {
         *("accuracy", "acc", "f1", "auc", "auroc", "map", "iou", "dice", "bleu"),
@@ -49,7 +49,7 @@ _QUALITY, _OTHER, _BOOKKEEPING = range(3)
 
 
 def quality_rank(path: str) -> tuple[int, bool] | None:
-    """Rank a path that seems to measure quality, the best guess lowest."""
+    """Rank a path of a quality metric, the best guess lowest; None for other paths."""
     words = _words(path)
     ranks = [rank for rank, word in enumerate(QUALITY_WORDS) if word in words]
     if not ranks:
@@ -69,20 +69,20 @@ def importance(path: str) -> tuple[int, tuple[int, bool], str]:
 
 
 def is_counter(path: str) -> bool:
-    """Tell what only says how far a run is: runs are not compared by that."""
+    """Return whether a metric only counts progress and should not be compared."""
     words = set(_words(path.rpartition("/")[2]))
     return bool(words & COUNTED_WORDS) and words <= COUNTING_WORDS
 
 
 def is_identifier(path: str) -> bool:
-    """Tell a number that names something: a relative change of it means nothing."""
+    """Return whether a number is an identifier, whose relative change is meaningless."""
     return not IDENTIFIER_WORDS.isdisjoint(_words(path.rpartition("/")[2]))
 
 
 def is_good_high(path: str) -> bool | None:
-    """Say whether more of a metric is better, by its name; None: it does not tell.
+    """Return whether higher values are better, by the name; None if unknown.
 
-    What counts something per second is better high, though it speaks of seconds.
+    Higher is better for rates per second, although their names contain seconds.
     """
     for name in (path.rpartition("/")[2], path):
         words = set(_words(name))

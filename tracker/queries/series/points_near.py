@@ -1,4 +1,4 @@
-"""The point of a series that lies nearest to a step, of however many."""
+"""Finds the point of a series that is nearest to a step, in a series of any length."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tracker.queries.series.all_points import read_all_points
 from tracker.queries.series.drawing import EPOCH
 from tracker.queries.series.series import read_line
 
-# Each look narrows the range by hundreds: enough for any series that can be stored.
+# Each iteration narrows the range by a factor of hundreds: enough for any stored series.
 LOOKS = 8
 BUCKETS = 500
-# A bucket lies on both sides of its middle.
+# A bucket extends to both sides of its middle.
 BUCKETS_AROUND = 2
 
 

@@ -1,4 +1,4 @@
-"""Records of a series: a part of them by position, step or time, or those with a text."""
+"""Records of a series: by position, step or time, or by a text they contain."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tracker.series.points import Integers
 from tracker.series.writers import Writer
 
 RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
-# Of the values of one answer, but for a single larger one.
+# Maximum size of the values in one response, unless a single one is larger.
 MAX_BYTES = 4 * 1024 * 1024
-# What one answer looks through; about a second.
+# Maximum size searched per request; takes about a second.
 SEARCHED_BYTES = 256 * 1024 * 1024
 
 RecordAxis: TypeAlias = Literal["step", "time"]
@@ -29,7 +29,7 @@ RecordAxis: TypeAlias = Literal["step", "time"]
 
 @dataclass(frozen=True, slots=True)
 class RecordSeries:
-    """A series of records, as much of it as its row knows."""
+    """A series of records, with the summary from its row."""
 
     id: int
     run: Run
@@ -41,7 +41,7 @@ class RecordSeries:
     last_step: float | None
     first_time: int | None
     last_time: int | None
-    # Who logged to it at the same time; nobody where it was one after the other.
+    # Processes that logged to it at the same time; empty for one after the other.
     writers: tuple[Writer, ...]
 
 
@@ -60,7 +60,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """Some records and their positions; `end` is where to go on."""
+    """Records and their positions; `end` is the next position to read."""
 
     positions: Integers
     records: Records
@@ -69,14 +69,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Positions of records with a text; all before `end` were looked at."""
+    """Positions of records with a text; all records before `end` were searched."""
 
     positions: Integers
     end: int
 
 
 def record_series(run: Run, path: str) -> RecordSeries:
-    """Return the series at a path; raise NotFound where there is none of records."""
+    """Return the record series at a path; raise NotFound if there is none."""
     rows = Attribute.objects.filter(
         run_id=run.id, path__in=storable([path]), kind__in=RECORD_KINDS
     )
@@ -87,13 +87,13 @@ def record_series(run: Run, path: str) -> RecordSeries:
 
 
 def list_texts(run: Run) -> list[RecordSeries]:
-    """Return the run's series of texts that hold anything, by path."""
+    """Return the run's text series that are not empty, by path."""
     rows = Attribute.objects.filter(run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0)
     return sorted((_series(run, row) for row in rows), key=lambda found: found.path)
 
 
 def picture_steps(run: Run, path: str, most: int) -> list[tuple[float, str]]:
-    """Return steps and digests of the last pictures of a series, in order of arrival."""
+    """Return steps and digests of the last images of a series, in order of arrival."""
     try:
         series = record_series(run, path)
     except NotFound:
@@ -108,7 +108,7 @@ def picture_steps(run: Run, path: str, most: int) -> list[tuple[float, str]]:
 def read_page(
     series: RecordSeries, first: int, limit: int, place: Place | None = None
 ) -> Page:
-    """Read up to so many records from a position on, or only those in a range."""
+    """Read up to `limit` records from a position on, or only those in a range."""
     place = place or Place()
     positions: list[Integers] = []
     kept: list[Records] = []
@@ -139,7 +139,7 @@ def read_page(
 
 
 def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
-    """Find records that hold a text, whatever the case of its letters."""
+    """Find records that contain a text, ignoring case."""
     positions: list[Integers] = []
     found, end, searched = 0, first, 0
     for part in read_parts(series.run.id, series.id, first, series.count):
@@ -147,7 +147,7 @@ def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
         end = part.first + len(part.records)
         if found + len(places) > limit:
             places = places[: limit - found]
-            # The one behind the last of these may be another.
+            # The record after the last match may match, too.
             end = part.first + (int(places[-1]) + 1 if len(places) else 0)
         positions.append(places + part.first)
         found += len(places)
@@ -161,9 +161,9 @@ def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
 
 
 def read_sample(series: RecordSeries, most: int, place: Place) -> tuple[Page, int]:
-    """Read so many records in a range, evenly chosen, the last one among them.
+    """Read at most `most` evenly spaced records in a range, including the last one.
 
-    Also return how many there are in the range.
+    Also return the number of records in the range.
     """
     found = _positions_in(series, place)
     count = len(found)
@@ -175,7 +175,7 @@ def read_sample(series: RecordSeries, most: int, place: Place) -> tuple[Page, in
         part = next(_chunks_from(series, int(found[0])), None)
         if part is None:
             break
-        # Those of a damaged chunk are passed over.
+        # Records of a damaged chunk are skipped.
         low, high = np.searchsorted(found, [part.first, part.first + len(part.records)])
         if low < high:
             positions.append(found[low:high])

@@ -1,4 +1,4 @@
-"""Which series of runs were logged again from a step on."""
+"""Series of runs that were logged again from an earlier step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SELECT_REWINDS = (
 def read_replaced(
     runs: Iterable[Run], paths: Collection[str]
 ) -> dict[tuple[UUID, str], Replaced]:
-    """Return what was logged again, by run and path; most runs cost no statement."""
+    """Return the replaced ranges by run and path; most runs need no statement."""
     rewound = {key(run.id): run.id for run in runs if run.rewound_at is not None}
     found: dict[tuple[UUID, str], list[tuple[float, int]]] = defaultdict(list)
     if rewound:

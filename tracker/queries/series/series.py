@@ -1,4 +1,4 @@
-"""What charts and rules read: lines of few buckets, or all points of a series."""
+"""Series for charts and rules: lines with few buckets, or all points."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 Taken = TypeVar("Taken")
 
-# Of several series, up to so many points are read at once, some 24 bytes each.
+# Points of several series that are read together, about 24 bytes each.
 POINTS_AT_ONCE = 1_000_000
 
 SELECT_SERIES = (
@@ -56,7 +56,7 @@ SELECT_SERIES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A series as a chart draws it; when exact, each bucket is one point."""
+    """A downsampled series for a chart; if `exact`, each bucket is one point."""
 
     run_id: UUID
     path: str
@@ -94,14 +94,14 @@ def read_lines(
     buckets: int = 500,
     steady: bool = False,
 ) -> list[Line]:
-    """Read series of any runs, in the order asked, with a handful of statements.
+    """Read series of any runs, in the given order, with a few statements.
 
-    A series that does not exist is a line without points. While a steady line grows,
-    its buckets but for the last stay as they are, until there would be too many.
+    A series that does not exist is a line without points. While a steady line grows, all of its
+    buckets except the last stay unchanged, until there would be too many.
     """
     run_ids = {run.id for run, _ in wanted}
     series_ids = series_ids_of(run_ids, {path for _, path in wanted})
-    # Of which run each of them is.
+    # The run of each series.
     runs = {
         series_ids[run.id, path]: run
         for run, path in wanted
@@ -140,16 +140,17 @@ def read_points(run: Run, path: str) -> Points:
 
 
 def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
-    """Read all points of each series; one that does not exist has none."""
+    """Read all points of each series; a series that does not exist has none."""
     return read_and_take(run, paths, lambda _, points: points)
 
 
 def read_and_take(
     run: Run, paths: Collection[str], take: Callable[[str, Points], Taken]
 ) -> dict[str, Taken]:
-    """Read all points of each series, in the order asked, and keep what is taken of them.
+    """Read all points of each series in the given order, and return the results of `take`.
 
-    Of long series one is held at a time. `take` may be called again, from the first on.
+    Only one long series is held in memory at a time. `take` may be called again for all series
+    if the read is repeated.
     """
     series_ids = series_ids_of({run.id}, paths)
     replaced = _replaced(series_ids, {run})
@@ -179,7 +180,7 @@ def _groups(
     series_ids: Mapping[tuple[UUID, str], int],
     summaries: Mapping[int, Summaries],
 ) -> Iterator[list[str]]:
-    """Yield paths of series whose chunks are read at once; that of a long one alone."""
+    """Yield groups of series whose chunks are read together; a long series is alone."""
     some: list[str] = []
     points = 0
     for path in paths:
@@ -198,7 +199,7 @@ def series_ids_of(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[tuple[UUID, str], int]:
     asked = [many(storable(paths)), Kind.FLOAT_SERIES.value]
-    # By the key as the database gives it, which need not be made a UUID each time.
+    # Compares keys in the database's format, which avoids creating UUID objects.
     of_key = {key(run_id): run_id for run_id in run_ids}
     return {
         (of_key[run_key], path): series_id
@@ -209,7 +210,7 @@ def series_ids_of(
 def _replaced(
     series_ids: Mapping[tuple[UUID, str], int], runs: Collection[Run]
 ) -> dict[int, Replaced]:
-    """Return what of series was logged again, by their ids."""
+    """Return the replaced ranges of series, by series id."""
     found = read_replaced(runs, {path for _, path in series_ids})
     return {
         series_ids[place]: replaced
@@ -221,16 +222,16 @@ def _replaced(
 def every_series(
     runs: Sequence[Run], *, after: tuple[str, UUID] | None, limit: int
 ) -> list[tuple[Run, str]]:
-    """Return some of all series of the runs, in order of path and then of run.
+    """Return some of all series of the runs, by path and then by run.
 
-    `after` is the place of the last one before: those that runs add meanwhile neither
-    repeat nor hide any.
+    `after` is the last one of the previous page, so series that are added meanwhile neither repeat
+    nor hide others.
     """
     runs_by_id = {run.id: run for run in runs}
     series = Attribute.objects.filter(run_id__in=runs_by_id, kind=Kind.FLOAT_SERIES)
     if after is not None:
         path, run_id = after
-        # The first part is implied by the second; with it an index knows where to begin.
+        # The second part implies the first, which gives the index its start.
         further = Q(path__gt=path) | Q(path=path, run_id__gt=run_id)
         series = series.filter(further, path__gte=path)
     rows = series.order_by("path", "run_id").values_list("run_id", "path")[:limit]

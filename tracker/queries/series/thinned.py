@@ -1,4 +1,4 @@
-"""Reads long series for rules: thinned chunk by chunk, so that memory stays small."""
+"""Reads long series for rules, thinned chunk by chunk to limit memory."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tracker.series.rewinds import Replaced, without
 from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 
-# So many chunks are held in memory at a time, of up to 200 KB each.
+# Chunks held in memory at a time, up to 200 KB each.
 CHUNKS_AT_ONCE = 256
 
 
-# Keeps some of the points that one chunk has, or the journal.
+# Selects points of one chunk, or of the journal.
 Thin = Callable[[Points, int], Points]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Thinned:
-    """What is left of a series; `interval_seconds` is what lay between its points."""
+    """A thinned series; `interval_seconds` is its original sampling interval."""
 
     points: Points
     interval_seconds: float | None
@@ -42,13 +42,13 @@ class Thinned:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How series are thinned: each to so many points, or all of them together."""
+    """How series are thinned: to a number of points each, or for all together."""
 
-    # Given after which time all points stay.
+    # Its argument is the time after which all points are kept.
     thinner: Callable[[int | None], Thin]
     most: int
     is_of_all: bool = False
-    # The paths of series of which nothing is left out.
+    # Paths of series that are not thinned.
     whole: Collection[str] = ()
     whole_seconds: float = 0.0
 
@@ -56,7 +56,7 @@ class Way:
 def read_thinned(
     run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
 ) -> dict[str, Thinned]:
-    """Read series, all of what is short and of the last seconds; absent: no points."""
+    """Read series, thinned if long, except for the last seconds; absent without points."""
     way = Way(_of_readings, MAX_READINGS, whole_seconds=whole_seconds)
     return {path: each for (_, path), each in _read([run], paths, way).items()}
 
@@ -70,9 +70,9 @@ def read_thinned_of_runs(runs: Collection[Run], path: str) -> dict[UUID, Thinned
 def read_curves(
     run: Run, paths: Collection[str], *, whole: Collection[str] = ()
 ) -> dict[str, Points]:
-    """Read what users log, in order of step: levels and noise stay what they are.
+    """Read logged series in order of step; thinning preserves levels and noise.
 
-    Of series that are to be whole, nothing is left out.
+    Series in `whole` are not thinned.
     """
     way = Way(lambda _: thin_curve, MAX_CURVE_POINTS, whole=whole)
     return _in_order(_read([run], paths, way))
@@ -81,7 +81,7 @@ def read_curves(
 def read_common_steps(
     run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
 ) -> dict[str, Points]:
-    """Read series of which, where they are long, the same steps are left of each."""
+    """Read series; if they are long, the same steps of each are kept."""
     way = Way(_of_steps, MAX_RANK_POINTS, is_of_all=True, whole_seconds=whole_seconds)
     return _in_order(_read([run], paths, way))
 
@@ -100,7 +100,7 @@ def _in_order(found: Mapping[tuple[UUID, str], Thinned]) -> dict[str, Points]:
 
 @dataclass(slots=True)
 class _Kept:
-    """What is left of a series so far, and of its longest part the interval."""
+    """The points of a series kept so far, and the interval of its longest part."""
 
     parts: list[Points] = field(default_factory=list)
     longest: int = 0
@@ -155,7 +155,7 @@ def _strides(
 def _portions(
     summaries: Mapping[int, Summaries],
 ) -> Iterator[Sequence[tuple[int, int]]]:
-    """Yield chunks with their series, few enough to be read at once."""
+    """Yield groups of chunks with their series, few enough to be read together."""
     every = [(s, chunk_id) for s, found in summaries.items() for chunk_id in found.ids]
     for start in range(0, len(every), CHUNKS_AT_ONCE):
         yield every[start : start + CHUNKS_AT_ONCE]
@@ -166,7 +166,7 @@ def _valid(
     names: Mapping[int, tuple[UUID, str]],
     replaced: Mapping[tuple[UUID, str], Replaced],
 ) -> list[tuple[int, Points]]:
-    """Leave out what was logged again."""
+    """Remove points that were logged again."""
     return [
         (series_id, without(part, replaced.get(names[series_id])))
         for series_id, part in parts
@@ -179,7 +179,7 @@ def _keep(
     strides: Mapping[int, int],
     thin: Thin,
 ) -> None:
-    """Thin parts of series: those of the same times one after the other, and once."""
+    """Thin parts of series, grouped by equal times, so that each is computed once."""
     left = [part for _, part in parts]
     intervals: dict[int, float | None] = {}
     for place in sorted(range(len(parts)), key=lambda i: id(parts[i][1].times)):

@@ -1,4 +1,4 @@
-"""A cheap answer to: has anything arrived since? Read before the points themselves."""
+"""A cheap version of stored data, to be read before the points themselves."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ COUNT_ENTRIES = (
 
 
 def version_of(runs: Sequence[Run], *question: object) -> str:
-    """Return a text that changes whenever the points of these runs, or what is asked, do.
+    """Return a text that changes whenever the points of these runs or the question do.
 
-    Points are stored in the transaction that counts their frames, and frames are only
-    ever added. So what is read after this is never older than it says.
+    Points are stored in the transaction that counts their records, and records are only added. So
+    data read afterwards is at least as new as this version.
     """
     frames = every_row(COUNT_FRAMES, [], run_ids=[run.id for run in runs])
     stored = {run_key: (spools, int(last)) for run_key, spools, last in frames}
     described = [
-        # Where the relative axis begins, and whether to look again.
+        # The start of the relative axis, and whether the run is live.
         (run.id.hex, run.state, run.started_at, run.ended_at, stored.get(key(run.id)))
         for run in runs
     ]
@@ -36,10 +36,10 @@ def version_of(runs: Sequence[Run], *question: object) -> str:
 
 
 def version_of_summaries(runs: Sequence[Run], *question: object) -> str:
-    """Return a text that changes whenever attributes of these runs, or their summaries, do.
+    """Return a text that changes whenever attributes of these runs or their summaries do.
 
-    A series is summed up when its points leave the journal, after they were counted.
-    What people change of a run on its pages is not in it.
+    A series is summarized when its points leave the journal, after they were counted. Changes that
+    users make on a run's pages are not included.
     """
     entries = every_row(COUNT_ENTRIES, [], run_ids=[run.id for run in runs])
     waiting = {run_key: (count, int(last)) for run_key, count, last in entries}

@@ -1,4 +1,4 @@
-"""Which series of runs several processes logged to at the same time."""
+"""Series of runs that several processes logged to at the same time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracker.series.writers import Writer
 def read_writers(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[tuple[UUID, str], tuple[Writer, ...]]:
-    """Return who they are, by run and path; most series have one, and are absent."""
+    """Return the writers by run and path; most series have one, and are absent."""
     shared = Attribute.objects.filter(
         run_id__in=run_ids, path__in=storable(paths), writers__isnull=False
     )
