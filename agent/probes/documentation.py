@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from seamark.probes.listing import probe_classes
@@ -59,16 +59,19 @@ def _group(path: str) -> str:
 
 
 def _table_of_readings(readings: Iterable[Reading]) -> str:
+    by_path: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_path.setdefault(reading.path, []).append(reading)
     rows = [
-        f"| `{r.path}` | {r.unit} | {r.scope.value} | {r.quality:g} | {_every(r)} "
-        f"| {_code(r.source)} | {r.meaning} |"
-        for r in readings
+        f"| `{path}` | {some[0].unit} | {_joined(r.scope.value for r in some)} "
+        f"| {_joined(map(_source, some))} | {_joined(r.meaning for r in some)} |"
+        for path, some in by_path.items()
     ]
     head = [
-        "| path | unit | scope | quality | every | source | meaning |",
-        "|---|---|---|---|---|---|---|",
+        "| path | unit | scope | source, quality | meaning |",
+        "|---|---|---|---|---|",
     ]
-    return "\n".join([*head, *_once(rows)])
+    return "\n".join([*head, *rows])
 
 
 def _table_of_facts(facts: Iterable[Fact]) -> str:
@@ -76,12 +79,19 @@ def _table_of_facts(facts: Iterable[Fact]) -> str:
     return "\n".join(["| path | type | meaning |", "|---|---|---|", *_once(rows)])
 
 
-def _once(rows: Sequence[str]) -> list[str]:
+def _once(rows: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def _every(reading: Reading) -> str:
-    return f"{reading.seconds:g} s"
+def _joined(texts: Iterable[str]) -> str:
+    """Join different texts that are not empty."""
+    return "; ".join(_once(filter(None, texts)))
+
+
+def _source(reading: Reading) -> str:
+    """Return source and quality, and the interval unless it is a second."""
+    every = "" if reading.seconds == 1 else f", {reading.seconds:g} s"
+    return f"{_code(reading.source)} {reading.quality:g}{every}"
 
 
 def _code(source: str) -> str:
