@@ -1,4 +1,4 @@
-"""Messages through the real brokers; no task is ever called in place of a worker."""
+"""Messages through the real brokers; no task is called without a worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUEUE = Queue("celery", durable=True)
 
 
 def sent_through(connection, message, *, copies=1):
-    """Publish and take it back, as a worker would."""
+    """Publish a message and receive it like a worker."""
     received = []
 
     def take(body, taken):
@@ -80,7 +80,7 @@ def test_no_half_written_message_is_ever_read(folder_connection, tmp_path):
 @pytest.mark.processes
 def test_redis_serves_as_queue_where_it_is_set(settings, valkey):
     settings.REDIS_URL = valkey.url
-    # Other tests of this process may have left work there.
+    # Other tests of this process may have left messages there.
     redis.Redis.from_url(valkey.url).flushall()
     broker = celery.broker()
 
@@ -137,7 +137,7 @@ def test_the_scheduler_ends_on_sigterm_during_a_garbage_collection():
 
 
 def said_by_a_worker(address: str, *, is_leader: bool) -> list[str]:
-    """Return the nice values of a process, and of its session where there is one."""
+    """Return the nice value of a process, and that of its session if there is one."""
     program = (
         "import os, pathlib; from tracker import celery; celery.stand_back();"
         " print(os.nice(0)); group = pathlib.Path('/proc/self/autogroup');"
@@ -165,7 +165,7 @@ def test_a_worker_stands_back_for_web_servers_on_the_same_machine(is_leader):
     said = said_by_a_worker("postgresql://nobody@127.0.0.1/none", is_leader=is_leader)
 
     assert int(said[0]) == min(19, os.nice(0) + celery.STANDS_BACK_BY)
-    # Others of the session are left alone.
+    # Other processes of the session are not changed.
     if said[1] and is_leader:
         assert said[1].endswith(f"nice {celery.STANDS_BACK_BY}")
     elif said[1]:

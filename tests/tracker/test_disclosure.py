@@ -1,4 +1,4 @@
-"""Which attributes who came by a share link sees, and what is taken out of sentences."""
+"""The attributes that readers of a share link see, and the redaction of sentences."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PARTS = {
     ("string", "monitoring/train/facts/storage/data/mount"): Part.ENVIRONMENT,
     ("float", "monitoring/train/facts/effective_cores"): None,
     ("integer", "monitoring/train/rank-1/facts/gpu_count"): None,
-    # Whatever somebody writes below the agent's paths is not taken for a fact.
+    # Data that users write below the agent's paths does not count as facts.
     ("string", "monitoring/train/notes"): Part.ENVIRONMENT,
     ("string", "monitoring/x/facts/gpu/0/name/secret"): Part.ENVIRONMENT,
     ("string", "monitoring"): Part.CONFIG,
@@ -138,8 +138,8 @@ def test_of_rules_that_look_at_other_runs_no_value_is_shown(is_symptom):
     assert disclosure.seen_diagnoses(Actor(7), [diagnosis(shown)]) == [diagnosis(shown)]
 
 
-# Whoever adds a field thinks of strangers first: is it of this run alone, of no person,
-# no machine and no cost? If not, tracker/disclosure.py takes it out.
+# Fields that were checked for disclosure: about this run only, and not about a person, a
+# machine or costs. tracker/disclosure.py removes others, so check new fields before adding them.
 THOUGHT_OF = {
     FindingView: "id rule scope title summary severity confidence label factors evidence"
     " recommendations disproof gain is_open is_primary explained_by comes_after since"

@@ -1,6 +1,6 @@
-"""Nobody who is not signed in gets anything, except from a list of addresses.
+"""Users who are not signed in have access to nothing except a list of routes.
 
-A new address is closed until it is entered here.
+A new route is closed until it is added here.
 """
 
 import re
@@ -13,7 +13,7 @@ from django.urls import URLPattern, get_resolver
 pytestmark = pytest.mark.django_db
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-# Open to everybody: signing in, joining with an invitation's secret, health checks, and the texts of scripts.
+# Public: sign-in, invitations with their secret, health checks, and text catalogs for scripts.
 PUBLIC = {
     "sign-in",
     "sign-in/<str:secret>",

@@ -6,7 +6,7 @@ import pytest
 
 from tracker.short_ids import LENGTH, read_id, shortened
 
-# Those with the least and the most bits, and one of any kind.
+# Ids with the fewest and the most bits, and a random one.
 IDS = [UUID(int=0), UUID(int=2**128 - 1), UUID("b97d39db-e325-4b3b-9363-93eb6731245f")]
 
 

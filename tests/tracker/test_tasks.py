@@ -37,7 +37,7 @@ def run(member):
 
 @pytest.fixture
 def in_place():
-    """Tasks that are sent are done at once, instead of by a worker."""
+    """Run tasks in this process instead of a worker."""
     app.conf.task_always_eager = True
     yield
     app.conf.task_always_eager = False
@@ -48,7 +48,7 @@ def work_of(run, kind):
 
 
 def make_due():
-    """Let the time pass that work and journal entries wait for."""
+    """Make work and journal entries due, as if the time had passed."""
     JournalEntry.objects.update(received_at=F("received_at") - timedelta(minutes=1))
     request_compactions()
     Work.objects.exclude(due_at=None).update(due_at=timezone.now())

@@ -44,7 +44,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 @pytest.fixture
 def runs(member: Member, project: Project, stranger: Member) -> list[Run]:
-    """Two of the project, one beside it, one of another workspace, one in the trash."""
+    """Two runs of the project, one of another project, one foreign, one in the trash."""
     beside = make_project(member, "speech")
     foreign = make_project(stranger)
     found = [make_run(each) for each in (project, beside, foreign)]
@@ -55,7 +55,7 @@ def runs(member: Member, project: Project, stranger: Member) -> list[Run]:
 
 
 def members_of_every_kind(workspace: Workspace, project: Project) -> list[Member]:
-    """Of a project: those it gives a role, those it gives none, one shut out, one left."""
+    """Members with and without a project role, one deactivated and one who left."""
     members = [
         make_member(f"{role}-{given}", role=role, workspace=workspace)
         for role in Role
@@ -82,7 +82,7 @@ def every_actor(member: Member, stranger: Member, runs: list[Run]) -> list[Actor
         *(actor_of(member, scope) for scope in Scope),
         browser_of(member),
         browser_of(guest),
-        # A member of both workspaces, but their token is of one.
+        # A member of both workspaces, with a token for one.
         actor_of(both),
         actor_of(stranger),
         browser_of(stranger),
@@ -174,7 +174,7 @@ def test_readable_runs_come_in_the_order_asked_with_what_shapes_their_points(
         stored.refresh_from_db()
         shaping = {name: getattr(stored, name) for name in SHAPING_FIELDS}
         assert {name: run.__dict__[name] for name in SHAPING_FIELDS} == shaping
-        # Whatever else is asked of it is read then.
+        # Other fields are loaded on access.
         assert run.name == stored.name
 
 

@@ -140,7 +140,7 @@ def test_the_last_use_is_noted_at_most_once_a_minute(owner, django_assert_num_qu
 
     access.authenticate(secret)
     first = Token.objects.get().last_used_at
-    with django_assert_num_queries(1):  # which finds the token
+    with django_assert_num_queries(1):  # finds the token
         access.authenticate(secret)
 
     assert first is not None

@@ -1,4 +1,4 @@
-"""Texts at points of a series."""
+"""Annotations at points of a series."""
 
 from datetime import timedelta
 

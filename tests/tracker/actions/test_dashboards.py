@@ -1,4 +1,4 @@
-"""Making, changing and deleting dashboards."""
+"""Creation, changes and deletion of dashboards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people make of runs: deleted, brought back, and purged."""
+"""Ladders, dashboards, reports and views are deleted, restored and purged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ada(member):
 
 @pytest.fixture
 def makers(project, member, ada):
-    """Return how each kind is made, under a name."""
+    """Return a function per kind that creates an object with a name."""
     run = make_run(project, "baseline")
 
     def report(name):
@@ -193,7 +193,7 @@ def test_a_default_view_comes_back_as_the_default_if_there_is_none(makers, membe
 def test_it_is_purged_once_it_has_lain_there_for_long_enough(
     makers, member, monkeypatch
 ):
-    # Which happens outside of transactions, and this test is in one.
+    # It must run outside of a transaction, and this test is in one.
     monkeypatch.setattr(tasks, "give_space_back", lambda _: None)
     early = {kind: make("early") for kind, make in makers.items()}
     late = {kind: make("late") for kind, make in makers.items()}

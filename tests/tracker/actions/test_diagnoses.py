@@ -36,7 +36,7 @@ def live_run(**loop) -> Run:
 
 
 def goes_on_well(run: Run) -> None:
-    """Train on for half an hour without waiting."""
+    """Continue training for half an hour without waiting."""
     measure_loop(run, count=18_000, wait_share=0.0, first_step=400)
 
 

@@ -139,7 +139,7 @@ def test_a_content_sent_again_while_it_is_deleted_is_there_afterwards(folder):
     with ThreadPoolExecutor(1) as threads:
         collecting = threads.submit(collect_all_the_time)
         while time.monotonic() < stop:
-            # It is being deleted just now: agents come again.
+            # While it is being deleted, agents retry.
             with suppress(Unavailable):
                 deliver(run, CONTENT)
                 sent += 1

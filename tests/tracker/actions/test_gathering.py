@@ -1,4 +1,4 @@
-"""What columns find and sort by says at any time what the rows say it is made of."""
+"""Run summaries always match the rows that they are computed from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which metrics a project's people want to see first."""
+"""Pinned metrics of a project."""
 
 import pytest
 

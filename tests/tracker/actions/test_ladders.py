@@ -1,4 +1,4 @@
-"""Making, rearranging and deleting ladders."""
+"""Creation, reordering and deletion of ladders."""
 
 from __future__ import annotations
 

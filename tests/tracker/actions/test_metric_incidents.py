@@ -44,7 +44,7 @@ def run(project):
 
 
 def log(run, path: str, values, *, ago: timedelta = timedelta(0)) -> None:
-    """One point a second up to now, or up to some time ago."""
+    """Log one point per second until now, or until some time ago."""
     end = int((timezone.now() - ago).timestamp() * 1_000_000)
     times = [end - 1_000_000 * (len(values) - 1 - i) for i in range(len(values))]
     last = Run.objects.get(id=run.id).attributes.filter(path=path).first()

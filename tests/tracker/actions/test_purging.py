@@ -1,4 +1,4 @@
-"""A run is deleted piece by piece, whenever it is interrupted, and nothing else is."""
+"""A run is deleted in small transactions that may be interrupted, and nothing else is."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def ladder(project):
 
 
 def fill(run):
-    """Have a run own rows of every kind, in the journal and in chunks."""
+    """Give a run rows of every kind, in the journal and in chunks."""
     write_series(run, "loss", np.arange(300.0))
     write_series(run, "accuracy", np.arange(300.0))
     compact_run(run.id)
@@ -84,7 +84,7 @@ def mark(run):
 
 
 def models_of_runs():
-    """Every table that refers to runs, so that none is forgotten."""
+    """Yield every model that refers to runs, so that none is omitted."""
     for model in apps.get_app_config("tracker").get_models():
         for field in model._meta.get_fields():
             if field.concrete and field.related_model is Run:
@@ -176,24 +176,24 @@ def test_pieces_are_small_in_rows_and_in_bytes(project, monkeypatch):
     with statements("DELETE FROM tracker_attribute") as sent:
         purge_run(run.id, seconds=LONG)
 
-    # 32 rows in sevens take five, and two long texts are not deleted together.
+    # 32 rows in batches of seven need five statements; two long texts need separate ones.
     assert 5 <= len(sent) <= 7
     assert all(sql.count("%s") <= 8 for sql in sent)
     assert rows_of(run) == {}
 
 
 class Killed(BaseException):
-    """The worker died here."""
+    """The worker is killed."""
 
 
 @contextmanager
 def killed_at(number, *, is_done):
-    """Raise at a statement: before it reaches the database, or just after."""
+    """Raise at a statement, before or after the database executes it."""
     seen = 0
 
     def count(execute, sql, params, many, context):
         nonlocal seen
-        # Of a transaction that is not ended, the database keeps nothing.
+        # The database discards an unfinished transaction.
         if sql.startswith(("ROLLBACK", "RELEASE")):
             return execute(sql, params, many, context)
         seen += 1
@@ -243,7 +243,7 @@ def test_may_be_killed_at_any_statement(project):
             with transaction.atomic():
                 with pytest.raises(Killed), killed_at(number, is_done=is_done):
                     purge_all(run)
-                # Whatever is left is hidden, and asked for again.
+                # Remaining data is hidden, and the purge is requested again.
                 left = Run.objects.filter(id=run.id)
                 assert not left.filter(purging_at=None).exists()
                 if left.exists():
@@ -278,7 +278,7 @@ def test_the_worker_deletes_and_is_asked_again_while_something_is_left(
 
 
 def test_points_that_came_at_the_last_moment_are_deleted_too(project):
-    """A batch that was under way when the run was marked stores its points after it."""
+    """A batch that was in progress when the run was marked stores its points afterwards."""
     process = Process(project, "late")
     process.open()
     process.send([points_message("loss", [1.0])])
@@ -295,7 +295,7 @@ def test_points_that_came_at_the_last_moment_are_deleted_too(project):
     def purge():
         with transaction.atomic():
             purge_run(run.id, seconds=LONG)
-            # As at the end of a transaction of its own.
+            # As at the end of a separate transaction.
             connection.check_constraints()
 
     with connection.execute_wrapper(be_late), pytest.raises(IntegrityError):
@@ -316,7 +316,7 @@ def test_a_ladder_opens_without_the_rung_that_was_deleted(project, ladder):
 
     assert [rung.position for rung in view.rungs] == [0, 1]
     assert [rung.run_name for rung in view.rungs] == [DEMO[0].name, DEMO[2].name]
-    # What is left is compared with each other.
+    # The remaining runs are compared.
     assert view.rungs[1].against_previous is not None
     (summary,) = ladder_summaries(project.id)
     assert len(summary.rungs) == 2
@@ -339,7 +339,7 @@ def test_a_process_that_still_logs_makes_the_run_anew(project):
     mark(run)
     purge_all(run)
 
-    # Its spool is unknown, so it is asked to begin at the beginning.
+    # Its queue is unknown, so the agent is told to start from the first record.
     with pytest.raises(OutOfOrder) as refusal:
         process.send([points_message("loss", [3.0], steps=[2])])
     assert refusal.value.expected == 1

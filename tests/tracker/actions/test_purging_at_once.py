@@ -1,4 +1,4 @@
-"""Deleting while others write, read and delete, each with a connection of its own."""
+"""Deletion while other connections write, read and delete."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(project, monkeypatch):
 
 @contextmanager
 def beside(*works):
-    """Do works in threads until the block ends; their errors are errors here."""
+    """Run functions in threads until the block ends, and raise their errors."""
     is_over = threading.Event()
     errors = []
 
@@ -62,7 +62,7 @@ def beside(*works):
         try:
             while not is_over.is_set():
                 work()
-        except Exception as error:  # noqa: BLE001 - told to whoever waits
+        except Exception as error:  # noqa: BLE001 - raised in the main thread
             errors.append(error)
         finally:
             connection.close()
@@ -141,7 +141,7 @@ def test_a_process_that_logs_all_the_while_is_refused_and_then_begins_anew(
 
 
 def test_the_timetable_asks_for_work_all_the_while(run):
-    """Whoever found a run's journal may ask for its compaction once the run is gone."""
+    """A worker that found a run's journal may request its compaction after the deletion."""
     begun = Event()
 
     def ask():

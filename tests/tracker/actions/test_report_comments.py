@@ -1,4 +1,4 @@
-"""Comments on reports: written, answered, changed, settled and deleted."""
+"""Comments on reports: creation, replies, changes, resolution and deletion."""
 
 from __future__ import annotations
 

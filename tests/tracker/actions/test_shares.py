@@ -1,4 +1,4 @@
-"""Making, opening and ending share links."""
+"""Creation, use and end of share links."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ladder(project, runs):
 
 @pytest.fixture
 def share(project, member):
-    """Return a function that makes a link and returns its secret."""
+    """Return a function that creates a link and returns its secret."""
 
     def make(kind, of, **wanted):
         return make_link(project, browser_of(member), WantedLink(kind, of, **wanted))

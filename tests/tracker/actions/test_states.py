@@ -253,7 +253,7 @@ def test_a_process_whose_clock_is_ahead_replaces_nobody_not_even_itself(run):
         (["failed"], "failed"),
         (["crashed"], "crashed"),
         (["preempted"], "preempted"),
-        # Nobody else has said anything yet.
+        # No process is known yet.
         ([], "crashed"),
     ],
 )
@@ -285,7 +285,7 @@ def random_processes(random, stage):
             stage,
             random.choice(State.values),
             start=STARTED + random.randrange(6) * MINUTE,
-            # No two at the same moment: of these either may say why it failed.
+            # All times differ, because either of two simultaneous ones may set the failure.
             end=random.choice([None, STARTED + random.randrange(6) * MINUTE + moment]),
             rank=random.randrange(3),
             is_helper=random.random() < 0.4,
@@ -297,7 +297,7 @@ def random_processes(random, stage):
 
 
 def state_of(processes):
-    """What the states and times of processes make of their stage, one by one."""
+    """Compute the state and times of a stage from its processes, one by one."""
     last = {
         process.rank: max(p.started_at for p in processes if p.rank == process.rank)
         for process in processes
@@ -314,7 +314,7 @@ def state_of(processes):
     states = {process.state for process in deciding}
     state = next(state for state in PRECEDENCE if state in states)
     started_at = min(process.started_at for process in processes)
-    # A clock that was set back ends nothing before it began.
+    # A clock that was set back must not end a stage before its start.
     ends = [max(p.ended_at, started_at) for p in processes if p.ended_at is not None]
     failed = [process for process in deciding if process.state == State.FAILED]
     failed.sort(key=lambda process: process.ended_at or process.last_seen_at)

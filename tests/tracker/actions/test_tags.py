@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def hold_text_as_tags(run):
-    """Store what older versions accepted under the path of the tags."""
+    """Store a text at the path of the tags, as older versions allowed."""
     Attribute.objects.create(
         run=run, project=run.project, path="tags", kind=Kind.STRING, text="a text"
     )

@@ -1,4 +1,4 @@
-"""What goes to the trash, what comes back, and what is deleted for good."""
+"""Runs in the trash are restored, or deleted permanently."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def work_id(run):
 
 
 def let_pass(seconds: float) -> None:
-    """Move what is stored into the past, as if the time had passed."""
+    """Move stored times into the past, as if the time had passed."""
     for name in ("due_at", "leased_until"):
         Work.objects.update(**{name: F(name) - timedelta(seconds=seconds)})
 
@@ -132,7 +132,7 @@ def test_what_a_killed_worker_had_taken_is_due_again(work_id):
     second = claim_work(work_id)
     assert second.attempts == 2
 
-    # The first was only slow, and is no longer in charge.
+    # The first worker was only slow, and no longer holds the lease.
     finish_work(first)
     fail_work(first, RuntimeError())
     work = Work.objects.get()

@@ -1,4 +1,4 @@
-"""Real servers that take alerts, or do not."""
+"""Real servers that accept or reject alerts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aiosmtpd.controller import Controller
 
 
 class Receiver:
-    """What arrived, and what to answer."""
+    """The received requests, and the response to send."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -55,7 +55,7 @@ class Mailbox:
     def __init__(self) -> None:
         self.got: list[Any] = []
 
-    async def handle_DATA(  # noqa: N802 - as the server calls it
+    async def handle_DATA(  # noqa: N802 - the server calls this name
         self, _server: Any, _session: Any, envelope: Any
     ) -> str:
         self.got.append(envelope)

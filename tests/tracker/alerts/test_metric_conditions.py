@@ -17,7 +17,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def series(values, *, seconds: float = 60.0, step: float = 1.0) -> Points:
-    """One point every so many seconds and steps."""
+    """Return points at a fixed interval in seconds and steps."""
     count = np.arange(len(values))
     times = (count * seconds * 1_000_000).astype(np.int64)
     return Points(count * step, times, np.asarray(values, np.float64))

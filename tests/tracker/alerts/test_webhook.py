@@ -37,7 +37,7 @@ def test_nothing_is_posted_into_an_own_network(host):
 
 
 def test_an_open_and_a_closed_port_of_an_own_network_look_the_same():
-    """No connection is made, so neither text nor time depends on what listens."""
+    """No connection is made, so neither text nor time depends on open ports."""
     refusals = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
@@ -79,7 +79,7 @@ def test_one_internal_address_among_public_ones_is_enough_to_refuse(monkeypatch)
 
 
 def test_the_name_is_resolved_once(monkeypatch):
-    """A second answer could lead elsewhere than the address that was checked."""
+    """A second response could point to an address that was not checked."""
     with web_server() as receiver:
         port = int(receiver.url.rsplit(":", 1)[1].split("/")[0])
         resolved: list[str] = []
@@ -134,7 +134,7 @@ def test_a_receiver_that_hangs_is_left(monkeypatch):
 
 @pytest.mark.parametrize("hosts", [HOME, ["127.0.0.2"]])
 def test_a_receiver_that_trickles_is_left_in_time(monkeypatch, hosts):
-    """Each byte comes soon, and the last one never."""
+    """Each byte arrives in time, but the last one never arrives."""
     monkeypatch.setattr(webhook, "SECONDS", 0.3)
     monkeypatch.setattr(webhook, "is_public", lambda address: True)
     has_left = threading.Event()

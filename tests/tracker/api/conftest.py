@@ -26,7 +26,7 @@ def run(project):
 
 @pytest.fixture
 def signed_in(project, live_server, tmp_path, monkeypatch):
-    """Have this process read at a server that listens, as a member of its project."""
+    """Let this process read from a live server as a member of its project."""
     from tracker.actions.access import make_token
     from tracker.actor import Scope
 
@@ -41,7 +41,7 @@ def signed_in(project, live_server, tmp_path, monkeypatch):
 
 @pytest.fixture
 def client_with(api):
-    """Return a function that gives a client with a new token of this scope."""
+    """Return a function that creates a client with a new token of a scope."""
     from tracker.actions.access import make_token
     from tracker.actor import Scope
 

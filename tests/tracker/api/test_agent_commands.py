@@ -1,4 +1,4 @@
-"""The agent's commands that read, as processes of their own, through a real server."""
+"""The agent's reading commands, in subprocesses, with a real server."""
 
 from __future__ import annotations
 
@@ -399,14 +399,14 @@ def test_a_run_without_series_is_exported_too(seamark, project, tmp_path):
 
 @pytest.fixture
 def here(signed_in, tmp_path, monkeypatch):
-    """Carry out a command in this process, where what it waits for can be made to come."""
+    """Run a command in this process, where tests can trigger the events it waits for."""
     monkeypatch.chdir(tmp_path)
     return lambda *words: main(words)
 
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """What an export does while it waits; it has waited as soon as that is done."""
+    """Functions that run while an export waits; the wait ends after them."""
     pauses = []
 
     def pause(seconds):
@@ -428,7 +428,7 @@ def summary(folder, path="loss"):
 
 @pytest.fixture
 def ended(project):
-    """A run whose last points are not summed up yet."""
+    """A run whose last points are not in a summary yet."""
     run = make_run(project, "baseline", State.FINISHED)
     write_series(run, "loss", [3.0, 1.0, 2.0])
     return run
@@ -468,7 +468,7 @@ def test_what_was_not_summed_up_in_time_is_written_anew(
     in_time = here(*words, "--json")
 
     assert (late, in_time) == (1, 0)
-    # For both together.
+    # In total for both.
     assert sum(waited) == 30
     assert kept["settled"] is False
     assert "baseline: its attributes' counts, means and last values lack 3" in errors
@@ -502,7 +502,7 @@ def test_points_that_were_logged_again_are_not_waited_for_for_ever(
         [close_message(time=again + 2)],
     )
     first.send([close_message(time=again)])
-    # More were counted by then than are shown, and yet not all.
+    # The count includes points that are not shown, and is still incomplete.
     pauses.append(lambda _: compact_run(first.run.id))
 
     code = here("export", "baseline", "--to", "out")
@@ -515,7 +515,7 @@ def test_points_that_were_logged_again_are_not_waited_for_for_ever(
 
 def test_a_second_stage_that_takes_no_time_is_exported_too(here, ended, tmp_path):
     compact_run(ended.id)
-    # The last sign of life is written every few seconds.
+    # The time of the last data is written only every few seconds.
     soon = datetime.now(UTC) + timedelta(hours=1)
     Run.objects.filter(id=ended.id).update(last_seen_at=soon)
     here("export", "baseline", "--to", "out")
@@ -531,7 +531,7 @@ def test_a_second_stage_that_takes_no_time_is_exported_too(here, ended, tmp_path
 
 
 def listed_before(action, monkeypatch):
-    """Have something happen after the runs were listed, before they are read."""
+    """Run an action after the runs were listed and before they are read."""
     listed = export.read_runs
 
     def read_runs(*arguments, **options):

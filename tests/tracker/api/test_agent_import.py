@@ -1,4 +1,4 @@
-"""What is imported reaches a real server, and once."""
+"""Imported data reaches a real server exactly once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_same_file_is_imported_once_unless_that_is_wanted(command, capsys):
 
 
 def break_off(command):
-    """Import the first reading, and be told to end before the second."""
+    """Import the first sample, and interrupt the import before the second."""
     _, chosen = parse(command, COMMANDS)
     settings = settings_of(chosen)
     ((file, mark),) = marks_of(chosen, settings, map(Path, chosen.files)).items()

@@ -1,4 +1,4 @@
-"""The agent reads back what is stored, through a real server."""
+"""The agent reads stored data through a real server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def project():
 
 @pytest.fixture(autouse=True)
 def _server(signed_in):
-    """Every test reads at a server that listens."""
+    """Let every test read from a live server."""
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def stored(project):
         },
     )
     write_tags(run, "dali")
-    # Its summaries are known from then on.
+    # From here on its summaries are available.
     compact_run(run.id)
     return run
 
@@ -163,7 +163,7 @@ def test_points_and_buckets_are_those_between_two_moments(stored):
 
     assert [p[2] for p in run.points("train/loss", **between)] == [second]
     assert run.series("train/loss", **between).x == [1000 * second.timestamp()]
-    # Told as another clock shows it, or as the axis counts.
+    # In another time zone, or in the units of the axis.
     india = third.astimezone(timezone(timedelta(hours=5, minutes=30)))
     for low in (india, 1000 * third.timestamp()):
         assert [p[2] for p in run.points_of(["train/loss"], axis="time", low=low)] == [
@@ -173,7 +173,7 @@ def test_points_and_buckets_are_those_between_two_moments(stored):
 
 def test_each_moment_of_a_point_is_a_place_in_its_range(project):
     run = make_run(project, "long")
-    # Milliseconds that a float of seconds rounds up are among them.
+    # Including milliseconds that rounding to float seconds changes.
     write_series(run, "a", [0.0] * 100, times=START + np.arange(100) * 10_001 + 185)
     stored = agent.open_run("long")
 
@@ -443,7 +443,7 @@ def test_no_question_is_longer_than_proxies_take(stored, monkeypatch):
     points = list(agent.open_run("baseline").points())
 
     assert len(points) == 123
-    # Proxies take 8 KiB of an address, and may lengthen it.
+    # Proxies accept URLs of 8 KiB, and may lengthen them.
     assert max(map(len, asked)) < 6_000
 
 
@@ -475,7 +475,7 @@ def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path
 
 
 def test_integers_stay_what_they_are_where_other_runs_have_none(stored, project):
-    # One that no float is, one that no integer of 64 bits is, and one for every run.
+    # An integer that is not a float, one beyond 64 bits, and one that both runs have.
     values = {"seed": 1234567890123456789, "large": 2**63 + 1, "layers": 3}
     write_values(stored, values)
     write_values(make_run(project, "other"), {"layers": 4})
@@ -584,7 +584,7 @@ def test_a_range_without_points_is_empty(stored, read):
 
 
 class Impatience:
-    """A clock on which whoever waits has waited at once."""
+    """A clock on which every wait ends at once."""
 
     def __init__(self):
         self.now = 0.0
@@ -608,7 +608,7 @@ def test_who_reads_several_tables_at_once_is_told_that_they_wait_for_themselves(
     run = agent.open_run("baseline")
     first = iter(run.points())
     next(first)
-    # As of a table so long that the server has not sent it to its end.
+    # As with a table so long that the server has not finished sending it.
     places.acquire()
 
     with pytest.raises(agent.CannotRead, match="one after the other") as refused:

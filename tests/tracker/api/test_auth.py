@@ -114,7 +114,7 @@ def test_to_a_stranger_everything_looks_absent(path, run, strange_reader):
 def test_reading_endpoints_change_nothing(path, method, run, reader):
     response = getattr(reader, method)(path.format(run=run.id))
 
-    # A run is deleted at its own address, but only out of the trash and by its owner.
+    # A run is deleted at its own URL, but only from the trash and by its owner.
     is_deletion = (method, path) == ("delete", "/api/v1/runs/{run}")
     expected = (404, "not_found") if is_deletion else (405, "method_not_allowed")
     assert (response.status_code, response.json()["error"]["code"]) == expected

@@ -1,4 +1,4 @@
-"""Batches as the web server hands them over, before Django's own handler."""
+"""Batches are handled by the WSGI server before Django's handler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 @pytest.fixture
 def post(member):
-    """Return a function that answers a request with status, headers and JSON."""
+    """Return a function that sends a request and returns status, headers and JSON."""
     token = make_token(member, "agent", Scope.LOG)
 
     def ask(path, body=b"", *, method="POST", **changes):

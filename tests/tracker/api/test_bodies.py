@@ -142,7 +142,7 @@ def test_a_connection_that_breaks_is_a_malformed_body():
 @pytest.mark.parametrize(
     ("encoding", "bomb"),
     [
-        # Made where it is used, not while the tests are looked for.
+        # Created in the test, not during collection.
         pytest.param("zstd", lambda: zstd_bomb(1024 * MIB), id="zstd"),
         pytest.param("zstd", lambda: zstd(bytes(64 * MIB)), id="zstd with its size"),
         pytest.param("gzip", lambda: gzip.compress(bytes(256 * MIB), 6), id="gzip"),
@@ -159,7 +159,7 @@ def test_a_bomb_is_refused_within_the_limit(encoding, bomb):
     tracemalloc.stop()
 
     assert peak < 2 * UNPACKED + 8 * MIB
-    assert seconds < 20  # some milliseconds, but for a busy machine
+    assert seconds < 20  # milliseconds, except on a busy machine
 
 
 @pytest.mark.parametrize("size", [UNPACKED, UNPACKED + 1])
@@ -186,14 +186,14 @@ def test_a_window_larger_than_needed_is_refused():
 
 
 def gzip_with_a_name(size):
-    """A member whose header names a file, at length."""
+    """A gzip member whose header has a long file name."""
     member = gzip.compress(b"content")
     has_name = bytes([member[3] | 8])
     return member[:3] + has_name + member[4:10] + b"x" * size + b"\0" + member[10:]
 
 
 def zstd_that_claims(size):
-    """A frame whose header says how much it will become, falsely."""
+    """A frame whose header has a wrong content size."""
     head = b"\x28\xb5\x2f\xfd" + bytes([0b1110_0000]) + struct.pack("<Q", size)
     return head + b"\x01\x00\x00"  # one empty block, the last
 
@@ -221,7 +221,7 @@ def test_odd_frames_are_refused_and_take_no_room(encoding, body):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    # The body itself is read and kept, twice while it becomes bytes.
+    # The body itself is read and stored, twice during the conversion to bytes.
     assert peak < 3 * len(body) + 8 * MIB
 
 

@@ -50,7 +50,7 @@ def test_a_caller_without_a_token_is_told_how_to_send_one():
 
 
 def of_postgresql(state):
-    """What Django makes of what PostgreSQL calls internal."""
+    """Django's exception for an internal error of PostgreSQL."""
     cause = PostgresError()
     cause.sqlstate = state
     error = InternalError("no")

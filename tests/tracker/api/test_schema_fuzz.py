@@ -1,6 +1,6 @@
-"""The API against its own description: schemathesis makes requests out of it.
+"""Requests that schemathesis generates from the API's own description.
 
-It looks longer when asked to:
+For a longer run:
 
     TEST_EXAMPLES=500 .venv/bin/python -m pytest tests/tracker/api/test_schema_fuzz.py
 """
@@ -41,17 +41,17 @@ from tracker.wsgi import application
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.slow,
-    # For whoever looks longer.
+    # For longer runs.
     pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 300),
 ]
 
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "8"))
-# What was asked, for whoever counts.
+# Counts of requests.
 TRIED = Counter[str]()
 RUN_ID = "00000000-0000-4000-8000-000000000001"
 LADDER_ID = "00000000-0000-4000-8000-000000000002"
 SPOOL_ID = "00000000-0000-4000-8000-000000000003"
-# What exists, and is asked for more often than chance would.
+# Existing objects, which are requested more often than by chance.
 KNOWN = {
     "path.workspace": "ada-workspace",
     "path.project": "vision",
@@ -69,7 +69,7 @@ GONE = "/api/v1/ingest/{spool_id}/gone"
 BLOBS = "/api/v1/blobs/{digest}"
 WORKSPACE = "/api/v1/workspaces/{workspace}"
 PROJECT = "/api/v1/projects/{workspace}/{project}"
-# No schema says which bytes are a batch, that a run is pinned, or which names exist.
+# No schema describes the bytes of a batch, whether a run is pinned, or existing names.
 BEYOND_SCHEMAS = {
     INGEST,
     BLOBS,
@@ -87,12 +87,11 @@ BEYOND_SCHEMAS = {
     "/api/v1/runs/{run_id}/comments",
     "/api/v1/runs/{run_id}/comments/{run_comment_id}",
 }
-OPAQUE = {"cursor", "query"}  # parameters, likewise
+OPAQUE = {"cursor", "query"}  # parameters that schemas do not describe
 PUBLIC = {"/livez", "/readyz"}
 READING = {"GET", "HEAD", "OPTIONS", "TRACE"}
 ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
-# Who they are, what their token may do, and which addresses may answer them at all;
-# None: every address.
+# Name, scope of the token, and the URLs that may respond at all; None means every URL.
 ROLES = {
     "nobody": (None, None, PUBLIC),
     "agent": ("ada", Scope.LOG, {*PUBLIC, *ABOUT_ONESELF, INGEST, GONE, BLOBS}),
@@ -117,11 +116,11 @@ def load(*, examples=EXAMPLES, **options):
         "parameters": {
             known: {"dictionary": names[known], "probability": 0.7} for known in KNOWN
         },
-        # Who calls is for the roles to say.
+        # The roles set the credentials.
         "generation": {"max-examples": examples, "with-security-parameters": False},
         **options,
     }
-    # Through JSON, as clients get it.
+    # Through JSON, like the document that clients get.
     description = json.loads(json.dumps(v1.get_openapi_schema(), default=str))
     loaded = schemathesis.openapi.from_dict(
         description, config=schemathesis.Config.from_dict(config)
@@ -132,10 +131,10 @@ def load(*, examples=EXAMPLES, **options):
 
 
 def filter_body(_context, body):
-    """Leave out what JSON Schema allows and we do not."""
+    """Exclude bodies that JSON Schema allows and the API does not."""
     if not isinstance(body, dict):
         return True
-    # 2.0 is an integer to it.
+    # JSON Schema treats 2.0 as an integer.
     if any(isinstance(part, float) and part.is_integer() for part in body.values()):
         return False
     rungs = body.get("rungs")
@@ -162,8 +161,8 @@ batches = st.builds(
     st.integers(1, 4),
 )
 schemathesis.openapi.media_type(CONTENT_TYPE, batches | st.binary(max_size=100))
-# Every combination of what parameters may be is tried by one who may do everything;
-# of the others, whether they are let in.
+# A client with all permissions tries every combination of parameters; the other roles test
+# only access.
 everything = load()
 some = load(examples=EXAMPLES // 4, phases={"coverage": {"enabled": False}})
 one_fixture_for_all_examples = hypothesis.settings(
@@ -176,7 +175,7 @@ following_links = hypothesis.settings(
 
 @pytest.fixture(autouse=True)
 def one_connection(monkeypatch):
-    """Keep the test's transaction open, as Django's own test client does."""
+    """Keep the test's transaction open, like Django's test client."""
     monkeypatch.setattr(
         BaseDatabaseWrapper, "close_if_unusable_or_obsolete", lambda _: None
     )
@@ -190,7 +189,7 @@ def one_connection(monkeypatch):
 
 @pytest.fixture
 def people(member, stranger):
-    """A project with a run of everything, one who may see it and one who may not."""
+    """A project with a run of everything, a member and a user without access."""
     project = make_project(member, "vision")
     Run.objects.create(id=RUN_ID, project=project, name="baseline")
     process = Process(project, "baseline")
@@ -212,7 +211,7 @@ def people(member, stranger):
     return {"ada": member, "mallory": stranger, **colleagues}
 
 
-# What speaks to the application without a network takes answers as they are.
+# A WSGI test client does not decompress responses.
 AS_IT_IS = {"Accept-Encoding": "identity"}
 
 

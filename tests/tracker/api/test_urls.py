@@ -1,4 +1,4 @@
-"""The API describes itself, truly, on a page that a browser shows."""
+"""The API describes itself correctly, also on a page for browsers."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tracker.api.urls import v1
 from tracker.server.statuses import STATUS
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to/http-api.md"
-# Everybody may ask for these.
+# Available without authentication.
 PUBLIC = {"/livez", "/readyz"}
 ANSWERS = [
     "/api/v1/me",
@@ -30,7 +30,7 @@ ANSWERS = [
 
 
 def description():
-    # Through JSON, as clients get it.
+    # Through JSON, like the document that clients get.
     return json.loads(json.dumps(v1.get_openapi_schema(), default=str))
 
 

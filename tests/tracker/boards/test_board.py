@@ -1,4 +1,4 @@
-"""What a dashboard may hold."""
+"""Limits and validation of dashboards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a frozen link keeps to."""
+"""The frozen content of a share link."""
 
 from __future__ import annotations
 

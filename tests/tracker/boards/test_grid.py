@@ -1,4 +1,4 @@
-"""Widgets find room in a grid of twelve columns."""
+"""Placement of widgets in a grid of twelve columns."""
 
 from __future__ import annotations
 

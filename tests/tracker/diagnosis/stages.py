@@ -1,4 +1,4 @@
-"""Makes stages as the agent would have measured them."""
+"""Builds stages with the measurements of the agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GIB = 1024**3
 
 
 def readings(value: float, *, seconds: int = 30) -> Samples:
-    """One reading a second, all alike."""
+    """Return one sample per second with a constant value."""
     return samples(np.full(seconds, value))
 
 
@@ -50,9 +50,9 @@ def ranks_of(
     count: int = 300,
     **parts: object,
 ) -> Ranks:
-    """Ranks side by side; each part is a number, one per rank, or (steps, ranks).
+    """Return aligned ranks; each part is a number, one per rank, or (steps, ranks).
 
-    A part is named `data_wait_seconds`, or as the phase it is.
+    A part is named `data_wait_seconds`, or by its phase.
     """
 
     def column(value: object) -> np.ndarray:
@@ -82,7 +82,7 @@ def service(
     compute: float | np.ndarray | None = 0.09,
     computed_together: int = 1,
 ) -> dict[str, Samples]:
-    """The phases of requests that end one after the other, and of their parts."""
+    """Return the phases of consecutive requests, and of their parts."""
     ends = START + (np.arange(1, count + 1) * every * SECOND).astype(np.int64)
 
     def spans(value: float | np.ndarray, before: int, *, step: int = 1) -> Samples:
@@ -96,7 +96,7 @@ def service(
         found["load_model"] = spans(load_model, 20)
     if compute is not None:
         found["compute"] = spans(compute, 10, step=computed_together)
-    # What did not happen at a request is no phase of it.
+    # A part that takes no time in a request has no phase.
     return {
         name: Samples(span.times[span.values > 0], span.values[span.values > 0], 1.0)
         for name, span in found.items()
@@ -110,7 +110,7 @@ def steps_in_epochs(
     total: float | np.ndarray = 0.1,
     waiting: float | np.ndarray = 0.0,
 ) -> Steps:
-    """Steps of epochs that so much time passes between."""
+    """Return steps of epochs with a gap between them."""
     rows = steps(total=total, waiting=waiting, count=sum(lengths))
     epoch = np.repeat(np.arange(len(lengths)), lengths)
     return replace(rows, times=rows.times + (epoch * gap * SECOND).astype(np.int64))
@@ -129,10 +129,10 @@ def stage(
     device_phases: Mapping[str, float | np.ndarray] | None = None,
     **more: Any,
 ) -> Measurements:
-    """A stage of steady readings; without GPUs the driver says that there is none.
+    """Return a stage with constant samples; without GPUs the driver reports none.
 
-    `gpu` are further signals of each GPU, facts among them. A number is a reading a
-    second, all alike, for as long as the steps last; an array is a reading a second.
+    `gpu` are further signals and facts of each GPU. A number is sampled each second for as long
+    as the steps last; an array has one sample per second.
     """
     step_rows = steps() if step_rows is None else step_rows
     step_rows = replace(
@@ -177,7 +177,7 @@ def stage(
 def loading_by_itself(
     *, wait_share: float = 0.6, cores: float = 4.0, cpu: float = 1.0, count: int = 300
 ) -> Measurements:
-    """The training process decodes; one core is busy all the time."""
+    """The training process decodes; one core is always busy."""
     return stage(
         step_rows=steps(total=0.1, waiting=0.1 * wait_share, count=count),
         sampled={"job_cpu_cores": cpu, "job_main_cpu_cores": min(cpu, 1.0)},

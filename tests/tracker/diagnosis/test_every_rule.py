@@ -1,4 +1,4 @@
-"""Promises every rule keeps."""
+"""Requirements for every rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tracker.diagnosis.signals import (
 )
 
 DIAGNOSIS = Path(rules.__file__).parents[1]
-# Where an evidence's limit stands among what it is made of.
+# Index of the limit among the fields of an evidence.
 LIMIT = list(Evidence.__dataclass_fields__).index("limit")
 
 OF_REQUESTS = ("request", "queue", "load_model", "compute")
@@ -59,7 +59,7 @@ def test_every_rule_is_unanswered_without_its_signals():
 
     assert not diagnosis.failed
     for rule in rules.RULES:
-        # A rule with several ways to know reports what it lacks by itself.
+        # A rule with several alternatives lists its missing signals itself.
         lacks = diagnosis.unanswered[rule.name]
         assert lacks == rule.needs if rule.needs else {*lacks} <= SIGNALS.keys()
 
@@ -67,7 +67,7 @@ def test_every_rule_is_unanswered_without_its_signals():
 @every_rule
 def test_every_rule_has_examples_of_alarm(rule):
     for measurements in examples(rule, "ALARMS"):
-        # Among all rules: what one cannot judge must not hide what another found.
+        # Together with all rules: a rule that abstains must not hide the finding of another.
         diagnosis = diagnose(measurements)
         found = [j for j in diagnosis.findings if j.rule == rule.name]
 
@@ -77,7 +77,7 @@ def test_every_rule_has_examples_of_alarm(rule):
             expect_all_that_a_page_shows(judgement)
 
 
-# A row of evidence begins with what was measured, not with how.
+# A row of evidence starts with its subject, not with the statistic.
 BARE = re.compile(
     r"^(\d+th percentile|median|mean|highest|peak|share|of|in|for|that|whether|at|last)\b"
 )
@@ -114,7 +114,7 @@ def unmatched(finding: Finding) -> list[str]:
     known = list(percentages(finding.evidence))
     known += [100 - value for value in known]
     told = PERCENT.findall(finding.summary)
-    # Two values may be there by their difference.
+    # The difference of two values is also allowed.
     known += [
         float(one)
         for one in told
@@ -138,7 +138,7 @@ def percentages(evidence: tuple[Evidence, ...]) -> Iterator[float]:
                 yield value * (100 if row.unit == "share" else 1)
         if row.limit:
             yield 100 * row.value / row.limit
-        # Parts of the whole, such as cores of those there are.
+        # Parts of a whole, such as used cores of all cores.
         yield from (
             100 * row.value / other.value
             for other in evidence
@@ -188,7 +188,7 @@ def is_beyond(cited: Evidence) -> bool:
 
 
 def is_release_beyond(cited: Evidence) -> bool:
-    """Whether a finding would clear before it could open."""
+    """Return whether a finding would clear before it could open."""
     if cited.release is None:
         return False
     if cited.side is Side.BELOW:
@@ -239,7 +239,7 @@ def test_no_rule_fails_on_random_mixtures(seed):
 
 
 def failed(measurements: Measurements) -> tuple[str, ...]:
-    """Ask all rules at once: what they are asked of is much dearer than they are."""
+    """Evaluate all rules together, because preparing the measurements is the slow part."""
     diagnosis = diagnose(measurements)
     told = {*diagnosis.healthy, *diagnosis.unanswered, *diagnosis.failed}
     told |= {judgement.rule for judgement in diagnosis.findings}
@@ -248,7 +248,7 @@ def failed(measurements: Measurements) -> tuple[str, ...]:
 
 
 def strange(odd, length, *, mixed, random=None) -> Measurements:
-    """Every signal there is, with odd values and facts."""
+    """Return every signal with unusual values and facts."""
     random = random or np.random.default_rng(length)
 
     def values() -> np.ndarray:

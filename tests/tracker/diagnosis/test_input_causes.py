@@ -1,4 +1,4 @@
-"""Of two causes of waiting that show at once, one is primary and the rest folds."""
+"""If two causes of waiting occur together, one is primary and the other is its symptom."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ NETWORK = {
             waiting(NETWORK | DISK, data_is_on_network=1.0),
             "remote-storage-is-the-limit",
         ),
-        # A process that waits for a disk by itself is first given company.
+        # A single loading process that waits for a disk needs more workers first.
         (
             also(
                 with_facts(

@@ -15,7 +15,7 @@ from tracker.embedded.supervisor import Supervisor
 pytestmark = pytest.mark.processes
 
 SLEEP = "import time; time.sleep(60)"
-# Starts a process of its own and ends, leaving it behind.
+# Starts a subprocess and ends, leaving it behind.
 LEAVES_ONE_BEHIND = """
 import subprocess, sys
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid)
@@ -49,7 +49,7 @@ def lines():
 
 @pytest.fixture
 def supervise(tmp_path, lines):
-    """Start a supervisor over programs; it is stopped at the end of the test."""
+    """Start a supervisor for programs; it is stopped at the end of the test."""
     started = []
 
     def start(*programs):

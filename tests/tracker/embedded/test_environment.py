@@ -1,4 +1,4 @@
-"""The environment in .venv, made in copies of a very small repository."""
+"""The environment in .venv, created in copies of a very small repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracker.embedded import environment as module
 from tracker.embedded.environment import Environment, digest, included
 from tracker.embedded.refusal import Refusal
 
-# A `python -m venv` takes seconds; this one makes what is looked at.
+# A `python -m venv` takes seconds; this one creates only the files that are checked.
 FAKE_VENV = """#!/bin/sh
 for folder; do :; done
 mkdir -p "$folder/bin"
@@ -192,7 +192,7 @@ def test_uv_makes_the_environment_of_a_python_without_ensurepip(
 def test_a_folder_that_cannot_be_written_is_refused_in_one_line(
     environment, monkeypatch
 ):
-    # Root may write everywhere, but not into a file.
+    # Root can write everywhere, but not in a folder that is a file.
     shutil.rmtree(environment.folder, ignore_errors=True)
     environment.folder.write_text("")
 

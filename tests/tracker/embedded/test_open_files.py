@@ -1,4 +1,4 @@
-"""The limit on open files, in a process of its own: a limit taken is not given back."""
+"""The limit on open files, in a subprocess, because a lowered limit cannot be raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that cannot start says so at once, and a slow one is waited for."""
+"""A server that cannot start fails at once, and a slow one is given time."""
 
 from __future__ import annotations
 

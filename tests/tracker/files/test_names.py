@@ -1,4 +1,4 @@
-"""Names of archives lead nowhere else."""
+"""Names in archives cannot leave the target folder."""
 
 from __future__ import annotations
 

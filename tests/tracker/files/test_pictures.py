@@ -1,4 +1,4 @@
-"""Pictures are known by their bytes; nothing is decoded."""
+"""Images are recognized by their first bytes, without decoding."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tracker.server.processes import THREADS
 
 
 class World:
-    """A backlog and a clock that the test sets."""
+    """A backlog and a clock that the test controls."""
 
     def __init__(self, backlog=0):
         self.backlog = backlog
@@ -106,7 +106,7 @@ def test_the_backlog_is_looked_at_once_a_second():
 
 @pytest.fixture
 def crowd():
-    """Return a function that has so many batches of a sender under way for the test."""
+    """Return a function that keeps a number of batches of a sender active."""
     with ExitStack() as stack:
 
         def have_at_work(admission, sender, count):
@@ -140,7 +140,7 @@ def test_batches_without_a_pause_leave_threads_to_others(crowd):
 
 
 def offer(admission, world, *, threads, seconds, batch_seconds=0.1):
-    """Have batches come that would keep so many threads busy; return those let in."""
+    """Offer batches that would keep `threads` threads busy; return those admitted."""
     under_way, let_in, offered = [], 0, 0
     for _ in range(round(seconds * threads / batch_seconds)):
         world.seconds += batch_seconds / threads

@@ -83,7 +83,7 @@ def test_a_late_opening_is_refused():
     ],
 )
 def test_a_payload_that_was_made_wrong_counts_as_received(payload):
-    # Its checksum is right: to send it again would never help.
+    # Its checksum is correct, so a retry would not help.
     batch = read_batch(frames([payload, [set_message("x", 1)]], first=2))
 
     assert codes(batch) == ["invalid_message"]

@@ -31,7 +31,7 @@ def make(slug):
 
 
 def all_waiting(group, works):
-    """Have the works wait together until the first of all is done; return outcomes."""
+    """Let the works wait until the first one is done, and return all outcomes."""
     first_is_at_work, all_wait = threading.Event(), threading.Event()
 
     def first():
@@ -41,7 +41,7 @@ def all_waiting(group, works):
     def outcome(work):
         try:
             return group.committed(work)
-        except Exception as error:  # noqa: BLE001 - an outcome, too
+        except Exception as error:  # noqa: BLE001 - an error is an outcome, too
             return error
         finally:
             connection.close()
@@ -102,7 +102,7 @@ def test_an_error_undoes_what_it_interrupts_and_nothing_else(group):
 
 def test_a_transaction_that_is_lost_costs_the_others_nothing(group):
     def lose_the_transaction():
-        # What SQLite does by itself when the disk is full.
+        # SQLite does this by itself when the disk is full.
         connection.connection.rollback()
         raise OperationalError("database or disk is full")
 

@@ -1,4 +1,4 @@
-"""What is stored of a process that others say is gone."""
+"""Data of a process that another process has reported as gone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ POINT = points_message("a", [1.0])
 
 @pytest.fixture
 def process(member):
-    """A process of which two frames are stored."""
+    """A process with two stored records."""
     process = Process(make_project(member), "baseline")
     process.open()
     process.send([POINT])
@@ -72,7 +72,7 @@ def test_it_lived_no_longer_than_it_was_heard_of(process):
     heard_at = timezone.now() - timedelta(hours=1)
     Spool.objects.update(last_seen_at=heard_at)
 
-    # As where files were copied since.
+    # As if the files had been copied since.
     gone(process, time=time_ns() // 1_000)
 
     assert process.run.ended_at == heard_at
@@ -98,7 +98,7 @@ def test_nobody_is_called_for_one_that_speaks_again(process):
     crashed = Stage.objects.get()
     process.send()
 
-    # Looked at while it seemed to have crashed, and before.
+    # Diagnosed while it seemed to have crashed, and before.
     for stage in (crashed, seen):
         diagnose_stage(stage)
 
@@ -158,7 +158,7 @@ def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
 def test_said_while_the_process_speaks_it_stops_nothing(process):
     for last in range(2, 8):
         Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
-        # The process, one who believes it to be gone, and who notices its silence.
+        # The process, one that reports it as gone, and the check for silent processes.
         said = (
             lambda: process.send([POINT]),
             lambda last=last: gone(process, after=last),
@@ -166,7 +166,7 @@ def test_said_while_the_process_speaks_it_stops_nothing(process):
         )
         in_threads(lambda number, said=said: said[number](), 3)
 
-        # Whoever came last: what is stored says that it lives.
+        # For any order of the three, the stored record shows that it is alive.
         assert process.spool.last_number == last + 1
         assert process.run.state == State.RUNNING
 
@@ -270,7 +270,7 @@ def test_nobody_says_so_who_may_only_look(process, member):
 
 
 def test_the_next_batch_of_a_process_that_was_thought_gone_is_stored_once(process):
-    # Its place is remembered, so that plain batches need no look at the spool.
+    # Its position is cached, so plain batches do not need its row.
     process.send([points_message("a", [2.0], steps=[1.0])])
     gone(process, after=3)
 

@@ -1,4 +1,4 @@
-"""Who may join a finished run, and what they may change of it."""
+"""Permissions to join a finished run and to change it."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def ingest(member):
 
 
 def ended(project, actor, state="finished", **opening):
-    """A run that an ingest token made and that has ended."""
+    """An ended run that was created with an ingest token."""
     process = Process(project, "baseline", actor=actor)
     process.opening = {**process.opening, **opening}
     process.send(

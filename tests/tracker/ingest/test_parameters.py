@@ -1,4 +1,4 @@
-"""Which single values are parameters, and which are results."""
+"""Single values are either parameters or results."""
 
 from __future__ import annotations
 

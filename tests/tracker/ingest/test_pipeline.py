@@ -154,7 +154,7 @@ def test_a_refusal_says_which_frames_are_stored_all_the_same():
 
     assert refused(many.last) == (many.last, [])
     assert refused(many.last - 2) == (many.last - 2, [many.last - 1, many.last])
-    # What came before the last frame that is remembered is known to nobody.
+    # Records before the last remembered one are unknown.
     assert refused(oldest) == (2, [*range(oldest + 1, many.last + 1)])
 
 
@@ -173,5 +173,5 @@ def test_only_the_last_frames_are_remembered():
     assert len(checksums) == 4 * REMEMBERED_FRAMES
     stored = Known(many.last, {}, 0, checksums)
     assert judge(many, stored).is_heartbeat
-    # Too long ago to know: it counts as the one that was stored.
+    # Too old to be known, so it counts as the stored one.
     assert judge(batch_of([set_message("b", 1)]), stored).is_heartbeat

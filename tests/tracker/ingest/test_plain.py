@@ -1,4 +1,4 @@
-"""The short way in, which must store what the long way would, or nothing."""
+"""The fast path of ingest stores the same as the slow path, or nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def process(member):
 
 @pytest.fixture
 def went_the_long_way(monkeypatch):
-    """Return the list of batches that the short way did not store."""
+    """Return the list of batches that took the slow path."""
     batches = []
     store = write._store
 
@@ -137,7 +137,7 @@ def test_a_run_in_the_trash_is_not_written_to(process):
 def test_who_may_no_longer_write_is_refused(process):
     Member.objects.update(role=Role.VIEWER)
 
-    # Asked to open the run again, which is refused.
+    # The agent has to open the run again, which is refused.
     with pytest.raises(OutOfOrder):
         process.send(point(2.0))
     with pytest.raises(NotAllowed):

@@ -1,4 +1,4 @@
-"""What a message of records says, and which of them are refused."""
+"""Messages with records, and which of them are refused."""
 
 import struct
 

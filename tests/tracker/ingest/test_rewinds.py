@@ -1,4 +1,4 @@
-"""What a process may say that it logs again has limits."""
+"""Limits for rewinds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def process(member):
 
 @pytest.fixture
 def few(monkeypatch):
-    """A run may have fewer, so that a test can have more."""
+    """Lower the limit of a run, so that a test can exceed it."""
     monkeypatch.setattr(rewinds, "LIMITS", Limits(run_rewinds=5))
 
 
@@ -46,7 +46,7 @@ def few_of_a_series(monkeypatch):
 
 
 def stairs(process, count, *, path="a", first=0):
-    """Attempts of which each goes on from a later checkpoint."""
+    """Send attempts, each of which resumes from a later checkpoint."""
     return [
         process.send([rewind([path], START + number, step=float(number))])
         for number in range(first, first + count)

@@ -1,4 +1,4 @@
-"""Who may log where: roles in a workspace, roles in a project, keys bound to projects."""
+"""Permissions to log: workspace roles, project roles, and keys bound to projects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def log_to(actor: Actor, project: str, run: str = "run") -> Run:
-    """Open a run and send two more batches, the second of which may go the fast way."""
+    """Open a run and send two more batches, the second of which may take the fast path."""
     spool = uuid4()
     first = frames([[open_message(run, project=project)]])
     store_batch(actor, spool, first)
@@ -66,7 +66,7 @@ def test_the_role_in_a_project_counts_more_than_the_one_in_the_workspace(member)
 
     with pytest.raises(NotAllowed):
         log_to(actor_of(lowered), "vision")
-    # Of a whole workspace, nobody can be shut out of a part.
+    # An admin of a workspace cannot be excluded from one of its projects.
     log_to(actor_of(admin), "vision")
 
 
@@ -107,7 +107,7 @@ def test_an_archived_project_takes_nothing_more(member, project):
 
     with pytest.raises(NotAllowed, match="archived"):
         log_to(actor, project.name)
-    # Whose answer is another opening, and that is refused in words.
+    # The response asks the agent to open the run again, and that request gives the reason.
     with pytest.raises(OutOfOrder):
         store_batch(actor, spool, frames([[points_message("loss", [1.0])]], first=2))
 
@@ -126,7 +126,7 @@ def test_a_key_bound_to_a_project_logs_to_no_other(member):
     for name in (other.name, "new"):
         with pytest.raises(NotAllowed):
             log_to(actor, name)
-    # Not even if it is all that the key was for.
+    # Not even without any project left for the key.
     bound_to.delete()
     again = authenticate(secret)
     assert again is not None
@@ -143,6 +143,6 @@ def test_a_deactivated_member_is_let_in_nowhere(member, project):
     member.save()
 
     assert authenticate(secret) is None
-    # Nor whoever was let in before.
+    # An actor that was authenticated before is refused, too.
     with pytest.raises(NotAllowed):
         store_batch(actor, spool, frames([[points_message("loss", [2.0])]], first=3))

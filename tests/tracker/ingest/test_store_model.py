@@ -1,7 +1,7 @@
-"""Whatever is sent, rewound, compacted, deleted or cut off: what is read is in a dict.
+"""Compares the store with a model in memory, for any sequence of operations and crashes.
 
-TEST_STORE_EXAMPLES says how many stories are tried instead of the few of a test run, as
-`python -m benchmarks.promises SF-08 --examples 20000` does.
+TEST_STORE_EXAMPLES sets the number of sequences for longer runs, as in
+`python -m benchmarks.promises SF-08 --examples 20000`.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ from tracker.series.points import Points, concatenate
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.database,
-    # Hypothesis may take five minutes to find the shortest story of a failure.
+    # Hypothesis may need five minutes to find the shortest failing sequence.
     pytest.mark.timeout(0 if "TEST_STORE_EXAMPLES" in os.environ else 480),
 ]
 
-# Few, as the test suite must stay quick: each story calls the store some forty times.
+# Few, to keep the test suite fast: each sequence calls the store about forty times.
 EXAMPLES = int(os.environ.get("TEST_STORE_EXAMPLES", "10"))
 STEPS_OF_A_STORY = 20
 SPOOLS = 2
-# What was tried of both; of a story each step is checked.
+# Counts of sequences and of their steps.
 TRIED = Counter[str]()
 LONG_SECONDS = 60.0
-# About as many as a call makes, so that some are not cut off at all.
+# About as many as a call makes, so that some calls are not interrupted.
 STATEMENTS = 25
 
 Content = dict[str, Points]
@@ -116,7 +116,7 @@ def few_points() -> st.SearchStrategy[Points]:
 
 
 def many_points() -> st.SearchStrategy[Points]:
-    """Return points such as training makes, in numbers that fill chunks."""
+    """Return points as in training, in numbers that fill chunks."""
     return st.builds(
         make_many,
         length=st.sampled_from([100, 1_000, 9_000, 70_000]),
@@ -163,7 +163,7 @@ SPOOL = st.integers(0, SPOOLS - 1)
 
 @dataclass(frozen=True)
 class Rewound:
-    """That these series are logged again from a step on, since a time."""
+    """A rewind: these series are logged again from a step on, since a time."""
 
     steps: dict[str, float]
     time: int
@@ -176,11 +176,11 @@ REWOUND = st.builds(
 
 @dataclass
 class SpoolModel:
-    """What a process has written down, and how much of it the tracker has."""
+    """The records of a process, and how many of them the tracker has stored."""
 
     opening: dict
     id: UUID = field(default_factory=uuid4)
-    # Of frame 2 and after; frame 1 opens.
+    # From record 2 on; record 1 opens the run.
     contents: list[Content | Rewound] = field(default_factory=list)
     stored: int = 0
 
@@ -197,9 +197,9 @@ class SpoolModel:
 
 
 def messages_of(content: Content | Rewound) -> list[dict]:
-    """Return the points as they travel: series with equal steps and times together.
+    """Return the messages for points: series with equal steps and times in one message.
 
-    The only place that knows how.
+    No other code of this test depends on the message format.
     """
     if isinstance(content, Rewound):
         steps = np.array([*content.steps.values()], "<f8").tobytes()
@@ -225,16 +225,16 @@ def messages_of(content: Content | Rewound) -> list[dict]:
 
 
 class Killed(BaseException):
-    """Stands for the end of the process at this very moment."""
+    """The process ends at this point."""
 
 
 @contextmanager
 def killed_at(statement: int, *, is_done: bool):
-    """Let the process end at a statement: before it, or when it is done."""
+    """Let the process end at a statement: before or after its execution."""
     numbers = count(1)
 
     def execute(run, sql, params, many, context):
-        # A process that has ended rolls nothing back; the database does.
+        # A process that has ended sends no rollback; the database discards the transaction.
         number = 0 if sql.startswith("ROLLBACK") else next(numbers)
         if number == statement and not is_done:
             raise Killed
@@ -248,21 +248,21 @@ def killed_at(statement: int, *, is_done: bool):
 
 
 class Store(RuleBasedStateMachine):
-    """A run that two processes log to, and what it must hold."""
+    """A run that two processes log to, and its expected content."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = timezone.now()
         self.clock = patch("django.utils.timezone.now", lambda: self.now)
         self.clock.start()
-        # Whatever a story leaves behind is undone at its end.
+        # Undoes all changes at the end of a sequence.
         self.story = transaction.atomic()
         self.story.__enter__()
         self.actor = actor_of(make_member("model"))
         self.spools = [SpoolModel(open_message(rank=rank)) for rank in range(SPOOLS)]
         self.parts: dict[str, list[Points]] = {}
         self.rewinds: dict[str, list[tuple[float, int]]] = {}
-        # Nobody else waits for the database here.
+        # No other connection waits for the database in this test.
         self.pauses = patch.object(purging, "SHORTEST_PAUSE_SECONDS", 0)
         self.pauses.start()
         TRIED["stories"] += 1
@@ -292,7 +292,7 @@ class Store(RuleBasedStateMachine):
         return any(spool.stored for spool in self.spools)
 
     def accept(self, spool: SpoolModel, last: int) -> None:
-        """Note that the tracker has the frames up to this one."""
+        """Note that the tracker has stored the records up to this one."""
         for number in range(spool.stored + 1, last + 1):
             content = spool.contents[number - 2] if number > 1 else {}
             if isinstance(content, Rewound):
@@ -304,7 +304,7 @@ class Store(RuleBasedStateMachine):
         spool.stored = max(spool.stored, last)
 
     def ask(self, spool: SpoolModel, body: bytes) -> tuple[str, int]:
-        """Send a body and return what the tracker says, and about which number."""
+        """Send a body and return the tracker's answer, with its record number."""
         try:
             receipt = store_batch(self.actor, spool.id, body)
         except OutOfOrder as refusal:
@@ -315,7 +315,7 @@ class Store(RuleBasedStateMachine):
         return "stored", receipt.stored
 
     def transmit(self, spool: SpoolModel, first: int, last: int) -> None:
-        """Send frames, and expect what the protocol says about them."""
+        """Send records, and check the response against the protocol."""
         answer = self.ask(spool, spool.body(first, last))
         if self.is_trashed:
             assert answer[0] != "stored"
@@ -337,7 +337,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(number=SPOOL, rewound=REWOUND, contents=FRAMES)
     def rewind(self, number, rewound, contents):
-        """A later attempt logs series again; what it takes the place of is not read."""
+        """A later attempt logs series again, which hides the earlier points."""
         self.log(number, [rewound, *contents])
 
     @rule(number=SPOOL, contents=FRAMES)
@@ -346,7 +346,7 @@ class Store(RuleBasedStateMachine):
 
     @rule(number=SPOOL, data=st.data())
     def send_any(self, number, data):
-        """Send any frames there are: again, grouped differently, or with a gap."""
+        """Send any existing records: again, grouped differently, or with a gap."""
         spool = self.spools[number]
         first = data.draw(st.integers(1, spool.last), label="first")
         last = data.draw(st.integers(first, spool.last), label="last")
@@ -366,7 +366,7 @@ class Store(RuleBasedStateMachine):
     @precondition(lambda self: any(spool.stored > 1 for spool in self.spools))
     @rule(content=FEW, data=st.data())
     def contradict(self, content, data):
-        """Send a number again with another content: refused or ignored, never stored."""
+        """Send a record number again with other content: refused or ignored, never stored."""
         written = [spool for spool in self.spools if spool.stored > 1]
         spool = data.draw(st.sampled_from(written), label="spool")
         number = data.draw(st.integers(2, spool.stored), label="number")
@@ -385,7 +385,7 @@ class Store(RuleBasedStateMachine):
         is_done=st.booleans(),
     )
     def be_killed_while_storing(self, number, contents, statement, is_done):
-        """Nobody knows whether the batch is stored; but as a whole, or not at all."""
+        """The client does not know whether the batch is stored, but it is stored atomically."""
         spool = self.spools[number]
         spool.contents += contents
         is_known = not self.is_trashed
@@ -393,7 +393,7 @@ class Store(RuleBasedStateMachine):
             with killed_at(statement, is_done=is_done):
                 self.transmit(spool, spool.stored + 1, spool.last)
         except Killed:
-            # As an agent does: ask, and go on from there.
+            # As in the agent: query the position and continue from there.
             if is_known and self.ask(spool, b"") == ("stored", spool.last):
                 self.accept(spool, spool.last)
 
@@ -427,7 +427,7 @@ class Store(RuleBasedStateMachine):
     @precondition(lambda self: self.is_opened)
     @rule(days=st.sampled_from([1, 30, 400]), is_emptied=st.booleans())
     def let_retention_look(self, days, is_emptied):
-        """What has been silent for too long goes to the trash, and from there for good."""
+        """Expired runs go to the trash, and are then deleted permanently."""
         run = self.run
         set_retention(run.project, days)
         self.now += timedelta(days=days, minutes=5)
@@ -468,7 +468,7 @@ class Store(RuleBasedStateMachine):
         self.purge(run.id)
 
     def purge(self, run_id):
-        """Purge to the end; of the run there is nothing, and processes begin anew."""
+        """Purge completely; no data of the run remains, and its processes start again."""
         assert purge_run(run_id, seconds=LONG_SECONDS).is_done
         assert not Run.objects.filter(id=run_id).exists()
         for table in (JournalEntry, SeriesChunk, SeriesTicks, Rewind, Spool):
@@ -491,7 +491,7 @@ class Store(RuleBasedStateMachine):
         buckets=st.sampled_from([1, 2, 7, 100, 500]),
     )
     def draw(self, data, low, high, buckets):
-        """However few the buckets, no point is outside of what they show."""
+        """For any number of buckets, all points are within the drawn range."""
         path = data.draw(st.sampled_from(sorted(self.parts)), label="path")
         line = read_line(self.run, path, low=low, high=high, buckets=buckets)
 
@@ -522,11 +522,11 @@ class Store(RuleBasedStateMachine):
             assert same_bits(points, model[path])
 
     def model(self) -> Content:
-        """Return all that is stored."""
+        """Return all stored points."""
         return {path: concatenate(parts) for path, parts in self.parts.items()}
 
     def read(self) -> Content:
-        """Return what of it is read: not what a later attempt has logged again."""
+        """Return the visible points, without those that a later attempt replaced."""
         return {
             path: points[self.is_shown(path, points)]
             for path, points in self.model().items()
@@ -546,20 +546,20 @@ class Store(RuleBasedStateMachine):
 
 
 def extremes(lows: np.ndarray, highs: np.ndarray) -> tuple[float, ...]:
-    """Return the lowest and the highest, neither where there is nothing but NaN."""
-    # Not np.nanmin: in it a signalling NaN hides what stands before.
+    """Return minimum and maximum; empty if all values are NaN."""
+    # Not np.nanmin, in which a signalling NaN hides the values before it.
     lows, highs = lows[~np.isnan(lows)], highs[~np.isnan(highs)]
     return (lows.min(), highs.max()) if len(lows) else ()
 
 
 def is_sorted(points: Points) -> bool:
-    """Tell whether the points lie in order of step, and of time where steps repeat."""
+    """Return whether the points are in order of step, and of time for equal steps."""
     steps, times = np.diff(points.steps), np.diff(points.times)
     return bool(((steps > 0) | ((steps == 0) & (times >= 0))).all())
 
 
 def same_bits(one: Points, other: Points) -> bool:
-    """Tell whether both hold the same points, whatever order equal steps come in."""
+    """Return whether both have the same points, for any order of equal steps."""
     first, second = bits_of(one), bits_of(other.sorted_by_step())
     return np.array_equal(first, second) or np.array_equal(
         first[:, np.lexsort(first)], second[:, np.lexsort(second)]
@@ -581,7 +581,7 @@ def test_the_store_holds_what_the_model_holds(capsys):
     )
     with capsys.disabled():
         database = connection.vendor
-        # For the record of a long run.
+        # For the log of a long run.
         sys.stdout.write(
             f"\n{database}: {TRIED['stories']:,} stories, {TRIED['steps']:,} steps\n"
         )
@@ -623,7 +623,7 @@ def test_series_logged_together_out_of_order_are_compacted(spool):
 
 
 def cut_off(call, statement, *, is_done):
-    """Call, and end at a statement; return whether there were as many."""
+    """Call, and interrupt at a statement; return whether there were that many."""
     try:
         with killed_at(statement, is_done=is_done):
             call()
@@ -633,7 +633,7 @@ def cut_off(call, statement, *, is_done):
 
 
 def every_statement(call_at):
-    """Cut a call off at each of its statements in turn, before it and after it."""
+    """Interrupt a call at each of its statements in turn, before it and after it."""
     for statement in count(1):
         for is_done in (False, True):
             if not call_at(statement, is_done):
@@ -645,7 +645,7 @@ def test_a_compaction_cut_off_at_any_statement_loses_and_doubles_nothing(spool):
     expected = []
 
     def compact_at(statement, is_done):
-        # Something new each time, in two series.
+        # New data each time, in two series.
         steps = np.array([len(expected) + 0.5, len(expected)])
         points = Points(steps, START + np.arange(2), steps * np.pi)
         expected.append(points)
@@ -675,7 +675,7 @@ def test_a_batch_cut_off_at_any_statement_is_stored_as_a_whole_or_not_at_all(spo
             statement,
             is_done=is_done,
         )
-        # Sent again, as an agent does, until it is acknowledged.
+        # Sent again, like an agent, until it is acknowledged.
         assert store_batch(spool.actor, spool.spool_id, body).stored == (
             spool.next_number + 1
         )

@@ -385,7 +385,7 @@ def test_shuffled_batches_converge(process):
     order = np.random.default_rng(0).permutation(list(bodies)).tolist()
 
     def send(number):
-        """Send a batch; return the number the tracker expects next."""
+        """Send a batch; return the number that the tracker expects next."""
         try:
             body = bodies[number]
             return store_batch(process.actor, process.spool_id, body).stored + 1
@@ -541,7 +541,7 @@ def test_many_processes_open_one_run_at_once():
     def open_and_write(rank):
         messages = [points_message(f"x/{n}", [1.0]) for n in range(20)]
         tags = {"t": "tags", "add": [f"rank-{rank}"], "remove": []}
-        # Each in another order: they must not wait for each other in a circle.
+        # Each in another order, to check that they do not deadlock.
         shuffled = np.random.default_rng(rank).permutation(messages).tolist()
         payloads = [[open_message(rank=rank)], [*shuffled, tags]]
         return store_batch(actor, uuid4(), frames(payloads))

@@ -1,4 +1,4 @@
-"""A run with points in chunks and in the journal, and ways to damage them."""
+"""A run with points in chunks and in the journal, and functions that damage them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tracker.models import JournalEntry, Project, Run, SeriesChunk, SeriesTicks
 from tracker.series.compaction import compact_run
 
 SECOND = 1_000_000
-# Of each of the series that share ticks: two chunks, and all of them full.
+# Per series with shared ticks: two full chunks.
 POINTS = 18_000
 OF_A_CHUNK = 9_000
 
 
 def fill(project: Project, name: str = "baseline") -> Run:
-    """Two series that share ticks, one of its own, and some points in the journal."""
+    """Two series with shared ticks, one with its own, and some points in the journal."""
     process = Process(project, name)
     process.open()
     values = noise(POINTS)
@@ -43,7 +43,7 @@ def fill(project: Project, name: str = "baseline") -> Run:
 
 
 def flipped(data: bytes | memoryview) -> bytes:
-    """Turn a bit around in the middle."""
+    """Flip a bit in the middle."""
     changed = bytearray(data)
     changed[len(changed) // 2] ^= 1
     return bytes(changed)

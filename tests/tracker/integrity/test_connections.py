@@ -1,4 +1,4 @@
-"""PostgreSQL's limits are compared with the connections that Seamark may need."""
+"""PostgreSQL's limits are compared with the maximum number of Seamark's connections."""
 
 from __future__ import annotations
 

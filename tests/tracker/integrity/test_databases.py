@@ -1,4 +1,4 @@
-"""Dangerous settings of the database and of Redis are named."""
+"""Dangerous settings of the database and of Redis are reported."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_this_database_is_asked(is_thorough):
         assert Severity.ERROR not in found.values()
         assert Severity.WARNING not in found.values()
     else:
-        # Tests run it in a way that is fast and does not survive a crash.
+        # The test database is configured for speed and does not survive a crash.
         assert {name for name, severity in found.items() if severity == 2} == {
             "postgresql-fsync",
             "postgresql-full-page-writes",

@@ -1,4 +1,4 @@
-"""`manage.py doctor` as people and scripts call it."""
+"""`manage.py doctor`, for users and scripts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def run(member):
 
 @pytest.fixture
 def diagnose(capsys, monkeypatch):
-    """Call the command; return its exit code and what it said."""
-    # What this machine is like is no matter of these tests.
+    """Call the command; return its exit code and its output."""
+    # The machine that runs the tests must not affect the result.
     monkeypatch.setattr(doctor, "look_around", lambda *, is_thorough: iter(()))
 
     def call(*arguments):

@@ -1,4 +1,4 @@
-"""Contents that are missing, damaged or nobody's are named."""
+"""Missing, damaged and orphaned file contents are reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 @pytest.fixture
 def content(settings, tmp_path, member):
-    """Return where the content of a run's file lies."""
+    """Return the path of the content of a run's file."""
     settings.DATA_FOLDER = tmp_path
     add(make_run(make_project(member)), "model/best", b"weights")
     [path] = (tmp_path / "files").glob("[0-9]*/*/*")

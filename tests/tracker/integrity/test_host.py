@@ -1,4 +1,4 @@
-"""Bad machines and settings are named, good ones are not."""
+"""Problems of the machine and its settings are reported; good ones are not."""
 
 from __future__ import annotations
 

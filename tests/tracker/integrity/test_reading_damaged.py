@@ -1,4 +1,4 @@
-"""What is damaged is left out, named in the log, and never served as data."""
+"""Damaged data is skipped, logged, and never served."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_damaged_ticks_leave_out_exactly_their_chunks(run, caplog):
     first = chunks_of(run, "loss")[0]
     damage(SeriesTicks.objects.get(id=first.ticks_id))
 
-    # Both series lose the chunks that shared the ticks, and nothing else.
+    # Both series lose exactly the chunks with the damaged ticks.
     assert values_of(run, "loss").tolist() == [*LOSS[OF_A_CHUNK:], 1.0, 2.0]
     assert np.array_equal(
         values_of(run, "accuracy"), noise(POINTS, seed=1)[OF_A_CHUNK:]
@@ -61,7 +61,7 @@ def test_a_damaged_journal_entry_leaves_out_only_itself(run, caplog):
 @pytest.mark.parametrize("column", ["data", "overview"])
 @pytest.mark.parametrize("of_ticks", [True, False], ids=["ticks", "chunk"])
 def test_a_chart_draws_nothing_that_was_not_stored(run, monkeypatch, column, of_ticks):
-    # As of a series too long to read all of its points.
+    # As for a series too long to decode all of its points.
     monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 0)
     first = chunks_of(run, "accuracy")[0]
     damage(SeriesTicks.objects.get(id=first.ticks_id) if of_ticks else first, column)

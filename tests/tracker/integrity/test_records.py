@@ -1,4 +1,4 @@
-"""What the doctor says of records."""
+"""The doctor's checks of records."""
 
 from __future__ import annotations
 

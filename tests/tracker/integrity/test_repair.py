@@ -1,4 +1,4 @@
-"""Repairs make right what can be, and touch nothing else."""
+"""Repairs fix the damage that can be fixed, and change nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(member):
 
 def state_of(path):
     row = model_to_dict(Attribute.objects.get(path=path))
-    # A sum in another order.
+    # The sum is computed in another order.
     return row | {"total": pytest.approx(row["total"])}
 
 
@@ -46,7 +46,7 @@ def line_of(run):
 
 def row_of(chunk):
     (row,) = SeriesChunk.objects.filter(id=chunk.id).values(*ROW_NUMBERS)
-    # A sum in another order, of which the checksum is another.
+    # The sum is computed in another order, which changes the checksum.
     return row | {"total": pytest.approx(row["total"])}
 
 
@@ -216,7 +216,7 @@ def test_makes_the_drawing_buckets_of_a_chunk_of_the_first_version_anew(run):
     SeriesChunk.objects.filter(series=series).delete()
     (row,) = chunk_rows(some)
     chunk = SeriesChunk.objects.create(run=run, series=series, **row)
-    repair_all(run)  # the ticks of the other are nobody's, and the summary is another
+    repair_all(run)  # the ticks of the other are orphaned, and the summary differs
     assert problems_of(run) == []
     damage(chunk, "overview")
 

@@ -1,4 +1,4 @@
-"""Every kind of damage is named, and where nothing is damaged nothing is said."""
+"""Every kind of damage is reported, and undamaged data is not."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_damaged_chunk_is_named_with_its_series(run):
 )
 def test_a_chunk_whose_row_is_false_is_named(run, changes):
     chunk = chunks_of(run, "accuracy")[0]
-    # As of a version that wrote no checksums.
+    # As from a version that wrote no checksums.
     SeriesChunk.objects.filter(id=chunk.id).update(**changes, checksum=None)
 
     assert "chunk-row" in codes_of(run)

@@ -1,4 +1,4 @@
-"""A walk sees one moment, and keeps nobody from writing."""
+"""A check reads one snapshot and does not block writers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def project(transactional_db):
 
 
 def elsewhere(work):
-    """Do something with a connection of its own, and wait for it."""
+    """Run a function with its own connection, and wait for it."""
     errors = []
 
     def do():
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - told to whoever waits
+        except Exception as error:  # noqa: BLE001 - raised in the main thread
             errors.append(error)
         finally:
             connection.close()
@@ -68,7 +68,7 @@ def test_compaction_under_way_is_no_damage(project):
         assert list(walk) == []
 
     assert list(RunWalk(run, Seen()).problems()) == []
-    # One can write again.
+    # Writing is possible again.
     write_series(run, "loss", [4.0], steps=[9_003])
 
 

@@ -1,4 +1,4 @@
-"""Work that waits or fails, and rows that do not belong together, are named."""
+"""Waiting or failed work and inconsistent rows are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A team is let in, changed and let out by commands alone."""
+"""Members are invited, changed and removed with commands only."""
 
 from __future__ import annotations
 

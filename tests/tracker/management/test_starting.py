@@ -1,4 +1,4 @@
-"""What processes refuse before they start, and what they wait for."""
+"""Checks before processes start, and waits for their dependencies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def newer_database(db):
 
 @pytest.fixture
 def started(monkeypatch):
-    """Collect the programs that commands turn into; none of them runs."""
+    """Collect the programs that commands would execute; none of them runs."""
     programs = []
     for module in (serve, worker, scheduler):
         monkeypatch.setattr(module.os, "execv", lambda _p, args: programs.append(args))
@@ -71,7 +71,7 @@ def test_migrations_of_other_programs_in_the_same_database_are_ignored():
 
 
 class Reconnecting:
-    """Stands for the connection, which holds the test's transaction."""
+    """A stand-in for the connection, which has the test's transaction."""
 
     def close(self):
         pass

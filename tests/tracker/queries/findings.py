@@ -1,4 +1,4 @@
-"""Findings, as the rules would have left them."""
+"""Stores findings like the rules do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracker.models import Finding, Run
 
 # Any: fields of a finding.
 def add_finding(run: Run, title: str, *, severity: str, **more: Any) -> None:
-    """Say what is wrong with a run's only stage, and the symptom of nothing else."""
+    """Add a finding to a run's only stage, as a cause without symptoms."""
     now = timezone.now()
     given = {"is_primary": True, "confidence": 0.9, "body": {}, **more}
     Finding.objects.create(

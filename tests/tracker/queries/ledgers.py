@@ -1,4 +1,4 @@
-"""Diagnoses that hold a ledger, as the rules would have left them."""
+"""Stores diagnoses with a time breakdown, like the rules do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracker.models import Diagnosis, Run
 def add_ledger(
     run: Run, *, gpus: int = 1, energy: float | None = None, **seconds: float
 ) -> None:
-    """Say what the time of a run's only stage went into."""
+    """Add a diagnosis with a time breakdown to a run's only stage."""
     Diagnosis.objects.create(
         run=run,
         stage=run.stages.get(),

@@ -1,4 +1,4 @@
-"""Writes what the agent would have measured, through the real ingest path."""
+"""Writes the measurements of an agent through the real ingest path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracker.models import Run, State
 
 
 def measured_run(name: str = "baseline", *, state: str = State.FINISHED, **loop) -> Run:
-    """A run whose training process decodes by itself, unless told otherwise."""
+    """A run whose training process decodes the data itself by default."""
     member = make_member(name=f"owner-of-{name}")
     run = make_run(make_project(member), name, state=State.RUNNING)
     measure_loop(run, **loop)
@@ -45,7 +45,7 @@ def measure_loop(
     examples: float = 16.0,
     first_step: int = 0,
 ) -> None:
-    """Log steps that follow each other, and a reading of the CPU each second."""
+    """Log consecutive steps, and a CPU sample each second."""
     begin = START + int(first_step * step_seconds * SECOND)
     ends = begin + (np.arange(1, count + 1) * step_seconds * SECOND).astype(np.int64)
     ticks = begin + np.arange(1, int(count * step_seconds) + 1) * SECOND

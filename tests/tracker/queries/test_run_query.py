@@ -1,4 +1,4 @@
-"""What the query language means, on real rows of either database."""
+"""Results of the query language on real rows of each database."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ NEVER = 10**9
 
 @pytest.fixture(params=["few", "many", "most", "half"])
 def size(request, monkeypatch):
-    """Few runs are named one by one, many are found by sets, and of most those that
-    come first are looked up, one by one or in a set: all mean the same.
+    """Run each query with every strategy: ids of few runs, sets of many runs, and lookups
+    of the first ones, one by one or in a set. All must give the same result.
     """
     if request.param != "few":
         monkeypatch.setattr(filters, "FEW", 0)
@@ -114,7 +114,7 @@ def project(member, size):
 
 
 def say_what_is_gathered(low, high, nan, member):
-    """Give the runs what the agent reads, and what diagnoses say of them."""
+    """Add agent metrics and diagnoses to the runs."""
     gpu, cpu = "gpu/{}/utilization_percent", "job/cpu_cores"
     cores = "facts/effective_cores"
     write_values(low, {f"monitoring/train/{cores}": 4})
@@ -221,7 +221,7 @@ MEANT = [
 ]
 
 
-# What is computed from several attributes.
+# Arithmetic on several attributes.
 COMPUTED = [
     ("train/loss - params/lr > 1", ["high"]),
     ("1 < train/loss - params/lr", ["high"]),
@@ -247,7 +247,7 @@ COMPUTED = [
     ("1 + 2 < params/lr * 10", ["high"]),
 ]
 
-# What is gathered from other rows than the run's own and its attributes.
+# Columns of the run summary.
 GATHERED = [
     ("gpu_idle > 40", ["high"]),
     ("gpu_idle <= 40", ["low"]),
@@ -285,7 +285,7 @@ GATHERED = [
 
 
 def test_finds_the_runs_that_are_meant(project):
-    # By an attribute, whose rows are read instead of the runs', and by a summary.
+    # With orders by an attribute, by a summary of a series, and by the run summary.
     sorts = cycle(("path:params/lr", "mean:train/loss", "tags", "gpu", "stages"))
     otherwise = {}
     for (query, names), sort in zip(MEANT, sorts, strict=False):
@@ -307,7 +307,7 @@ def test_finds_runs_by_what_is_computed(project):
     assert otherwise == {}
 
 
-# Runs of every kind of number at some of three paths, and of what is none.
+# Runs with every kind of number at some of three paths, and with other values.
 ODD = [
     {},
     {"a": 1.0, "b": 2.0, "c": 4.0},
@@ -343,7 +343,7 @@ OF_OPERATOR = {
     ">": operator.gt,
     ">=": operator.ge,
     "=": operator.eq,
-    # NaN stands for what is unknown, of which nothing is true.
+    # NaN stands for unknown, for which no comparison is true.
     "!=": lambda left, right: left < right or left > right,
 }
 
@@ -360,7 +360,7 @@ def _mean(series):
 
 
 def is_true(condition, values):
-    """Say what a computed condition means of a run, without a database."""
+    """Evaluate a condition with arithmetic for a run, without a database."""
     is_bounded = operator_count(condition) > 0
 
     def of(term):
@@ -503,7 +503,7 @@ def test_a_query_costs_the_same_for_many_runs(project):
             limit=100,
         )
 
-    # Of runs without a finding, one more thing is asked.
+    # Runs without a finding need one more statement.
     write_values(make_run(project, "plain"), {"params/lr": 1})
     before = cost()
     runs = Run.objects.bulk_create(

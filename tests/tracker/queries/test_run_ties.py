@@ -1,4 +1,4 @@
-"""Orders by several columns: each decides between runs that are equal by those before."""
+"""Orders by several columns: each one breaks the ties of the previous ones."""
 
 from __future__ import annotations
 

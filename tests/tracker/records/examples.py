@@ -1,4 +1,4 @@
-"""Records, and whether two of them are the same."""
+"""Records for tests, and a comparison of two records."""
 
 from __future__ import annotations
 

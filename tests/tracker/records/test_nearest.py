@@ -1,4 +1,4 @@
-"""Which record stands at a step, beside a search through all of them."""
+"""The record at a step, compared with a search through all records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEPS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
 
 def nearest(steps, step):
-    """Return the place of the last of those that share the highest step up to this."""
+    """Return the index of the last record with the highest step up to this one."""
     return max(
         ((each, place) for place, each in enumerate(steps) if each <= step),
         default=(None, None),

@@ -1,4 +1,4 @@
-"""Records are stored once, in their order, whatever is repeated or joined meanwhile."""
+"""Records are stored once and in order, with retries and compaction."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def texts(run, path="logs/stdout", first=0, limit=10**6, place=None):
 
 
 def log(process, *batches, path="logs/stdout", first=0):
-    """Log lines, a list for each batch; return all of them."""
+    """Log one list of lines per batch, and return all of them."""
     logged = []
     for batch in batches:
         steps = range(first + len(logged), first + len(logged) + len(batch))
@@ -244,7 +244,7 @@ def test_a_batch_cut_off_at_any_statement_is_stored_as_a_whole_or_not_at_all(pro
             statement,
             is_done=is_done,
         )
-        # Sent again, as an agent does, until it is acknowledged.
+        # Sent again, like an agent, until it is acknowledged.
         store_batch(process.actor, process.spool_id, body)
         process.next_number += 1
         expected.append(line)

@@ -21,7 +21,7 @@ def points(
     steps: Sequence[float] | np.ndarray | None = None,
     times: Sequence[int] | np.ndarray | None = None,
 ) -> Points:
-    """One point a second, at steps 0, 1, 2, … unless told otherwise."""
+    """Return one point per second, at steps 0, 1, 2, … by default."""
     numbers = np.arange(len(values))
     return Points(
         np.asarray(numbers if steps is None else steps, np.float64),
@@ -31,7 +31,7 @@ def points(
 
 
 def table(rows: Mapping[int, Sequence[float] | np.ndarray], ticks: Points) -> Table:
-    """Rows of values by series id, at the steps and times of some points."""
+    """Return a table of values by series id, at the steps and times of some points."""
     return Table(
         np.array(list(rows), np.int64),
         ticks.steps,
@@ -45,7 +45,7 @@ def noise(count: int, *, seed: int = 0) -> np.ndarray:
 
 
 def same(left: Points, right: Points) -> bool:
-    """Compare bits: NaNs differ from themselves, and -0.0 does not from 0.0."""
+    """Compare bits, because NaN differs from itself and -0.0 equals 0.0."""
     return all(
         np.array_equal(a.view(np.uint64), b.view(np.uint64))
         for a, b in (
@@ -82,7 +82,7 @@ finite_steps = st.one_of(
 def any_points(
     draw: st.DrawFn, *, steps: st.SearchStrategy[float] = any_bits
 ) -> Points:
-    """Points of any values in any order, often with repeated steps."""
+    """Return points with any values in any order, often with repeated steps."""
     values = np.array(draw(number_lists), np.float64)
     count = len(values)
     return Points(

@@ -41,7 +41,7 @@ GOLDEN_ROW = 528_568_260
 
 
 def golden_points() -> Points:
-    """What the golden chunk holds: each value that is easily lost."""
+    """Return the content of the golden chunk, with values that are easily lost."""
     values = [0.1, -0.0, np.inf, -np.inf, 5e-324, 2.0**53 + 2, np.nan]
     payload = np.array([0x7FF8_DEAD_BEEF_0001], np.uint64).view(np.float64)
     steps = [0, 0.5, 0.5, -1, 2, 1e9, 3, 4]
@@ -54,7 +54,7 @@ def with_checksum(data: bytes) -> bytes:
 
 
 def stored(some: Points) -> Points:
-    """Points after a way through the bytes of a chunk and of its ticks."""
+    """Return points after encoding and decoding a chunk and its ticks."""
     ticks = decode_ticks(encode_ticks(some.steps, some.times))
     return decode(encode(some.values), ticks)
 
@@ -155,7 +155,7 @@ def test_a_constant_needs_ticks_that_a_chunk_can_have(counts):
 
 
 def overview_of(some: Points) -> tuple[bytes, Columns]:
-    """Encode drawing buckets; with the columns that all series of the ticks share."""
+    """Encode drawing buckets; also return the columns that all series of the ticks share."""
     starts = bucket_starts(len(some))
     own = summarise_rows(some.values[np.newaxis], starts)
     columns = {name: rows[0] for name, rows in own.items()}

@@ -205,7 +205,7 @@ def test_a_full_chunk_is_closed_and_the_next_begun(run):
         (FULL_POINTS + 13, False),
         (5, True),
     ]
-    # What was full was not written again.
+    # A full chunk is not written again.
     assert chunks_of(run)[0].id == joined.id
 
 

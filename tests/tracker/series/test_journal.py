@@ -113,7 +113,7 @@ def test_steps_that_have_no_order_are_refused(step):
 @given(any_tables(), st.data())
 def test_a_flipped_bit_is_noticed(tables, data):
     encoded = bytearray(encode(tables))
-    # One that holds nothing holds nothing in any version.
+    # An empty entry has no content to compare.
     assume(decode(bytes(encoded)))
     bit = data.draw(st.integers(0, 8 * len(encoded) - 1))
     encoded[bit // 8] ^= 1 << bit % 8

@@ -30,7 +30,7 @@ def window(low: float = -np.inf, high: float = np.inf, *, buckets: int = 500) ->
 
 
 def rows(*chunks: Points) -> Buckets:
-    """Each chunk as its row says it."""
+    """Return the bucket of each chunk, as in its row."""
     return concatenate([merge(summarise(c), np.zeros(64)[:1], 0) for c in chunks])
 
 
@@ -40,7 +40,7 @@ def long_series(count: int) -> list[Points]:
 
 
 def row_of_chunks(count: int) -> Buckets:
-    """Rows of so many full chunks that follow each other."""
+    """Return rows of consecutive full chunks."""
     first = np.arange(count) * CHUNK
     return Buckets(
         count=np.full(count, CHUNK),
@@ -187,7 +187,7 @@ def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
     assert found.count == expected.count
 
 
-# Counted anew in each epoch, or twice by two processes; and any others.
+# Steps that restart in each epoch, or are logged by two processes; and any others.
 repeated_steps = st.one_of(
     st.integers(0, 20).map(float), st.sampled_from([0.1, 0.5, 1e6]), finite_steps
 )
@@ -195,7 +195,7 @@ portioned = st.lists(any_points(steps=repeated_steps), min_size=1, max_size=6)
 
 
 def same_lines(found, expected):
-    """Compare all but means as bits are; these within what rounding does to sums."""
+    """Compare means within rounding errors, and all other values exactly."""
     for name in ("x", "minimum", "maximum"):
         left, right = getattr(found, name), getattr(expected, name)
         assert np.array_equal(left, right, equal_nan=True), name
@@ -227,7 +227,7 @@ def test_overviews_and_points_in_portions_are_drawn_as_all_at_once(
     whole = window(buckets=buckets)
     overviews = [found for part in others if len(found := summarise(part, size=size))]
     choice = choose(whole, concatenate(overviews), concatenate_points(parts))
-    # What `draw` begins at is the middle of the first.
+    # The origin of `draw` is the middle of the first piece.
     pieces = concatenate([*overviews, *(summarise(part, size=1) for part in parts)])
     middles = pieces.first_step / 2 + pieces.last_step / 2
     choice = replace(choice, origin=middles.min() if len(middles) else 0.0)

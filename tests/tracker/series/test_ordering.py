@@ -15,7 +15,7 @@ from tracker.series.points import concatenate
 
 @pytest.fixture
 def counted(monkeypatch):
-    """What is put together: how many points, and of how many pieces."""
+    """Count the concatenated points and pieces."""
     counts = {"points": 0, "pieces": 0}
 
     def counting(parts):
@@ -30,7 +30,7 @@ def counted(monkeypatch):
 
 
 def handed_on(parts, *, at_once=4):
-    """Add parts that begin where they begin, and take out what nothing can precede."""
+    """Add parts in order of their starts, and take out the points that are complete."""
     held = Held()
     for start in range(0, len(parts), at_once):
         for part in parts[start : start + at_once]:
@@ -56,7 +56,7 @@ def an_epoch(number, *, length=100, first=0):
     st.integers(1, 4),
 )
 def test_the_order_is_that_of_all_points_sorted_at_once(drawn, at_once):
-    # No two values are alike, so that points alike in step and time can be told apart.
+    # All values differ, so that points with equal step and time can be distinguished.
     parts = [
         points(
             1_000.0 * number + np.arange(len(part)),

@@ -21,7 +21,7 @@ from tracker.series.rewinds import (
 
 Rewind = tuple[float, int]
 
-# Few, so that points and rewinds often have the same ones.
+# Few, so that points and rewinds often have equal values.
 few_steps = st.one_of(st.integers(-4, 4).map(float), finite_steps)
 few_times = st.one_of(st.integers(-4, 4), st.integers(-(2**63), 2**63 - 1))
 rewinds = st.lists(st.tuples(few_steps, few_times), min_size=1, max_size=12)
@@ -40,7 +40,7 @@ def said(every: Sequence[Rewind]) -> Replaced:
     return replaced_by(np.array(steps, np.float64), np.array(times, np.int64))
 
 
-# Rewind by rewind: what is meant, and slow.
+# Reference implementation: rewind by rewind, slow.
 
 
 def left_one_by_one(some: Points, every: Sequence[Rewind]) -> Points:

@@ -42,7 +42,7 @@ def test_sqlite_reads_checksums_from_the_index_and_not_behind_all_bytes():
         cursor.execute("SELECT name FROM pragma_index_info('chunk_by_step')")
         found = [name for (name,) in cursor.fetchall()]
 
-    # A migration that copies the table makes the index of the model anew.
+    # A migration that copies the table recreates the model's index.
     assert found == ["run_id", "series_id", "first_step", "id", "checksum"]
 
 
@@ -220,7 +220,7 @@ def test_what_a_transaction_may_take_back_is_not_remembered(run):
     SeriesChunk.objects.filter(id=chunk_id).update(overview=b"damaged")
     after = read_overviews({run.id}, [chunk_id])[chunk_id]
 
-    # Made anew from the points, so it was looked for.
+    # Recomputed from the points, so it was not in the cache.
     assert after is not before
 
 

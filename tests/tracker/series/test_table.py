@@ -31,7 +31,7 @@ def entangled(draw: st.DrawFn) -> list[Table]:
 
 
 def by_series(tables):
-    """All points of each series, in the order of the tables."""
+    """Return all points of each series, in the order of the tables."""
     return {
         key: concatenate(
             [
@@ -54,7 +54,7 @@ def test_disentangled_each_series_is_in_one_table_with_all_its_points(tables):
     assert before.keys() == after.keys()
     for key, expected in before.items():
         assert sorted(after[key].values.tolist()) == sorted(expected.values.tolist())
-        # Whichever order the tables come in, a value stays with its step.
+        # For any order of the tables, a value stays with its step.
         assert dict(zip(after[key].values, after[key].steps, strict=True)) == dict(
             zip(expected.values, expected.steps, strict=True)
         )

@@ -1,4 +1,4 @@
-"""What is still in the journal is read with what is in chunks, and no more than asked."""
+"""Points in the journal are read together with those in chunks, and no others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(member):
 
 @pytest.fixture
 def is_long(monkeypatch):
-    """Have the journal taken for a long one from a few points on."""
+    """Treat the journal as long from a few points on."""
     of_statement = f"<= {tails.POINTS_AT_ONCE}"
     statement = tails.SELECT_ENTRIES.replace(of_statement, f"<= {FEW}")
     monkeypatch.setattr(tails, "SELECT_ENTRIES", statement)
@@ -43,7 +43,7 @@ def is_long(monkeypatch):
 
 @pytest.fixture
 def others(run, is_long):
-    """Ten entries of a thousand series, of which nobody asks for more than two."""
+    """Ten entries of a thousand series, of which at most two are requested."""
     process = Process(run.project, run.name)
     process.open()
     paths = [f"metric/{number}" for number in range(1_000)]
@@ -55,7 +55,7 @@ def others(run, is_long):
 
 
 def held_by(found):
-    """Return how many bytes the tables hold on to."""
+    """Return the size of the tables in bytes."""
     arrays = [
         array
         for group in found._groups
@@ -89,7 +89,7 @@ def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
 
 @pytest.fixture
 def compacted_before_chunks(monkeypatch):
-    """Have the next so many looks at chunks overtaken by compaction; how often they are."""
+    """Let compaction run before the next reads of chunks; return their number."""
     read_summaries = tails.read_summaries
     looks = []
 
@@ -159,7 +159,7 @@ def test_a_reader_that_is_overtaken_again_and_again_says_so():
 def test_of_a_long_journal_nothing_is_held_that_nobody_asked_for(run, others):
     found = consistently({run.id}, others[:1], lambda tails, _: tails)
 
-    # Ten times five points and their ticks, of 50,000 points.
+    # Ten entries of five points with their ticks, of 50,000 points.
     assert held_by(found) <= 10 * (5 * 24 + 8)
     points = found.points_of(others[:1])[others[0]]
     assert points.steps.tolist() == list(range(50))
@@ -197,7 +197,7 @@ def test_of_a_long_journal_few_entries_are_held_at_a_time(run, is_long, monkeypa
 def test_a_long_journal_is_read_once_however_often_compaction_is_at_it(
     run, others, monkeypatch, compacted_before_chunks
 ):
-    # A pass takes one entry, and each look at chunks is overtaken by one.
+    # A pass processes one entry, and each read of chunks is overtaken by a pass.
     monkeypatch.setattr(compaction, "PASS_ENTRIES", 1)
     monkeypatch.setattr(compaction, "PASSES", 1)
     read, rows_by_id = [], tails.rows_by_id
@@ -230,7 +230,7 @@ def test_a_long_journal_is_read_while_it_is_emptied(run, others, monkeypatch):
     for path in ("metric/0", "metric/1"):
         points = read_points(run, path)
         assert points.steps.tolist() == list(range(50))
-    # Entry after entry was gone before its data was read, or after.
+    # Each entry disappeared before its data was read, or after.
     assert JournalEntry.objects.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""Who writes a series at the same time, and who takes over."""
+"""Processes that write a series at the same time, and processes that take over."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def rank(number, *, process=0):
 
 
 def after(*logged, began, before=NOBODY, writers=None):
-    """Return what is new of a series; `logged` are spools and times of last points."""
+    """Return the change of a series; `logged` are queues and times of last points."""
     some = [Logged(spool, np.array([LOSS]), last) for spool, last in logged]
     ranks = writers or {spool: rank(place) for place, spool in enumerate(began)}
     processes = {spool: Process(ranks[spool], time) for spool, time in began.items()}
@@ -41,7 +41,7 @@ def test_processes_that_live_at_the_same_time_are_told_apart():
 
 
 def test_one_point_of_each_is_enough():
-    # As of what is measured once, in the end.
+    # As for a value that is measured once, at the end.
     found = after(("b", 100), began={"a": 0, "b": 1}, before=Known("a", 99))
 
     assert found.writers == (rank(0), rank(1))

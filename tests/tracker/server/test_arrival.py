@@ -1,4 +1,4 @@
-"""Bodies are waited for as long as they deserve, and cost others nothing meanwhile."""
+"""Bodies of requests have a time limit, and slow ones do not block others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 5_000
 
 
 class Stalled(io.BytesIO):
-    """A body of which nothing comes until somebody has it go on."""
+    """A body that does not arrive until the test continues it."""
 
     def __init__(self, content=b""):
         super().__init__(content)
@@ -35,7 +35,7 @@ class Stalled(io.BytesIO):
 
 
 class Dripping(Stalled):
-    """A body of which a byte comes each time that somebody says so."""
+    """A body of which one byte arrives each time the test continues it."""
 
     def read(self, _size=-1, /):
         self.goes_on.clear()
@@ -65,7 +65,7 @@ def much_patience(monkeypatch):
 
 @contextmanager
 def slow_ones(waiting, count, sender="slow"):
-    """So many bodies that are waited for, of one sender; yield what came of each."""
+    """Start slow bodies of one sender; yield the list of their results."""
     streams = [Stalled(CONTENT) for _ in range(count)]
     came = []
 
@@ -81,9 +81,9 @@ def slow_ones(waiting, count, sender="slow"):
     try:
         for thread in threads:
             thread.start()
-        # Or is no longer.
+        # Waiting, or already rejected.
         assert all(stream.is_waited_for.wait(30) for stream in streams)
-        # Those that were begun have been found to be slow.
+        # All started bodies have been classified as slow.
         while waiting._quick._taken:
             time.sleep(0.001)
         yield came
@@ -136,7 +136,7 @@ def test_what_comes_too_slowly_is_given_up(stream):
         dripping.start()
     with pytest.raises(TooSlow):
         arrivals().read(request, len(CONTENT), "slow")
-    # Another byte, or the end of the connection, and its thread is free.
+    # After another byte or a closed connection, its thread is free.
     stream.goes_on.set()
     assert request.META[UNFINISHED].wait(30)
     stop.set()
@@ -163,12 +163,12 @@ def test_what_comes_slowly_but_fast_enough_is_not(monkeypatch):
 @pytest.mark.usefixtures("much_patience")
 def test_slow_bodies_of_one_sender_leave_places_for_others():
     waiting = arrivals()
-    # As many as can be waited for or abandoned; any more would keep a quick place.
+    # As many as can be waited for or abandoned; more would block a fast slot.
     count = 2 + arrival.ABANDONED_AT_ONCE // 2
     with slow_ones(waiting, count) as came:
         for _ in range(10):
             assert read(waiting) == CONTENT
-    # Two were waited for; of the others some were given up, and some not begun.
+    # Two were waited for; some of the others were abandoned, and some were not started.
     assert came.count(CONTENT[:9]) == 2
     assert len(came) == count
 

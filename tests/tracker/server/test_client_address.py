@@ -1,4 +1,4 @@
-"""The client's address cannot be chosen by the client."""
+"""The client cannot choose its own address."""
 
 import pytest
 from django.test import RequestFactory
@@ -13,7 +13,7 @@ from tracker.server.client_address import client_address
         (True, "198.51.100.7", "198.51.100.7"),
         (True, "10.0.0.1, 198.51.100.7", "198.51.100.7"),
         (True, "", "192.0.2.1"),
-        # Some proxies add the port; the rest is no address, which PostgreSQL refuses.
+        # Some proxies add the port; other values are not addresses, which PostgreSQL rejects.
         (True, "198.51.100.7:5678", "198.51.100.7"),
         (True, "[2001:db8::1]:5678", "2001:db8::1"),
         (True, "unknown", "192.0.2.1"),

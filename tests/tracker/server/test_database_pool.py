@@ -1,4 +1,4 @@
-"""Requests fail at once while PostgreSQL is away, and wait while it is busy."""
+"""Requests fail at once while PostgreSQL is down, and wait while it is busy."""
 
 from __future__ import annotations
 

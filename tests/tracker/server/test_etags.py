@@ -45,7 +45,7 @@ def test_what_is_held_is_answered_without_a_body():
 
 @pytest.fixture
 def drawn():
-    """What was drawn, oldest first."""
+    """The rendered content, oldest first."""
     return []
 
 

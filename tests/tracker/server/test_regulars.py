@@ -1,4 +1,4 @@
-"""Who always sends at once is read without another thread, and trusted no further."""
+"""Requests of reliably fast clients are read without another thread, with the same limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 1_000
 
 
 class Stalled(io.BytesIO):
-    """A body of which nothing more comes until somebody has it go on."""
+    """A body that stops arriving until the test continues it."""
 
     def __init__(self, content=CONTENT, *, after=0):
         super().__init__(content)
@@ -51,7 +51,7 @@ def read(waiting, stream, *, regular="spool", **options):
 
 
 def read_apart(waiting, stream, **options):
-    """Read in a thread; return what will be an error or a body."""
+    """Read in a thread; return a list for the error or the body."""
     came = []
 
     def work():
@@ -66,7 +66,7 @@ def read_apart(waiting, stream, **options):
 
 
 def moved(places):
-    """Wait until somebody has taken one of the places."""
+    """Wait until one of the slots is taken."""
     while not places._taken:
         time.sleep(0.001)
 
@@ -79,7 +79,7 @@ def is_read_here(waiting, regular):
 
 @pytest.fixture
 def waiting():
-    """Bodies of which those of `spool` have always come at once."""
+    """Arrivals with a client `spool` whose bodies were always fast."""
     waiting = Arrivals(Places(4, 3), Places(4, 2), wait_seconds=0.01)
     for _ in range(QUICK_IN_A_ROW):
         waiting._regulars.note("spool", was_quick=True)
@@ -152,7 +152,7 @@ def test_one_that_drips_is_given_up_when_its_time_is_over(waiting, monkeypatch):
     with pytest.raises(TooSlow):
         waiting.read(request, len(CONTENT), "token", regular="spool")
 
-    # Nobody reads it any more, so the answer need not wait.
+    # No thread reads it any more, so the response need not wait.
     assert UNFINISHED not in request.META
     assert not waiting._quick._taken
     assert not is_read_here(waiting, "spool")

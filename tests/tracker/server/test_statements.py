@@ -1,4 +1,4 @@
-"""Statements that write are carried out inside a transaction, or not at all."""
+"""Write statements are executed inside a transaction, or not at all."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_written_is_undone_with_the_transaction(write):
 
 def test_of_one_statement_only_postgresql_makes_a_transaction():
     if settings.IS_SQLITE:
-        # Nobody would have asked for the writer's lock.
+        # Without a transaction, the writer's lock would not be requested.
         with pytest.raises(RuntimeError, match="needs a transaction"):
             changed_rows(RENAME, VALUES)
         assert name() == "old"

@@ -11,7 +11,7 @@ def kinds(base=TrackerError):
 
 def test_every_refusal_has_a_status_and_a_code_of_its_own():
     ours = [kind for kind in kinds() if kind.__module__ == errors.__name__]
-    # A kind without a code of its own is a case of another.
+    # A type without its own code is a special case of another one.
     every = [kind for kind in ours if "code" in vars(kind)]
 
     assert set(every) == set(STATUS)

@@ -1,4 +1,4 @@
-"""Connections are looked after, so that clients that are gone are noticed."""
+"""Connections are monitored to detect clients that have disconnected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a link to a comparison is of, and where it leads."""
+"""Share links to comparisons, and their targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inbox: a person's notifications , limited to runs and projects that they may read."""
+"""The inbox: a user's notifications about runs and projects that they may read."""
 
 from __future__ import annotations
 

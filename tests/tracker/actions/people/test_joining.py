@@ -1,4 +1,4 @@
-"""Invitations let people in once, in time, and never give more than the inviter has."""
+"""Invitations work once, until they expire, and give no role above the inviter's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def doer(member):
 
 @pytest.fixture
 def eve(stranger):
-    """A user who is no member of this workspace."""
+    """A user who is not a member of this workspace."""
     stranger.user.email = "Eve@example.com"
     stranger.user.save()
     return stranger.user
@@ -57,7 +57,7 @@ def test_a_new_person_joins_with_the_address_that_was_invited(member, doer):
 
     assert user.email == "bob@example.com"
     assert user.check_password(NEW["password"])
-    # Without a mail, the address is only what the inviter typed.
+    # Without an email, the address is not confirmed.
     assert not EmailAddress.objects.filter(verified=True).exists()
     assert Member.objects.get(user=user).role == Role.MEMBER
     assert pending_invitations(member.workspace) == []

@@ -1,4 +1,4 @@
-"""Mail to people goes through a real mail server, in text and HTML, once."""
+"""Emails are sent once through a real mail server, in text and HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 @pytest.fixture(autouse=True)
 def template(settings, tmp_path):
-    """A mail like those of the pages, with hostile text in it."""
+    """An email template like the real ones, with hostile text."""
     folder = tmp_path / "mail"
     folder.mkdir()
     (folder / "greeting.txt").write_text(

@@ -1,4 +1,4 @@
-"""Reads answers with points as clients do, independently of what wrote them."""
+"""Decodes responses with points like a client, independently of the server's code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Line:
 
 
 def decoded(response, kind):
-    """Return the lines of a whole answer."""
+    """Return the lines of a complete response."""
     if kind in ("json", "binary"):
         return put_together(response, kind, None)[1]
     rows = csv_rows(response) if kind == "csv" else arrow_rows(response)
@@ -46,9 +46,9 @@ def arrow_rows(response):
 
 
 def put_together(response, kind, held):
-    """Add an answer to the lines a reader holds; return its head and the new lines.
+    """Apply a response to the lines of a client; return its head and the new lines.
 
-    The head's `new` has what was sent of each line's x.
+    `new` in the head has the x values sent for each line.
     """
     head = response.json() if kind == "json" else binary_head(response.content)
     lines = []

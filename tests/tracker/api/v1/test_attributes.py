@@ -74,7 +74,7 @@ def test_a_prefix_no_path_can_have_is_refused(get, prefix):
 
 @pytest.fixture
 def pages(get):
-    """Return a function that reads page after page, and gives the rows of each."""
+    """Return a function that reads all pages, and returns the rows of each."""
 
     def pages(**query):
         found, cursor = [], ""

@@ -1,6 +1,6 @@
-"""Numbers, names and amounts at and beyond their ends, over HTTP on both databases.
+"""Numbers, names and counts at and beyond their limits, over HTTP on both databases.
 
-What is drawn by chance is looked at longer when asked to:
+For more random examples:
 
     TEST_EXAMPLES=1000 .venv/bin/python -m pytest tests/tracker/api/v1/test_bad_input.py
 """
@@ -38,12 +38,12 @@ from tracker.queries.series.series import read_points
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
-# Where a lone surrogate is to stand; Python's encoders refuse to write one. No length
-# before a text makes a mark together with the text's beginning.
+# Placeholder for a lone surrogate, which Python's encoders reject. No length prefix of a text
+# forms this mark together with the text's beginning.
 MARK, SURROGATE = "\ue000".encode(), b"\xed\xa0\x80"
 OPENING = [open_message("baseline")]
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "5"))
-# What was sent, for whoever counts.
+# Counts of requests.
 TRIED = Counter[str]()
 looking = settings(
     max_examples=EXAMPLES,
@@ -85,7 +85,7 @@ NUMBERS = FINITE | NOT_FINITE
 
 @pytest.fixture
 def send(writer):
-    """Return a function that sends payloads as the frames of one spool."""
+    """Return a function that sends payloads as the records of one queue."""
     spool = uuid4()
 
     def send(*payloads, first=1):
@@ -100,7 +100,7 @@ def send(writer):
 
 @pytest.fixture
 def values(reader):
-    """Return a function that asks for the run's attributes by path."""
+    """Return a function that reads the run's attributes by path."""
 
     def values():
         found = reader.get(f"/api/v1/runs/{Run.objects.get().id}/attributes").json()
@@ -111,7 +111,7 @@ def values(reader):
 
 @pytest.fixture
 def logged(writer):
-    """Return a function that sends a payload to a run of its own; the run, what is said."""
+    """Return a function that sends a payload to a new run, and returns run and response."""
 
     def logged(payload):
         name = str(uuid4())
@@ -155,7 +155,7 @@ def test_any_bits_of_a_number_come_back(logged, reader, bits):
     for place, number in enumerate(numbers):
         value = answered[f"n/{place}"]
         if math.isfinite(number):
-            # The sign of zero is lost: SQLite has none.
+            # The sign of zero is lost, because SQLite does not store it.
             assert bits_of(value) == bits_of(number + 0.0)
         else:
             names = {math.inf: "Infinity", -math.inf: "-Infinity"}
@@ -194,7 +194,7 @@ def test_a_set_number_is_answered_as_it_was(send, values):
 
     answered = values()
     for name, number in FINITE.items():
-        # The sign of zero is lost: SQLite has none.
+        # The sign of zero is lost, because SQLite does not store it.
         assert bits_of(answered[f"n/{name}"]) == bits_of(number + 0.0), name
     for name, number in NOT_FINITE.items():
         assert answered[f"n/{name}"] == ("NaN" if math.isnan(number) else name)
@@ -305,7 +305,7 @@ TEXTS = st.lists(
 @given(text=TEXTS)
 def test_any_text_is_stored_as_it_came_or_refused(logged, reader, text):
     TRIED["texts"] += 1
-    # A path is stored without the slashes at its ends; here it has none.
+    # Slashes at the ends of a path are removed; this path has none.
     path = f"names{text}."
     messages = [
         set_message("note", text),
@@ -350,7 +350,7 @@ def test_the_largest_path_of_any_kind_of_value_can_be_stored(send, values):
     draw = random.Random(0)
 
     def text_of(characters):
-        """Return what PostgreSQL cannot make smaller: four bytes each."""
+        """Return a text that PostgreSQL cannot compress: four bytes per character."""
         return "".join(chr(draw.randint(0x20000, 0x2A6D0)) for _ in range(characters))
 
     short = SHORT_CHARACTERS * 4
@@ -421,7 +421,7 @@ def test_steps_and_times_that_have_no_place_are_refused(
 
 @pytest.fixture
 def few_attributes(monkeypatch):
-    """A run may have fewer, so that a test can have more; benchmarks/bad_input.py has."""
+    """Lower the limit, so that a test can exceed it; see also benchmarks/bad_input.py."""
     limits = Limits(attributes=50, set_strings=50)
     for module in (pipeline, attributes):
         monkeypatch.setattr(module, "LIMITS", limits, raising=False)
@@ -444,7 +444,7 @@ def test_names_without_end_are_refused_and_the_run_still_opens(
     assert len(rows) == few_attributes.attributes
     for page in ("", "charts", "attributes"):
         assert client_of(member).get(f"/runs/{run.id}/{page}").status_code == 200
-    # What the run has already still grows.
+    # Existing series still grow.
     more = send([points_message("m/0/0", [2.0], steps=[1.0])], first=6).json()
     assert (more["stored"], more["refused"]) == (6, [])
 

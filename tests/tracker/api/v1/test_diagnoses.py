@@ -1,4 +1,4 @@
-"""What programs are told about a run's diagnosis."""
+"""Diagnoses of a run over the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live chart that asks only for what is new shows what one asked for all would."""
+"""A live chart with incremental requests shows the same as one with full requests."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ changes = st.one_of(
 
 @pytest.fixture
 def ask(reader, monkeypatch):
-    """Return a function that asks for both series of a run."""
-    # So that some lines are drawn from overviews.
+    """Return a function that requests both series of a run."""
+    # Forces some lines to be drawn from overviews.
     monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 300)
 
     def get(run, since, kind, axis):
@@ -52,7 +52,7 @@ def ask(reader, monkeypatch):
 
 
 class Logging:
-    """Logs to a run as scripts do: on and on, now and then late, or a step again."""
+    """Logs to a run like scripts: continuously, sometimes late, or a step again."""
 
     def __init__(self, run):
         self.run = run
@@ -117,8 +117,8 @@ def test_a_growing_line_of_buckets_is_mostly_kept(ask, project, kind):
         assert len(lines[0].x) <= 21
         kept.append(head["series"][0]["keep"])
 
-    # Half as many points again are two wider kinds of bucket at most, and so two or
-    # three answers in whole.
+    # Half as many points again change the bucket width at most twice, which needs two or three
+    # full responses.
     assert sum(keep == 0 for keep in kept) <= 3
     assert np.median(kept) >= 14
 

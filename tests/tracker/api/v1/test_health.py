@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresq
 
 @pytest.fixture
 def long_running(monkeypatch):
-    """A web server whose background processes have had the time to start."""
+    """A web server whose background processes have had time to start."""
     monkeypatch.setattr(health, "_started_at", time.monotonic() - 3600)
 
 

@@ -198,7 +198,7 @@ def test_a_database_that_is_away_is_answered_with_when_to_come_back(
 
 @pytest.fixture
 def standby():
-    """A PostgreSQL that takes no writes, as after a failover."""
+    """A PostgreSQL that rejects writes, for example after a failover."""
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no standby")
 
@@ -209,7 +209,7 @@ def standby():
             cursor.execute(
                 f"ALTER DATABASE {database} SET default_transaction_read_only = {what}"
             )
-        # New connections have the new setting.
+        # New connections use the new setting.
         connection.close()
         connection.close_pool()
 
@@ -276,7 +276,7 @@ def test_the_same_batch_twenty_times_at_once_is_stored_once(api):
 
 @pytest.fixture
 def process_in_progress(writer):
-    """Return the id of a spool whose next batch of `loss` goes the short way."""
+    """Return the id of a queue whose next batch of `loss` takes the fast path."""
     spool_id = uuid4()
     body = frames([[open_message()], [points_message("loss", [1.0], steps=[1.0])]])
     assert send(writer, body, spool_id).status_code == 200

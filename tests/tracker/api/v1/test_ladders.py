@@ -1,4 +1,4 @@
-"""Ladders over the API: written by name, read with what was measured."""
+"""Ladders over the API: changed by name, read with their measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs are told about where a project's GPU time went."""
+"""Time breakdowns of a project over the API."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_project_without_gpus_has_no_ledger(client, project):
 
 
 def test_only_runs_of_the_last_days_count_if_it_is_asked_so(client, project):
-    # It began in January 2026.
+    # The run started in January 2026.
     make_sample_run(project, has_gpu=True)
 
     assert client.get(address_of(project)).json()["ledger"] is not None

@@ -1,4 +1,4 @@
-"""Points of many runs over HTTP, as charts, programs and spreadsheets read them."""
+"""Points of many runs over HTTP, in the formats of charts, programs and spreadsheets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMATS = ["json", "binary", "csv", "arrow"]
 
 
 def let_go(response):
-    """Close a response as a server does, but keep the test's transaction open."""
+    """Close a response like a server, but keep the test's transaction open."""
     request_finished.disconnect(close_old_connections)
     response.close()
     request_finished.connect(close_old_connections)
@@ -45,7 +45,7 @@ def other(project):
 
 @pytest.fixture
 def get(reader):
-    """Return a function that asks for series of runs, with any other parameters."""
+    """Return a function that requests series of runs, with any other parameters."""
 
     def ask(*runs, path="loss", of="series", headers=None, **query):
         return reader.get(
@@ -59,7 +59,7 @@ def get(reader):
 
 @pytest.fixture
 def lines(get):
-    """Return a function that gives lines in one shape, whatever the format."""
+    """Return a function that returns lines in one shape, for every format."""
 
     def ask(*runs, kind, **query):
         response = get(*runs, format=kind, **query)
@@ -88,7 +88,7 @@ def test_lines_of_many_runs_come_path_by_path_in_the_order_asked(
 @pytest.mark.parametrize("kind", FORMATS)
 def test_no_format_hides_a_spike(lines, run, kind):
     values = noise(20_000)
-    # Neither is a float32, so rounding the wrong way would hide a little of it.
+    # Neither is a float32, so rounding in the wrong direction would cut the spike.
     values[7_777], values[12_345] = 99.1, -99.1
     write(run, "loss", values)
     compact_run(run.id)
@@ -188,7 +188,7 @@ def test_pages_of_series_lead_to_each_other(get, run, monkeypatch):
 
 
 def write_many(run, count):
-    """Log as many series, named 000 and so on, each with the same two points."""
+    """Log `count` series, named 000 and so on, each with the same two points."""
     one = points_message("", [0.0, 1.0])
     paths = [f"{number:03}" for number in range(count)]
     log(run, [{**one, "paths": paths, "values": one["values"] * count}])
@@ -198,7 +198,7 @@ def write_many(run, count):
 def test_what_an_answer_says_that_is_held_can_always_be_sent_back(get, run, kind):
     count = endpoint.MAX_HELD + 16
     write_many(run, count)
-    # So few that more series would go into one answer.
+    # With so few buckets, more series would fit in one response.
     asked = {"format": kind, "buckets": 10_000 // count, "path": []}
     first, held = put_together(get(run, since="", **asked), kind, None)
 
@@ -259,7 +259,7 @@ def test_the_count_of_statements_does_not_grow(get, project):
             write(some, path, noise(300))
         compact_run(some.id)
         write(some, "a", [1.0], steps=[300])
-    get(runs[0], path="a", buckets=9)  # which is not what is counted, or remembered
+    get(runs[0], path="a", buckets=9)  # fills the caches before statements are counted
 
     _, of_one = statements(lambda: get(runs[0], path="a"))
     answer, of_all = statements(lambda: get(*runs, path=["a", "b"]))
@@ -372,7 +372,7 @@ def test_too_many_runs_are_refused_with_the_limit(reader, run):
     assert "100" in response.json()["error"]["message"]
 
 
-# What is held is not sent again.
+# Incremental responses.
 
 
 @pytest.mark.parametrize("of", ["series", "points"])

@@ -43,7 +43,7 @@ def test_lists_the_projects_runs(reader, run):
     assert (listed["id"], listed["name"]) == (str(run.id), "baseline")
     assert (listed["state"], listed["tags"]) == ("running", ["good"])
     assert listed["stages"] == [{"name": "train", "state": "running"}]
-    # Not measured is not 0.
+    # A missing measurement is not 0.
     assert listed["gpu_percent"] is None
 
 
@@ -238,7 +238,7 @@ def test_a_stranger_learns_no_paths(api, stranger, project):
 )
 def test_many_runs_take_as_many_statements_as_few(reader, project, query):
     def statements():
-        reader.get(RUNS, query)  # the first finds out what the next remembers
+        reader.get(RUNS, query)  # fills the caches
         with CaptureQueriesContext(connection) as captured:
             answer = reader.get(RUNS, {**query, "limit": 200})
         return len(captured), len(answer.json()["runs"])

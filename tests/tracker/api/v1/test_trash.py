@@ -1,4 +1,4 @@
-"""The trash over the API: who may move runs there, bring them back and delete them."""
+"""The trash over the API: permissions to move runs there, restore and delete them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from tracker.diagnosis.analysis.change_points import change_points, noise_of
 
 
 def levels(*parts: tuple[float, int], noise: float = 0.0, seed: int = 1) -> np.ndarray:
-    """One series that has each level for so many rows."""
+    """One series with each level for a number of rows."""
     values = np.concatenate([np.full(rows, level) for level, rows in parts])
     random = np.random.default_rng(seed)
     return (values + random.normal(0.0, noise, len(values)))[:, np.newaxis]

@@ -64,5 +64,5 @@ def test_a_rhythm_is_kept_to_the_end():
 
     assert is_rhythm(find_outliers(regular), 40)
     assert not is_rhythm(find_outliers(chance), 40)
-    # Three of six places are near any step.
+    # With a period of 4, three of the four positions are within one step of any step.
     assert not is_rhythm(find_outliers(regular), 4)

@@ -22,7 +22,7 @@ def learned(
     noise: float = 0.02,
     seed: int = 0,
 ) -> Curve:
-    """A loss that falls with the examples seen, to a level of its own."""
+    """A loss that falls with the processed examples to a given level."""
     times = START + (np.arange(1, count + 1) * step * SECOND).astype(np.int64)
     examples = np.arange(1, count + 1) * batch
     wave = noise * np.random.default_rng(seed).standard_normal(count)
@@ -61,7 +61,7 @@ def test_noise_hides_what_is_smaller():
 
 
 def test_faster_can_be_better_by_time_although_each_example_teaches_less():
-    # Four times the batch in twice the time, and a little behind for each example.
+    # Four times the batch in twice the time, and slightly worse per example.
     change = compare_quality(
         "train/loss",
         learned(0.5, count=100, step=0.1),

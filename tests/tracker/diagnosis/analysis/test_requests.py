@@ -71,7 +71,7 @@ ENDS = START + np.arange(1, 21) * SECOND
 
 
 def overlapping() -> dict[str, Samples]:
-    """Requests of half a second, each beginning before the one before it ends."""
+    """Requests of half a second, each starting before the previous one ends."""
     ends = START + np.arange(1, 21) * SECOND // 10
     return {
         "request": Samples(ends, np.full(20, 0.1)),

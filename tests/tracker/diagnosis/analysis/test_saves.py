@@ -16,7 +16,7 @@ def loop(*, phases=None, extra=0.4, every=100):
 
 
 def writes(times, *, every=100, offset=0):
-    """The second in which each slow step ends, from the start of the stage."""
+    """Samples with writes in the second in which each slow step ends."""
     first = times[0] - int(0.05 * SECOND)
     at = ((times[every - 1 :: every] - first) // SECOND).astype(int) + offset
     values = np.zeros(int((times[-1] - first) // SECOND) + 2)

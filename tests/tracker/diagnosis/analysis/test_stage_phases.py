@@ -17,7 +17,7 @@ def levels(*parts: tuple[float, int], noise: float = 0.0) -> np.ndarray:
 
 
 def script(cpu: np.ndarray, **gpu: np.ndarray) -> Measurements:
-    """A stage without steps on 8 cores, with readings each second."""
+    """A stage without steps on 8 cores, with one sample per second."""
     of_gpu = {name: samples(values) for name, values in gpu.items()}
     return clean(
         Measurements(
@@ -29,7 +29,7 @@ def script(cpu: np.ndarray, **gpu: np.ndarray) -> Measurements:
 
 
 def regimes(measurements: Measurements) -> list[tuple[float, float]]:
-    """Seconds since the start."""
+    """Return the periods in seconds since the start."""
     return [
         ((window.start - START) / SECOND, (window.end - START) / SECOND)
         for window in find_regimes(measurements)
@@ -48,7 +48,7 @@ def test_what_the_stage_does_one_after_the_other_is_told_apart():
 
     found = regimes(script(cpu, gpu_utilization_percent=percent))
 
-    # What comes last is no work.
+    # The last period is idle.
     assert found == [pytest.approx((0, 60), abs=3), pytest.approx((60, 260), abs=3)]
 
 

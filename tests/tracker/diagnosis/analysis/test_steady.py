@@ -30,7 +30,7 @@ def test_never_drops_more_than_thirty_percent():
 
 
 def test_blocks_last_at_least_ten_seconds():
-    # Every fifth second is slow, which blocks of twenty short steps would call a change.
+    # Every fifth second is slow, which blocks of twenty short steps would report as a change.
     seconds = np.tile(np.r_[np.full(80, 0.05), np.full(20, 0.1)], 60)
 
     assert warm_up_steps(seconds)[1]

@@ -137,7 +137,7 @@ def test_a_curve_that_hardly_changes_is_not_constant():
 
 def test_a_sample_of_steps_has_the_same_steps_of_each_series():
     first = series(np.arange(100_000.0))
-    # Another rank began later, and lacks some.
+    # Another rank that started later, with some steps missing.
     other = series(np.arange(100_000.0), start=33)[np.arange(100_000) % 7 != 3]
 
     kept, others = (StepSample().thin(each, 20).steps for each in (first, other))

@@ -19,7 +19,7 @@ from tracker.diagnosis.engine.diagnosis import diagnose
 from tracker.diagnosis.engine.measurements import Measurements, Window
 from tracker.diagnosis.signals import Samples
 
-# Ten steps a second for half a minute.
+# Ten steps per second for half a minute.
 LOOP = steps(total=0.1, waiting=0.04, count=300)
 
 
@@ -53,7 +53,7 @@ def test_without_a_gpu_a_job_computes_while_its_processes_work():
         stage(step_rows=LOOP, sampled={"job_cpu_cores": cores}), window(40)
     )
 
-    # The last ten seconds are not instrumented, which is no waste.
+    # The last ten seconds are not instrumented, which does not count as waste.
     assert known(ledger) == {"computing": 12, "data_wait": 12, "unattributed": 16}
 
 
@@ -139,10 +139,10 @@ def test_phases_of_steps_count_as_what_they_are_named():
 
 
 def test_copies_count_for_as_long_as_they_took_on_the_gpu():
-    # In the script it waited for what was queued before them.
+    # In the script they waited for queued GPU work.
     phases = {"h2d": 0.05, "evaluate": 0.005}
     timed = np.full(300, 0.02)
-    timed[-2:] = np.nan  # as of steps that the GPU is not done with
+    timed[-2:] = np.nan  # steps that the GPU has not finished
     on_gpu = {"h2d": timed, "evaluate": 0.001}
     loop = stage(step_rows=LOOP, gpus=1, phases=phases, device_phases=on_gpu)
 

@@ -176,7 +176,7 @@ def test_the_ratio_is_of_the_time_that_all_steps_took():
     ratio = compare_throughput(uneven, even)
 
     assert ratio is not None
-    # 1 + 1 + 1/4 s for an example of each block, against three times 1/2.
+    # 1 + 1 + 1/4 s per example of each block, compared with three times 1/2 s.
     assert ratio.ratio == pytest.approx(2.25 / 1.5)
 
 

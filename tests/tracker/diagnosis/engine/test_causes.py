@@ -145,7 +145,7 @@ def test_lost_time_counts_without_a_promised_gain():
 
 
 def test_a_large_loss_is_not_folded_under_a_small_cause():
-    """A cause of 2 % of the time does not explain 53 % of it."""
+    """A cause of 2 % of the time does not explain a loss of 53 %."""
     found = [judgement("small", "large", likely=1.02), judgement("large", likely=1.4)]
 
     assert outline(found) == [("large", ""), ("small", "")]

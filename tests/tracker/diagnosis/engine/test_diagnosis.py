@@ -69,14 +69,14 @@ def some_finding(**fields) -> Finding:
 
 
 def waiting_in(windows: list[bool], *, share: float = 0.5) -> Measurements:
-    """Five minutes, each with steps that wait or do not."""
+    """Five minutes, in each of which steps wait or do not."""
     waits = np.repeat(np.where(windows, share, 0.0), 60)
     return stage(step_rows=steps(total=1.0, waiting=waits, count=len(waits)))
 
 
 def open_in(measurements: Measurements, *, was_open: bool = False) -> bool:
     known = {(D1, "")} if was_open else set()
-    # Live, so that the windows are the last five minutes.
+    # Still running, so that the windows are the last five minutes.
     return D1 in rules_of(diagnose(measurements, open_findings=known, has_ended=False))
 
 
@@ -215,7 +215,7 @@ def test_a_live_stage_is_judged_by_its_last_five_minutes():
 def test_says_which_window_and_steps_it_judged():
     judgement = finding_of(diagnose(loading_by_itself(count=100)), D1)
 
-    # Blocks of ten steps: the first is warm-up.
+    # With blocks of ten steps, the first block is warm-up.
     assert (judgement.first_step, judgement.last_step) == (10.0, 99.0)
     assert judgement.window.seconds == pytest.approx(9.0)
 
@@ -282,7 +282,7 @@ def test_a_stage_without_steps_is_judged_by_its_readings():
 
 
 def test_readings_of_the_warm_up_do_not_count():
-    # Starting up takes every core for eight of thirty seconds.
+    # The start uses every core for eight of thirty seconds.
     cpu = np.where(np.arange(30) < 8, 4.0, 1.0)
     measurements = loading_by_itself(cores=4.0)
     measurements = replace(

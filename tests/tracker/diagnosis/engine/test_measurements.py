@@ -69,7 +69,7 @@ def test_the_gpu_took_no_time_for_a_phase_that_a_step_did_not_enter():
     phases = clean(loop).steps.phases
 
     assert phases["phase_seconds"]["copy"].tolist() == [0.1, 0, 0.1, 0]
-    # Unknown is what it took for one that the step did enter, or for one nobody timed.
+    # GPU time is unknown only for an entered phase, or for a phase without GPU timing.
     on_device = phases["device_phase_seconds"]
     assert np.isnan(on_device["copy"]).tolist() == [False, False, True, False]
     assert on_device["copy"][[0, 1, 3]].tolist() == [0.2, 0, 0]

@@ -20,7 +20,7 @@ def loop(seconds):
 def test_a_step_has_waited_no_more_than_its_ticks_and_itself():
     ends, seconds = loop(np.full(50, 0.1))
     shares = np.zeros(5)
-    shares[2] = 0.03  # of the third second
+    shares[2] = 0.03  # in the third second
 
     waited = most_waited(ends, seconds, samples(shares))
 
@@ -35,7 +35,7 @@ def test_slow_steps_that_waited_for_a_core_are_left_out():
     seconds[[50, 150]] = 0.6
     ends, seconds = loop(seconds)
     shares = np.zeros(22)
-    shares[4:7] = 0.5  # around the first of them
+    shares[4:7] = 0.5  # around the first one
 
     left = without_waiting_steps(
         find_outliers(seconds), most_waited(ends, seconds, samples(shares))

@@ -8,7 +8,7 @@ from tracker.diagnosis.hardware.gpu_work import power_ratios, share_below, takes
 
 
 def test_power_counts_from_rest_to_the_limit():
-    # Rest is 15 % of the limit, unless the card is seen to draw less.
+    # Idle power is 15 % of the limit, unless lower power was measured.
     ratios = power_ratios(readings(557.5), None, None, 1000.0)
     assert ratios is not None
     assert ratios.values[0] == pytest.approx(0.479, abs=0.001)

@@ -19,7 +19,7 @@ def test_the_largest_part_comes_first():
 
 
 def test_a_batch_fits_beside_what_does_not_shrink():
-    # 90 in all, 30 of them fixed, and 64 for 32 examples.
+    # 90 in total, 30 of it fixed, and 64 for 32 examples.
     assert FULL.batch_that_fits(32.0) == 30.0
 
 

@@ -13,7 +13,7 @@ from tracker.diagnosis.input.batches import (
 def test_what_no_batch_changes_is_shared_by_more_examples():
     times = BatchTimes(base_seconds=0.08, seconds_per_example=0.01)
 
-    # 8 examples in 0.16 s, 32 in 0.4 s.
+    # 8 examples take 0.16 s, 32 take 0.4 s.
     assert times.throughput_ratio(8, 32) == pytest.approx(1.6)
     assert batch_gain(times, 8, 32).bound == pytest.approx(1.6)
 

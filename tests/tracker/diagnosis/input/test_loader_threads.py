@@ -22,9 +22,9 @@ def threads(*, process=0.98, main=0.02, waiting=0.06, workers=0.0, cores=4.0):
 
 SILENT = [
     {"waiting": 0.002},
-    # The main thread loads by itself.
+    # The main thread loads the data itself.
     {"main": 0.95},
-    # Threads that release the lock run beside each other.
+    # Threads that release the lock run in parallel.
     {"process": 2.4},
     {"workers": 4.0},
     {"cores": 1.0},

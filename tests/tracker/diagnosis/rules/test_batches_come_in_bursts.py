@@ -26,7 +26,7 @@ def bursts(period: int, wait: float, **more):
 ALARMS = [bursts(4, 0.3)]
 SILENCES = [
     bursts(10, 0.3),
-    # The wait stands behind a checkpoint.
+    # The wait follows a checkpoint.
     bursts(4, 0.3, phases={"checkpoint": every(4, 0.1)}),
 ]
 

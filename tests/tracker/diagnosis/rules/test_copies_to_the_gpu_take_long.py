@@ -15,7 +15,7 @@ SLOW = stage(
 ALARMS = [SLOW, stage(gpus=1, gpu_percent=30.0, phases={"to_device": 0.02})]
 SILENCES = [
     stage(gpus=1, device_phases={"copy": 0.002}, facts={"loader_pin_memory": 1.0}),
-    # The script waits for the GPU, which works all the time.
+    # The script waits for the GPU, which is always busy.
     stage(gpus=1, gpu_percent=99.0, phases={"copy": 0.04}),
 ]
 
@@ -112,7 +112,7 @@ def test_other_waiting_for_data_is_cured_first():
 
 
 def test_copies_behind_kernels_cost_nothing():
-    """A fifth of the step is copied, and a trace shows kernels all the while."""
+    """A fifth of the step is copies, and a trace shows that kernels run meanwhile."""
     known = {
         "device_phase_seconds": {"copy": np.full(200, 0.02)},
         "traced_kernels": np.full(200, 50.0),

@@ -31,7 +31,7 @@ CRAMMED = stage(
 ALARMS = [THROTTLED, CRAMMED]
 SILENCES = [
     stage(sampled={"cgroup_throttled_share": 0.02}, facts={"effective_cores": 4.0}),
-    # Threads that sleep.
+    # Sleeping threads.
     stage(
         sampled={"job_threads": 96.0, "worker_core_wait_share": 0.02},
         facts={"effective_cores": 8.0},

@@ -24,7 +24,7 @@ SILENCES = [
     ("allowed", "is_found"),
     [
         ("0-31,64-95", True),
-        ("31-32", False),  # one of them is near
+        ("31-32", False),  # one of them is near the GPU
         ("127", False),
     ],
 )

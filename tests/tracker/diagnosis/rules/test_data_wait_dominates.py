@@ -17,7 +17,7 @@ from tracker.diagnosis.rules.data_wait_dominates import check
 
 ALARMS = [
     stage(step_rows=steps(total=0.1, waiting=0.06)),
-    # Nobody times the steps.
+    # Without step times.
     stage(
         step_rows=Steps.none(),
         sampled={"job_cpu_cores": 3.9},
@@ -65,7 +65,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
 
 
 def test_long_waits_of_a_few_steps_alone_do_not_count():
-    # Every sixtieth step begins an epoch.
+    # Every sixtieth step starts an epoch.
     waits = np.zeros(600)
     waits[::60] = 0.95
     seconds = np.full(600, 0.1) + waits
@@ -75,7 +75,7 @@ def test_long_waits_of_a_few_steps_alone_do_not_count():
 
 
 def test_bursts_of_several_workers_count():
-    # Four workers deliver together, so that every fourth step waits for all.
+    # Four workers deliver together, so every fourth step waits for all of them.
     waits = np.zeros(400)
     waits[::4] = 0.4
 

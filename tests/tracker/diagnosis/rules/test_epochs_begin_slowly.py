@@ -24,7 +24,7 @@ RESTARTED = {"loader_workers": 4.0, "loader_persistent_workers": 0.0}
 def in_epochs(
     gap: float, *, busy_between: float = 0.0, evaluating: float = 0.0, **more
 ) -> Measurements:
-    """Five epochs of 10 s on a GPU that is busy in steps."""
+    """Five epochs of 10 s on a GPU that is busy during steps."""
     rows = steps_in_epochs([100] * 5, gap=gap)
     starts = rows.times[99::100] / 1e6
     seconds = START / 1e6 + 1 + np.arange(np.ceil((rows.times[-1] - START) / 1e6))
@@ -53,7 +53,7 @@ def unanswered(measurements: Measurements) -> bool:
 
 @pytest.mark.parametrize(("gap", "is_found"), [(0.37, False), (0.41, True)])
 def test_time_between_epochs_counts_from_three_hundredths(gap, is_found):
-    # Four of them in 50 s and themselves.
+    # Four gaps, relative to 50 s plus the gaps.
     found = found_in(in_epochs(gap, evaluating=0.01))
 
     assert (found is not None) == is_found

@@ -30,7 +30,7 @@ def evaluating(seconds, *, gpu_percent=90.0, **facts):
     )
 
 
-# The GPU rests while it is evaluated.
+# The GPU is mostly idle during the evaluation.
 RESTING = np.where((np.arange(200) >= 80) & (np.arange(200) < 100), 20.0, 90.0)
 
 ALARMS = [evaluating(50.0), evaluating(20.0, gpu_percent=RESTING)]

@@ -45,7 +45,7 @@ def test_judges_near_each_limit(seconds, usual, is_found):
 
 
 def loading_in_the_first(seconds: float):
-    """The phases of a service and what its requests held."""
+    """Return the phases of a service and those within its requests."""
     requests = service(own=0.1, compute=None)
     ends = requests["request"].times
     requests["load_model"] = Samples(ends[:1] - 20, np.array([seconds]))

@@ -37,7 +37,7 @@ SILENCES = [
 
 
 def ask(after, *, first=1.0, total=600.0, spans=None):
-    """Readings begin a second after the start, steps of 1 s after `after` seconds."""
+    """Samples start after one second, and steps of 1 s after `after` seconds."""
     seconds = np.full(100, 1.0)
     seconds[0] = first
     ends = START / 1e6 + 1.0 + after + np.cumsum(seconds)

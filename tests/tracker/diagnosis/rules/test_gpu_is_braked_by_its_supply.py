@@ -21,7 +21,7 @@ ALARMS = [
 ]
 SILENCES = [
     braked(),
-    # Heat raises the flag of a slowdown, too.
+    # Heat sets the slowdown flag, too.
     braked(
         gpu_limited_hardware_slowdown_share=0.3, gpu_limited_thermal_hardware_share=0.3
     ),

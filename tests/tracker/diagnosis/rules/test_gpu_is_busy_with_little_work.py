@@ -41,7 +41,7 @@ def ask(*, utilization=99.0, sm=None, watts=None, **more):
     [
         pytest.param({"sm": 39.0}, True, id="few processors"),
         pytest.param({"sm": 41.0}, False, id="just enough processors"),
-        # Rest is taken to be 105 W of 700.
+        # Idle power is assumed to be 105 of 700 W.
         pytest.param({"watts": 370.0}, True, id="little power"),
         pytest.param({"watts": 375.0}, False, id="just enough power"),
         pytest.param({"sm": 30.0, "utilization": 86.0}, True, id="just busy"),

@@ -77,7 +77,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
 
 
 def test_only_the_time_with_memory_held_is_judged():
-    """Memory is held in 40 % of the log, and the GPU works in an eighth of that."""
+    """Memory is held in 40 % of the samples, and the GPU works in an eighth of those."""
     second = np.arange(9_500)
     is_held = second >= 5_700
     busy = np.where(is_held & (second % 8 == 0), 80.0, 0.0)

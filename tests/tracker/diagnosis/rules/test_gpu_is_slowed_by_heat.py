@@ -23,7 +23,7 @@ ALARMS = [
 ]
 SILENCES = [
     warm(0.0),
-    # Hot, and no slower for it.
+    # Hot, but not throttled.
     warm(0.0, gpu_temperature_celsius=88.0, gpu_temperature_slowdown_celsius=90.0),
 ]
 

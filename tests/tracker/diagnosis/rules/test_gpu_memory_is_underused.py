@@ -142,7 +142,7 @@ def test_a_trial_says_what_fits_and_what_it_is_worth():
     assert isinstance(finding, Finding)
     assert finding.recommendations[0].suggested == "up to 512"
     assert len(finding.recommendations) == 2
-    # 32 in 0.128 s, 512 in 1.088 s.
+    # 32 examples in 0.128 s, 512 in 1.088 s.
     assert finding.gain is not None
     assert finding.gain.bound == pytest.approx(1.88, abs=0.01)
 

@@ -21,7 +21,7 @@ ALARMS = [
 ]
 SILENCES = [
     stage(step_rows=LONG, gpus=1, gpu_memory=40 * GIB),
-    # What the driver sees grows while a cache fills, tensors do not.
+    # The driver's value grows while a cache fills, but tensor memory does not.
     stage(
         step_rows=LONG,
         gpus=1,

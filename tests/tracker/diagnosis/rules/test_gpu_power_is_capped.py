@@ -23,8 +23,8 @@ def limited(share, limit):
 
 ALARMS = [limited(0.8, 400.0)]
 SILENCES = [
-    limited(0.9, 700.0),  # dense work at the maker's limit is normal
-    limited(0.0, 400.0),  # capped, and it does not matter
+    limited(0.9, 700.0),  # dense work at the default limit is normal
+    limited(0.0, 400.0),  # lowered limit without an effect
 ]
 
 

@@ -30,7 +30,7 @@ SILENCES = [training(0.5 * TERA), training(0.1 * TERA, utilization=0.0)]
 
 
 def ask(share, *, name=A100, **more):
-    """Steps of a second with one example, at a share of the peak in bfloat16."""
+    """Steps of one second with one example, at a share of the peak in bfloat16."""
     more = {"batch_size": 1.0, "torch_autocast": "bfloat16", **more}
     return check(np.full(100, 1.0), readings(90.0), name, share * 312 * TERA, **more)
 
@@ -65,7 +65,7 @@ def test_always_says_what_the_share_is_of():
 
 
 def test_without_a_known_type_the_peak_is_that_of_32_bits():
-    # 3.12 of 19.5 TFLOP/s, and even less of any other peak.
+    # 3.12 of 19.5 TFLOP/s, and a smaller share of any other peak.
     finding = ask(0.01, torch_autocast=None)
 
     assert isinstance(finding, Finding)

@@ -28,7 +28,7 @@ ALARMS = [
 ]
 SILENCES = [
     reporting(),
-    reporting(gpu_xid=45.0),  # what is left when a process is killed
+    reporting(gpu_xid=45.0),  # cleanup after a process was killed
     with_facts(stage(gpus=1), driver_errors_probe="measured"),
 ]
 

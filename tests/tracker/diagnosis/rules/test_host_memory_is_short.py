@@ -22,7 +22,7 @@ ALARMS = [
 ]
 SILENCES = [
     using(memory_pressure_share=0.02, host_swap_in_bytes_per_second=0.0),
-    # The limit is met all the time because cache fills what there is.
+    # The limit is reached constantly, because the page cache fills all free memory.
     using(
         cgroup_memory_used_bytes=31.9 * GIB,
         cgroup_page_cache_bytes=12.0 * GIB,

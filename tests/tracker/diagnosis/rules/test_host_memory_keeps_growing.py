@@ -23,7 +23,7 @@ def memory(first, last, *, seconds=1200):
 ALARMS = [stage(step_rows=LONG, sampled={"job_memory_bytes": memory(8, 16)})]
 SILENCES = [
     stage(step_rows=LONG, sampled={"job_memory_bytes": 20.0 * GIB}),
-    # A cache that fills, and is full.
+    # A cache that fills up.
     stage(
         step_rows=LONG,
         sampled={
@@ -108,7 +108,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
 
 
 def short(values, *, first_step=0.0):
-    """A stage of steps of 0.1 s, with a reading a second."""
+    """A stage with steps of 0.1 s and one sample per second."""
     ends = START / 1e6 + first_step + np.arange(1, 10 * len(values)) * 0.1
     return check(samples(values), step_end_seconds=ends)
 
@@ -124,7 +124,7 @@ def test_a_short_stage_leaks_where_each_step_takes_the_same():
 def test_the_memory_of_the_start_is_no_growth():
     loaded = np.minimum(np.linspace(0.1, 1.6, 40), 0.8) * GIB
     assert short(loaded) is None
-    # Half a minute before the first step, and nothing after it.
+    # Growth for half a minute before the first step, and none after it.
     waiting = np.concatenate([np.linspace(0.1, 0.8, 30), np.full(40, 0.8)]) * GIB
     assert short(waiting, first_step=30.0) is None
 

@@ -27,7 +27,7 @@ SILENCES = [decoding(0.01), decoding(0.05, jpeg=20.0), decoding(0.05, gpu_percen
 
 def ask(*, share=0.9, waiting=0.06, gpu=30.0, main=1.0, **more):
     count = 100
-    # A process that waits 60 ms for its batch loads for so long.
+    # A process that waits 60 ms for its batch spends that time loading.
     phases = {"decode": np.full(count, share * waiting)} if share is not None else {}
     return check(
         step_seconds=np.full(count, 0.1),

@@ -25,7 +25,7 @@ ALARMS = [
 ]
 SILENCES = [
     launching(thread=0.4),
-    # Waiting for the GPU looks as busy as computing.
+    # A thread that waits for the GPU looks busy.
     launching(gpu=99.0),
     launching(waiting=0.03),
     launching(gpu=0.0),

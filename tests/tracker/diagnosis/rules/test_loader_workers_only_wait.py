@@ -26,7 +26,7 @@ ALARMS = [waiting(), waiting(workers=1.0)]
 SILENCES = [
     waiting(wait=0.001),
     waiting(busy=0.6),
-    # One of them computes.
+    # One worker computes.
     waiting(worker_cpu_cores_max=0.9),
     # These wait for storage, or for a core.
     waiting(io_pressure_share=0.3),
@@ -51,7 +51,7 @@ def test_the_number_of_cores_is_no_limit():
     finding = ask()
 
     assert isinstance(finding, Finding)
-    # A batch takes a worker 0.32 s, and training 0.02 s.
+    # A worker needs 0.32 s for a batch, and training 0.02 s.
     assert finding.recommendations[0].suggested == "20 workers"
 
 

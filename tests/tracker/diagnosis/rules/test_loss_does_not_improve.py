@@ -31,7 +31,7 @@ SILENCES = [
 
 
 def late(share):
-    """Fell by 1 in all until the third quarter, and by `share` from there on."""
+    """A loss that falls by 1 until the third quarter, and by `share` afterwards."""
     return np.repeat([1.0, 0.5, 0.0, -share], POINTS // 4) + 10.0
 
 

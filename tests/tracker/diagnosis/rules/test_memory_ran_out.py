@@ -51,7 +51,7 @@ def test_suggests_the_largest_batch_that_fits():
 
     assert isinstance(finding, Finding)
     way = next(way for way in finding.recommendations if way.current == "64")
-    # 0.9 · 79 GiB without 32 GiB of fixed memory, at 48 GiB for 64 examples.
+    # 0.9 · 79 GiB minus 32 GiB of fixed memory, at 48 GiB for 64 examples.
     assert way.suggested == "52"
 
 

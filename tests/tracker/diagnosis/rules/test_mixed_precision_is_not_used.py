@@ -51,12 +51,12 @@ def ask(*, capability="8.0", busy=90.0, sm=None, tensor=None, fp32=None, **more)
         pytest.param({"sm": 41.0, "tensor": 2.9}, True, id="just found"),
         pytest.param({"sm": 39.0, "tensor": 1.0}, False, id="little work"),
         pytest.param({"sm": 80.0, "tensor": 3.1}, False, id="tensor cores work"),
-        # As attention of float32 uses them on Hopper.
+        # As float32 attention uses them on Hopper.
         pytest.param({"sm": 94.0, "tensor": 3.1, "fp32": 62.0}, True, id="beside much"),
         pytest.param(
             {"sm": 94.0, "tensor": 3.1, "fp32": 48.0}, False, id="beside less"
         ),
-        # 16 bits with much arithmetic besides, of a run that does not say so.
+        # 16 bits with much other arithmetic, in a run that does not report its precision.
         pytest.param({"sm": 94.0, "tensor": 5.1, "fp32": 90.0}, False, id="16 bits"),
         pytest.param({"busy": 51.0, **IN_32_BITS}, True, id="said, and just busy"),
         pytest.param({"busy": 49.0, **IN_32_BITS}, False, id="said, and idle"),
@@ -102,7 +102,7 @@ def test_the_gain_follows_from_the_cards_peaks_and_its_time_in_32_bits():
 
     assert isinstance(finding, Finding)
     assert finding.gain is not None
-    # Half of the time sixteen times as fast.
+    # Half of the time at sixteen times the speed.
     assert finding.gain.bound == pytest.approx(1 / (1 - 0.5 * 15 / 16))
 
 

@@ -18,7 +18,7 @@ def serving(processes, memory, *, model=8.0):
 ALARMS = [serving(4, 40.0)]
 SILENCES = [
     serving(1, 40.0),
-    serving(4, 12.0),  # one copy, and helpers beside it
+    serving(4, 12.0),  # one copy, and helper processes
     serving(4, 4.0, model=0.1),
 ]
 

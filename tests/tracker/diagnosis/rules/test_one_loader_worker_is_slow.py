@@ -10,7 +10,7 @@ from tracker.diagnosis.rules.one_loader_worker_is_slow import check
 
 
 def late(*workers, every=4, wait=0.1, count=400):
-    """Waits for the batches of some workers, in rounds of so many steps."""
+    """Return waits for the batches of some workers, with a period of `every` steps."""
     return np.where(np.isin(np.arange(count) % every, workers), wait, 0.0)
 
 
@@ -39,12 +39,12 @@ ALARMS = [
     loading(late(1), most=0.05, mean=0.04, **READS),
 ]
 SILENCES = [
-    # All workers compute alike.
+    # All workers compute equally much.
     loading(late(1), most=0.4, mean=0.35),
-    # Now one, now another is late.
+    # A different worker is late each time.
     loading(late(1, every=5)),
     loading(late(1, 2, 3)),
-    # Batches that cost more now and then.
+    # Occasional batches that cost more.
     loading(late(1, every=8)),
 ]
 

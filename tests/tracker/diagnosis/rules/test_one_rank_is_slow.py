@@ -14,7 +14,7 @@ from tracker.diagnosis.rules.one_rank_is_slow import check
 
 
 def slow(seconds: float, part: str = "data_wait_seconds", *, step: float = 0.1):
-    """Rank 3 of 4 spends so much more in a part, and the others wait in backward."""
+    """Rank 3 of 4 is slower in one part, and the others wait for it in backward."""
     parts = {"data_wait_seconds": 0.0, "copy": 0.001, "forward": 0.02, part: 0.0}
     base = {name: np.full(4, value) for name, value in parts.items()}
     base[part][3] += seconds

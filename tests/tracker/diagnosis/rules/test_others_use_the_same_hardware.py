@@ -30,11 +30,11 @@ SILENCES = [
     stage(gpus=1, gpu=shared(), sampled=CPU),
     # A card that the job does not use.
     stage(gpus=1, gpu=shared(others=90.0, job=0.0), sampled=CPU),
-    # Others are busy, on cores of their own.
+    # Other jobs are busy on separate cores.
     stage(sampled=CPU | {"job_main_thread_core_wait_share": 0.0}, facts=HOST),
     # The job waits because of its own quota.
     stage(sampled=CPU | WAITING | {"cgroup_throttled_share": 0.3}, facts=HOST),
-    # Other ranks are no strangers.
+    # Other ranks belong to the job.
     stage(sampled=CPU | WAITING, facts=HOST | {"world_size": 8.0}),
 ]
 

@@ -27,7 +27,7 @@ def in_epochs(
     length: int = 200,
     memory: float = 1 * GIB,
 ) -> Measurements:
-    """Three epochs, each with its rate from storage and its waiting in each step."""
+    """Three epochs, each with its read rate from storage and its wait per step."""
     waiting = np.repeat(waits, length)
     rows = steps_in_epochs([length] * 3, total=compute + waiting, waiting=waiting)
     ends = (rows.times - rows.times[0]) / 1e6
@@ -44,7 +44,7 @@ def in_epochs(
 
 
 COLD = in_epochs(150 * MB, 1 * MB, 1 * MB, waits=(0.1, 0.005, 0.005))
-# 200 MB/s for half a minute, where memory holds 1 GiB.
+# 200 MB/s for half a minute, with 1 GiB of memory.
 TOO_SMALL = in_epochs(150 * MB, 150 * MB, 150 * MB, waits=(0.05, 0.05, 0.05))
 ALARMS = [COLD, TOO_SMALL]
 SILENCES = [
@@ -70,7 +70,7 @@ def test_a_first_epoch_that_waits_longer_is_cold():
 @pytest.mark.parametrize(("times", "is_found"), [(2.8, False), (3.2, True)])
 def test_the_first_epoch_must_read_three_times_as_much(times, is_found):
     later = 100 * MB
-    # The first epoch is longer, too: by rate it reads less than that.
+    # The first epoch also takes longer, so its rate is lower than the bytes suggest.
     rate = times * later * 105.0 / 200.0
     cold = in_epochs(rate, later, later, waits=(0.1, 0.005, 0.005), memory=64 * GIB)
 

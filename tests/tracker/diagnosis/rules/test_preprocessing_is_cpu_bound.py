@@ -60,7 +60,7 @@ def test_workers_that_wait_for_storage_are_not_bound_by_the_cpu():
 
 
 def test_children_that_do_nothing_do_not_hide_busy_workers():
-    # Two loader workers at 0.95 and a helper process: a mean of 0.63.
+    # Two loader workers at 0.95 and an idle helper process: a mean of 0.63.
     finding = check(
         step_seconds=np.full(100, 1.0),
         data_wait_seconds=np.full(100, 0.5),
@@ -75,12 +75,12 @@ def test_children_that_do_nothing_do_not_hide_busy_workers():
 
 
 def test_full_cores_are_found_though_no_worker_is_full():
-    # Four workers share what training leaves of four cores.
+    # Four workers share the cores that training leaves of four.
     assert ask(workers=4.0, busy=0.7, job=3.7, cores=4.0) is not None
 
 
 def test_full_cores_are_not_blamed_for_waits_that_leave_them_idle():
-    # 15 % of the time waits, and 15 % of the cores' time is idle.
+    # 15 % of the time is waiting, and 15 % of the cores' time is idle.
     assert ask(waiting=0.15, workers=2.0, busy=0.4, job=3.4, cores=4.0) is None
 
 

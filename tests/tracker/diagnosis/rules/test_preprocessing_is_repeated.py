@@ -29,7 +29,7 @@ ALARMS = [between(2.0, 2.1, 2.0, 1.95), in_steps(0.03)]
 SILENCES = [
     between(0.3, 0.3, 0.3),
     in_steps(0.001),
-    # What costs less each time is cached already.
+    # A lower cost each time means that the result is cached.
     between(2.5, 0.5, 0.5),
 ]
 
@@ -41,7 +41,7 @@ def found_in(measurements: Measurements, **more):
 
 @pytest.mark.parametrize(("seconds", "is_found"), [(0.0072, False), (0.0082, True)])
 def test_repetitions_count_from_a_twentieth_of_the_time(seconds, is_found):
-    # Two of three epochs are repetitions, and half a second lies between them.
+    # Two of three epochs are repetitions, with half a second between them.
     assert (found_in(in_steps(seconds)) is not None) == is_found
 
 

@@ -36,7 +36,7 @@ MANY_FILES = stage(
         "loader_workers": 4.0,
     },
 )
-# The same without earlier runs: the disk looks full then, too.
+# The same without earlier runs, where the disk looks fully used.
 FIRST_RUN = without_facts(MANY_FILES, "best_read_bytes_per_second")
 ALARMS = [MANY_FILES, FIRST_RUN]
 SILENCES = [

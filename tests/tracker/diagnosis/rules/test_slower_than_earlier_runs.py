@@ -28,7 +28,7 @@ ALARMS = [slower(0.2, 0.1, 0.101, 0.099), slower(0.3, 0.1)]
 SILENCES = [
     slower(0.0, 0.1, 0.1),
     slower(-0.3, 0.1, 0.1),
-    # Earlier runs were as slow now and then.
+    # One earlier run was equally slow.
     slower(0.2, 0.1, 0.1, 0.13),
 ]
 

@@ -17,9 +17,9 @@ SILENCES = [
     stage(phases={"forward": 0.04, "backward": 0.05}),
     # A GPU that computes meanwhile.
     stage(phases=MODEL, gpus=1, gpu_percent=95.0),
-    # Waiting for data is no time without a name.
+    # Waiting for data is not unnamed time.
     stage(step_rows=steps(total=0.1, waiting=0.045), phases=MODEL),
-    # Other jobs have the cores.
+    # Other jobs use the cores.
     stage(
         phases={"forward": 0.03, "backward": 0.03},
         sampled={"job_main_thread_core_wait_share": 0.7},

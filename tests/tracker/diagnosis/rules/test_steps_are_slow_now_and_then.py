@@ -105,7 +105,7 @@ def test_an_open_finding_stays_above_the_limit():
 
 
 def test_stalls_stand_out_of_jitter():
-    """Half a second every 37 steps, while a neighbor slows each ninth step a little."""
+    """Half a second every 37 steps, while another job slows each ninth step slightly."""
     noise = np.random.default_rng(1)
     seconds = 0.015 + 0.0004 * noise.random(2_000)
     seconds[noise.random(2_000) < 0.12] *= 1.6
@@ -118,7 +118,7 @@ def test_stalls_stand_out_of_jitter():
 
 
 def test_a_phase_that_is_most_of_each_step_is_not_the_cause_of_slow_ones():
-    """Another program takes the core: all phases of a slow step take twice as long."""
+    """Another program uses the core: all phases of a slow step take twice as long."""
     seconds = np.full(1_000, 0.1)
     seconds[::40] = 0.25
 
@@ -141,7 +141,7 @@ def test_batches_of_two_lengths_are_no_outliers():
     two = np.random.default_rng(6).random(COUNT)
 
     assert ask(np.where(two < 0.08, 0.3, 0.0)) is None
-    # As many, each of another length.
+    # The same number of slow steps, each with another length.
     assert ask(np.where(two < 0.08, 5.0 * two + 0.1, 0.0)) is not None
 
 

@@ -92,7 +92,7 @@ def test_the_gain_is_the_pace_at_first():
 
 
 def test_few_steps_are_not_judged():
-    # However many of them were judged by other rules.
+    # The number of steps after warm-up counts, not the number judged by other rules.
     assert check(np.ones(100)) == Abstention(("at least 160 steps after warm-up",))
 
 
@@ -102,7 +102,7 @@ def test_an_open_finding_stays_above_the_limit():
 
 
 def test_stalls_do_not_raise_the_promise():
-    """Steps drift by 8 %, and every 37th one stalls: the stalls are another matter."""
+    """Steps drift by 8 %, and every 37th one stalls, which is another fault."""
     seconds = np.linspace(0.100, 0.108, 2_000)
     seconds[::37] += 8.0
 

@@ -10,7 +10,7 @@ from tracker.diagnosis.rules.the_agent_costs_too_much import check
 ALARMS = [stage(sampled={"agent_cpu_share": 0.03, "agent_tick_late_seconds": 0.2})]
 SILENCES = [
     stage(sampled={"agent_cpu_share": 0.003}),
-    # Late, because the machine is busy.
+    # Late because the machine is busy.
     stage(sampled={"agent_cpu_share": 0.003, "agent_tick_late_seconds": 3.0}),
 ]
 
@@ -53,7 +53,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
 
 
 def test_the_start_of_the_agent_does_not_count():
-    """Its first reading has imports and the look at the repository."""
+    """Its first sample includes imports and reading the repository."""
     start = np.full(30, 0.005)
     start[0] = 0.3
 

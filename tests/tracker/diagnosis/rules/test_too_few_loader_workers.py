@@ -39,7 +39,7 @@ def suggested(finding) -> str:
 def test_a_process_that_loads_by_itself_needs_workers():
     finding = ask(waiting=0.8)
 
-    # Loading takes 0.8 s and training 0.2 s: four keep up, and one is to spare.
+    # Loading takes 0.8 s and training 0.2 s: four workers keep up, plus one spare.
     assert suggested(finding) == "5 workers"
     assert finding.recommendations[0].current == "0 workers"
 
@@ -108,8 +108,8 @@ def test_the_bound_counts_the_cpu_work_that_workers_do_not_remove():
 
 
 def test_as_many_workers_are_suggested_as_reach_the_bound():
-    # A step of 63.4 ms with 40.9 ms of loading: one worker could halve it to no more
-    # than that, and only two keep both cores busy.
+    # A step of 63.4 ms with 40.9 ms of loading: with one worker it still takes 40.9 ms, and only
+    # two keep both cores busy.
     finding = check(
         step_seconds=np.full(100, 0.0634),
         data_wait_seconds=np.full(100, 0.0409),
@@ -129,13 +129,13 @@ def test_the_bound_is_of_as_many_workers_as_fit():
     finding = ask(waiting=0.8, **memory)
 
     assert suggested(finding) == "1 worker"
-    # Loading a batch takes one of them 0.8 of the second.
+    # Loading a batch takes one worker 0.8 of the second.
     assert finding.gain.bound == pytest.approx(1 / 0.8)
     assert finding.gain.next_limit == "loading in 1 worker"
 
 
 def test_a_batch_that_mostly_waits_takes_a_worker_as_long():
-    # 0.9 s of a step for a batch, of which a third is computing; three cores.
+    # 0.9 s of a step for a batch, a third of it computing; three cores.
     finding = ask(waiting=0.9, job=0.3, cores=3.0)
 
     assert suggested(finding) == "2 workers"
@@ -301,7 +301,7 @@ def test_loading_that_only_waits_needs_no_core_for_each_worker():
 
 
 def test_a_busy_worker_that_often_has_no_core_is_busy():
-    """Neighbors leave it 0.5 of a core, and it waits for one in the rest of the time."""
+    """Other jobs leave it half a core, and it waits for one in the remaining time."""
     crowded = {"workers": 1.0, "busy": 0.5, "job": 0.6, "waiting": 0.8}
 
     assert ask(**crowded) is None

@@ -12,7 +12,7 @@ HANGING = {"stage_state": "running", "silent_seconds": 1.0}
 
 
 def still(*, cpu=0.02, gpu=None, watts=100.0, waited=1000, **facts):
-    """Steps for 30 s, and readings for `waited` seconds more."""
+    """Steps for 30 s, and samples for another `waited` seconds."""
 
     def then(before, after):
         return np.concatenate([np.full(30, before), np.full(waited, after)])
@@ -31,13 +31,13 @@ ALARMS = [
     still(),
     still(gpu=0.0),
     still(gpu=100.0, cpu=1.0, watts=150.0),
-    # Killed after it hung, by a user or a scheduler.
+    # Killed after a hang, by a user or a scheduler.
     still(stage_state="crashed", silent_seconds=5000.0),
 ]
 SILENCES = [
     still(waited=200),
     still(stage_state="finished"),
-    # An evaluation without a name.
+    # An evaluation without a phase.
     still(gpu=100.0, cpu=1.0, watts=600.0),
     still(gpu=50.0),
     still(cpu=1.0),

@@ -1,4 +1,4 @@
-"""The promise: of all threads and processes, one writes at a time, and none is told
+"""Of all threads and processes, one writes at a time, and none gets the error
 "database is locked"."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPTIONS = {
 }
 INSERT = "INSERT INTO point (writer, number) VALUES (%s, %s)"
 
-# Writes half of its rows one by one and half in transactions, as a process of its own.
+# Writes half of its rows one by one and half in transactions, in a subprocess.
 WRITER = """
 import sys
 from django.conf import settings
@@ -47,7 +47,7 @@ connection.close()
 
 
 class Database:
-    """One file; each thread that asks gets a connection of its own."""
+    """A database file; each thread gets its own connection."""
 
     def __init__(self, path):
         self.path = path
@@ -86,7 +86,7 @@ def database(tmp_path, django_db_blocker):
 
 @pytest.fixture
 def atomic(database):
-    """Return a function that opens a transaction of a given connection."""
+    """Return a function that opens a transaction on a given connection."""
 
     def begin(connection):
         # atomic() finds connections by name in Django's own handler.

@@ -1,4 +1,4 @@
-"""What is deleted comes back to the disk, while others write."""
+"""Deleted space is returned to the disk, while other connections write."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_space_comes_back_in_steps(large_run, monkeypatch):
 
     given = give_space_back(60)
 
-    # And the pages that told where those lie.
+    # Plus the pages that track the free pages.
     assert given.bytes >= emptied.free
     assert space().free == 0
     with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:

@@ -1,4 +1,4 @@
-"""Diagnoses of several runs beside each other."""
+"""Diagnoses of several runs side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings of several runs on an axis that they share."""
+"""Hardware metrics of several runs on a shared axis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_runs_that_began_at_other_times_begin_together(runs):
     found = lines(runs, "run")
 
     assert [each.position for each in found] == [0, 1]
-    # Series that tests write come from processes that open at the usual start.
+    # Series that tests write come from processes that open at the default start time.
     assert found[0].measured.line.x.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 

@@ -1,4 +1,4 @@
-"""Texts of what two runs were made from."""
+"""Source code and packages of two runs as texts."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_it_takes_three_statements_however_many_runs(project):
     with CaptureQueriesContext(connection) as statements:
         assert best_read_rate(stage_of(run), "node-1") == 3 * MB
 
-    # One of them reads the stage.
+    # One statement reads the stage.
     assert len(statements) == 4
 
 

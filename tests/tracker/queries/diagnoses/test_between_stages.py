@@ -1,4 +1,4 @@
-"""What of a run's time was in none of its stages."""
+"""The part of a run's time that is in none of its stages."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def project():
 
 
 def ran(project, name, *, hours_ago, percent=5.0, share=0.1, card=CARD, minutes=10):
-    """A run with one GPU that has ended; its summaries are there."""
+    """An ended run with one GPU, including its summaries."""
     run = make_run(project, name, state=State.FINISHED)
     times = [START, START + minutes * 60 * SECOND]
     prefix = "monitoring/train"

@@ -1,4 +1,4 @@
-"""What other runs of a project say of the same stage."""
+"""Data of the same stage in other runs of a project."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def stage_of(run, name="train") -> Stage:
 
 
 def newest(run) -> Stage:
-    """As if it had begun after all others."""
+    """Return the stage of a run, as if it had started after all others."""
     stage = stage_of(run)
     Stage.objects.exclude(pk=stage.pk).update(
         started_at=stage.started_at.replace(year=stage.started_at.year - 1)

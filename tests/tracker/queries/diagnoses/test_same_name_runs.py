@@ -1,4 +1,4 @@
-"""The last runs of the same name, which a run must not be slower than."""
+"""The last runs with the same name, which a run is compared with."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_losses_and_steps_of_ranks_are_thinned_where_they_are_long(monkeypatch):
 
     found = read_measurements(stage_of(run))
 
-    # Of late, all steps.
+    # Recent steps are complete.
     assert while_it_runs.ranks.numbers[-360:].tolist() == list(range(40, 400))
     assert len(found.steps) == 400
     assert 20 <= len(found.losses["train/loss"].values) <= 30
@@ -301,7 +301,7 @@ def test_what_requests_held_is_read_for_all_kinds_of_requests_together():
     times = START + np.arange(1, 61) * SECOND
     requests_of(run, "request", times, load_model=0.3)
     requests_of(run, "request/batch", times + 1, load_model=0.5)
-    # Held by something else.
+    # Within another phase.
     write_series(run, "monitoring/serve/step/nested/fit/compute_seconds", [1.0])
     stage, _ = Stage.objects.get_or_create(run=run, name="serve")
 

@@ -43,7 +43,7 @@ def test_a_run_adds_up_its_stages(project):
     assert ledger.is_of_gpus
     assert sum(part.share for part in ledger.parts) == pytest.approx(1)
     assert sum(part.seconds for part in ledger.parts) == pytest.approx(2 * 120)
-    # The stages without a GPU are not among these.
+    # Stages without a GPU are not included.
     assert ledger.gpus == 2
     assert ledger.share_of["data_wait"] > 0.5
 

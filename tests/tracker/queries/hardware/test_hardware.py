@@ -1,4 +1,4 @@
-"""What the agent measured, as lines over time."""
+"""Agent metrics as lines over time."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Strips of how busy processors were."""
+"""Utilization strips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ladder with everything measured on its rungs."""
+"""A ladder with the measurements of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What findings promised, what came of it, and what is left."""
+"""Predicted gains of findings, their outcomes, and the remaining gain."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_finding_that_is_gone_on_the_next_rung_is_a_pair(project):
     pair = fixed.pair
 
     assert fixed.run_id == before.id
-    # 60 of 90 ms were waiting, of which 1 ms is left.
+    # 60 of 90 ms were waiting, of which 1 ms remains.
     assert pair.promised == pytest.approx(2 / 3, abs=0.01)
     assert pair.saved == pytest.approx(59 / 90, abs=0.01)
 
@@ -60,7 +60,7 @@ def test_nothing_is_learned_from_a_ladder_in_the_trash(project, member):
 
 def test_nothing_is_learned_across_a_rung_between(project):
     _, between, _ = ladder(project, WAITS, Job("odd"), CURED)
-    # Its run is gone from the ladder as long as it runs.
+    # A running run is not shown on the ladder.
     Run.objects.filter(id=between.id).update(state="running")
 
     assert saved() == []
@@ -82,7 +82,7 @@ def test_nothing_is_learned_where_only_one_counts_its_examples(project):
 
 
 def learn() -> None:
-    """Expire what is cached."""
+    """Expire the cache."""
     module._kept.pairs = None
 
 
@@ -106,7 +106,7 @@ def test_the_prediction_of_a_baseline_does_not_move_with_its_own_ladder(
     predicted = [gain_of(run) for run in runs[:2]]
     learn()
 
-    # The same rules again, newer rules, and newer data each diagnose again.
+    # The same rules, newer rules, and newer data each trigger a new diagnosis.
     for version in ("now", "newer"):
         monkeypatch.setattr(diagnoses, "rules_version", lambda _, v=version: v)
         for run in runs:

@@ -1,4 +1,4 @@
-"""What one rung changed against the rung before."""
+"""The changes of one run of a ladder against the previous one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change of throughput is called."""
+"""Verdicts on changes of throughput."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values an overview shows, of however many there are."""
+"""The values on the overview page, of any number of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs before and after one."""
+"""The runs before and after a run."""
 
 import pytest
 

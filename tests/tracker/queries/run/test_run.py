@@ -1,4 +1,4 @@
-"""One run as its pages tell it."""
+"""One run for its pages."""
 
 from datetime import timedelta
 
@@ -114,7 +114,7 @@ def test_how_busy_a_stage_was_is_a_mean_over_its_gpus_and_cores(project):
     write_series(run, "monitoring/train/gpu/1/utilization_percent", [90.0, 90.0])
     write_series(run, "monitoring/train/job/cpu_cores", [1.0, 2.0])
     write_values(run, {"monitoring/train/facts/effective_cores": 2.0})
-    # A stage whose name begins with another's is not that stage.
+    # A stage whose name starts with another stage's name is a different stage.
     write_series(
         run, "monitoring/training/gpu/0/utilization_percent", [0.0], stage="t2"
     )
@@ -150,7 +150,7 @@ def test_further_ranks_and_what_others_wrote_there_is_not_read(project):
     overview = run_overview(run)
 
     assert list(overview.facts) == ["monitoring/train/facts/host"]
-    # It counts all the same.
+    # It is included in the mean.
     assert overview.stages[0].gpu_percent == 50
 
 

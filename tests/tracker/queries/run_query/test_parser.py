@@ -314,7 +314,7 @@ def test_what_just_fits_is_read():
 @given(queries)
 def test_whatever_is_meant_can_be_written(tree):
     text = written(tree)
-    # Only what it costs may be against it.
+    # Only the size limits may reject it.
     assume(len(text) <= MAX_CHARACTERS and text.count("(") <= DEEPEST)
 
     assert read(text) == tree

@@ -1,4 +1,4 @@
-"""Random queries, as trees and as somebody would write them."""
+"""Random queries, as trees and as text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ run_texts = st.sampled_from(("name", "finding", "made_by")).map(RunField)
 
 
 def computed(fields):
-    """Return conditions that compute from some of these attributes."""
+    """Return conditions with arithmetic on some of these attributes."""
     sizes = st.floats(SMALLEST, LARGEST) | st.integers(0, 9).map(float)
     numbers = st.builds(lambda size, sign: size * sign, sizes, st.sampled_from((1, -1)))
     terms = st.recursive(
@@ -57,7 +57,7 @@ def computed(fields):
 
 
 def is_computed(condition):
-    """Say whether it is no plain comparison of an attribute, and within bounds."""
+    """Return whether it is arithmetic within limits, not a plain comparison."""
     sides = (condition.left, condition.right)
     if not any(fields_of(condition)) or operator_count(condition) > MAX_OPERATORS:
         return False
@@ -96,7 +96,7 @@ queries = st.recursive(conditions, larger, max_leaves=12)
 
 
 def written(tree) -> str:  # noqa: PLR0911 - one for each kind
-    """Write the tree so that it reads as itself: each part in parentheses."""
+    """Return the text of a tree, with each part in parentheses."""
     match tree:
         case Both(parts=parts):
             return " and ".join(f"({written(part)})" for part in parts)
@@ -122,7 +122,7 @@ def written(tree) -> str:  # noqa: PLR0911 - one for each kind
 
 
 def written_side(term) -> str:
-    """Write what stands on the right, where a text alone would be a value."""
+    """Return the text of the right side, where a path alone would be a value."""
     if isinstance(term, AttributeField):
         return f"{term.summary}({quoted(term.path)})"
     return written_term(term)

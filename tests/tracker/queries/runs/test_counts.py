@@ -1,4 +1,4 @@
-"""How many runs there are is counted again once that may have changed."""
+"""The number of runs is counted again when it may have changed."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_few_runs_are_counted_each_time(project):
 
 def test_very_many_are_counted_once_in_a_while(project, monkeypatch):
     monkeypatch.setattr(counts, "MANY", 2)
-    # Of its own: other tests have projects of the same number.
+    # A separate cache, because projects of other tests have the same ids.
     monkeypatch.setattr(counts, "_counted", Memory(10))
     assert run_count(project.id) == 3
     make_run(project, "fourth")

@@ -1,4 +1,4 @@
-"""Pages that follow on each other, whatever happens between them."""
+"""Consecutive pages with changes between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracker.queries.runs.table import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.postgresql]
 
-# Which runs of the project have this value, and which this tag.
+# Runs of the project with this value, and with this tag.
 TWOS = {"run 01", "run 02", "run 03"}
 TAGGED = {"run 01", "run 04", "run 07", "run 10"}
 

@@ -21,7 +21,7 @@ from tracker.queries.runs.packed import (
     uuids_in,
 )
 
-# Few beginnings and few ends, so that many are alike in one of them.
+# Few different halves, so that many ids share one of them.
 HALVES = st.sampled_from([0, 1, 2**63, 2**64 - 1])
 ALIKE = st.tuples(HALVES, HALVES).map(lambda two: UUID(int=two[0] << 64 | two[1]))
 IDS = st.lists(st.one_of(ALIKE, st.uuids()), unique=True)

@@ -1,4 +1,4 @@
-"""A page of runs that match is the same however it is found."""
+"""A page of matching runs is the same for every method of finding it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNS = 40
 
 @pytest.fixture
 def project(member, monkeypatch):
-    """Every second run is even; all of the best half are good, and no other."""
+    """Every second run is even; exactly the best half is good."""
     monkeypatch.setattr(filters, "FEW", 5)
     monkeypatch.setattr(pages, "SORTED_MEANWHILE", 0)
     project = make_project(member)

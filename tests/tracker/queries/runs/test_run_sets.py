@@ -1,4 +1,4 @@
-"""Which runs a widget is about."""
+"""The runs of a dashboard widget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def found_in(project, run_set):
-    """Return the runs as a member of every project finds them."""
+    """Return the runs that a member of every project finds."""
     return runs_in(
         project, run_set, Project.objects.filter(workspace=project.workspace_id)
     )

@@ -260,7 +260,7 @@ def test_a_path_that_is_no_plain_name_orders_too(project):
 
 
 def busy_and_idle(project):
-    """Two runs that differ in everything there is a column for."""
+    """Two runs that differ in every column."""
     idle = add_run(
         project, "A idle", state=State.FINISHED, ended_at=NOW, active_seconds=0
     )

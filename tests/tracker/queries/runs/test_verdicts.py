@@ -1,4 +1,4 @@
-"""Runs without a main finding: well, not known, or not looked at."""
+"""Runs without a main finding: healthy, unknown, or not diagnosed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a run's charts, whatever their axis."""
+"""Lines of a run's charts on each axis."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_a_logarithmic_axis_is_finer_where_it_is_wider(run):
     finer = read(run, LOSS, axis=Axis.STEP, is_log=True).lines[0]
 
     assert (plain.x < 100).sum() <= 1
-    # The first points are there one by one; the spike has a place of its own.
+    # The first points are shown one by one, and the spike has its own bucket.
     assert (finer.x < 100).sum() > 90
     assert finer.x[finer.maximum.argmax()] == 7
     assert (np.diff(finer.x) >= 0).all()

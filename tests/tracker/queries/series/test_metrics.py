@@ -1,4 +1,4 @@
-"""Which metric says most about a run."""
+"""Importance and direction of metrics."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A job that is started again logs again what its first attempt had logged already."""
+"""A restarted job logs steps again that its first attempt had already logged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_logged_again_takes_the_place_of_what_was(attempts, is_compacted
     assert (line.x.tolist(), line.count) == ([*range(13)], 13)
     assert exported(run) == [*range(13)]
     assert len(read_line(run, "loss", axis=Axis.TIME).x) == 13
-    # Of series that were not logged again, all counts.
+    # All points of series that were not logged again are kept.
     assert read_points(run, "other").steps.tolist() == [*range(10)]
 
 

@@ -35,7 +35,7 @@ def run(member):
 
 @pytest.fixture(params=["in the journal", "in chunks", "in both"])
 def state_of(request, run):
-    """Leaves what is written where the parameter says."""
+    """Leaves written points in the state of the parameter."""
 
     def settle(part: int = 0) -> None:
         if request.param == "in chunks" or (request.param == "in both" and not part):
@@ -311,7 +311,7 @@ def test_steady_buckets_stay_while_a_line_grows(run):
             kept.append(old.tolist() == line.mean[: len(old)].tolist())
         before = None if line.exact else line
 
-    # From 200 points to 4,000 there are fewer than five doublings of four widths.
+    # From 200 to 4,000 points there are fewer than five doublings of four widths.
     assert kept.count(False) <= 18
     assert kept.count(True) > 50
 
@@ -349,7 +349,7 @@ def test_what_is_held_of_chunks_does_not_grow_with_the_series(run, monkeypatch):
 
 
 def epochs(run, count, length):
-    """Write epochs that each count their steps anew, a chunk of each."""
+    """Write epochs whose steps each start at 0, one chunk per epoch."""
     for number in range(count):
         write_series(run, PATH, noise(length, seed=number))
         compact_run(run.id)

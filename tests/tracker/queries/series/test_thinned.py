@@ -54,7 +54,7 @@ def test_a_series_without_points_has_no_interval(run):
 
 @pytest.fixture
 def chunks_at_once(monkeypatch):
-    """Have chunks be short and few at a time; how many were read each time."""
+    """Use short chunks and small batches; return the number read each time."""
     monkeypatch.setattr("tracker.series.rows.CHUNK_POINTS", 100)
     monkeypatch.setattr("tracker.series.rows.FULL_POINTS", 50)
     monkeypatch.setattr(thinned, "CHUNKS_AT_ONCE", 4)

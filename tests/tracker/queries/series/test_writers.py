@@ -1,4 +1,4 @@
-"""Series that several processes of a run log to, from their batches to their readers."""
+"""Series with several writing processes, from their batches to their readers."""
 
 from __future__ import annotations
 
