@@ -131,7 +131,7 @@ def check(
         ),
         recommendations=_recommendations(model_wrapper, distributed_backend),
         disproof=(
-            "Train some hundred steps on one GPU with the same batch size: if a step"
+            "Train a few hundred steps on one GPU with the same batch size: if a step"
             " takes as long, communication costs nothing."
         ),
         gain=expected_gain(
@@ -283,7 +283,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
             *_recommendations(None, None),
         ),
         disproof=(
-            "Train some hundred steps on one GPU with the same batch size: if a step"
+            "Train a few hundred steps on one GPU with the same batch size: if a step"
             " takes as long, communication costs nothing."
         ),
         explains=("gpu-utilization-is-low", "gpu-is-busy-with-little-work"),

@@ -167,7 +167,7 @@ def _finding(
         evidence=_evidence(work),
         recommendations=recommendations,
         disproof=(
-            "Train some hundred steps with twice the batch: if they take twice as long,"
+            "Train a few hundred steps with twice the batch: if they take twice as long,"
             " the GPU is at its limit."
         ),
         gain=_gain(work),

@@ -122,7 +122,7 @@ def check(
             is_fused=bool(optimizer_is_fused),
         ),
         disproof=(
-            "Train some hundred steps with the GPU's clock lowered by a fifth: if they"
+            "Train a few hundred steps with the GPU's clock lowered by a fifth: if they"
             " take as long as now, its memory is the limit; if longer, it is not."
         ),
         gain=None if is_half else _gain(step_seconds, memory),

@@ -270,7 +270,7 @@ def _finding(
         evidence=_evidence(memory, use, batch, wait_share),
         recommendations=_recommendations(batch, framework),
         disproof=(
-            "Train some hundred steps with twice the batch: if examples per second do"
+            "Train a few hundred steps with twice the batch: if examples per second do"
             " not rise, the batch is not the limit."
         ),
         gain=batch.gain,

@@ -143,7 +143,7 @@ class _Traced:
             ),
             recommendations=advice,
             disproof=(
-                "Train some hundred steps with twice the batch: if they take twice as"
+                "Train a few hundred steps with twice the batch: if they take twice as"
                 " long, the GPU is the limit and not the kernel launches."
             ),
             gain=expected_gain(self.step_seconds, (Floor(work, "the GPU's own work"),)),

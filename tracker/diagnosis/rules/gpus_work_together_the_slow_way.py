@@ -111,7 +111,7 @@ def _data_parallel(gpus: int, work: Evidence) -> Finding:
             ),
         ),
         disproof=(
-            "Train some hundred steps with DistributedDataParallel: if examples per"
+            "Train a few hundred steps with DistributedDataParallel: if examples per"
             " second do not rise, DataParallel is not the limit."
         ),
         explains=("gpus-are-loaded-unequally",),
@@ -143,7 +143,7 @@ def _over_the_host(ranks: int, work: Evidence) -> Finding:
             ),
         ),
         disproof=(
-            "Train some hundred steps over nccl: if steps take as long, the backend is"
+            "Train a few hundred steps over nccl: if steps take as long, the backend is"
             " not the limit."
         ),
         explains=("communication-dominates",),

@@ -149,7 +149,7 @@ def _finding(
         ),
         recommendations=recommendations,
         disproof=(
-            "Train some hundred steps with half the batch: if examples per second stay"
+            "Train a few hundred steps with half the batch: if examples per second stay"
             " the same, the batch size is not the limit."
         ),
         comes_after=("data-wait-dominates", "too-few-loader-workers"),

@@ -162,7 +162,7 @@ def check(
             model_is_compiled, optimizer_is_fused, batch_size, framework
         ),
         disproof=(
-            "Train some hundred steps with twice the batch: if they take twice as long,"
+            "Train a few hundred steps with twice the batch: if they take twice as long,"
             " the GPU is the limit and not the kernel launches."
         ),
         gain=_gain(waiting.step_seconds, work),

@@ -88,7 +88,7 @@ def check(
         ),
         recommendations=_recommendations(often, framework),
         disproof=(
-            "Train some hundred steps without logging: if they take as long as now, the"
+            "Train a few hundred steps without logging: if they take as long as now, the"
             " time belongs to something else."
         ),
         gain=gain_of_share(share, "Logging"),

@@ -270,7 +270,7 @@ def _finding(
         evidence=_evidence(outliers, cause, period),
         recommendations=tuple(recommendations),
         disproof=(
-            "Train some hundred steps without other work in the loop: if as many"
+            "Train a few hundred steps without other work in the loop: if as many"
             " are slow, the cause lies outside of the script."
         ),
         gain=gain_of_share(outliers.share, "The extra time of slow steps"),

@@ -122,7 +122,7 @@ def _gain(used: float) -> Gain:
     share = min(0.5, used)
     return usual_gain(
         share,
-        f"At the most, the training thread loses the {small_percent(share)} of a core"
-        " that the agent takes; mostly other cores are free.",
+        f"At most, the training thread loses the {small_percent(share)} of a core"
+        " that the agent uses; usually other cores are idle.",
         recovers="that",
     )

@@ -40,11 +40,11 @@ class Prediction:
 class Outcome(StrEnum):
     """The measured gain compared with the predicted one."""
 
-    UNTRIED = "not what was promised: the finding is still there"
-    BEYOND_BOUND = "more than that fix alone could bring"
-    AS_LIKELY = "at least what was likely"
-    LESS = "less than was likely"
-    UNCERTAIN = "not certain to be more or less than was likely"
+    UNTRIED = "not comparable with the prediction: the finding is still present"
+    BEYOND_BOUND = "above the predicted maximum"
+    AS_LIKELY = "at least as predicted"
+    LESS = "less than predicted"
+    UNCERTAIN = "not significantly different from the prediction"
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,6 @@ def test_the_gain_is_the_pace_at_first():
 
 
 def test_few_steps_are_not_judged():
-    # The number of steps after warm-up counts, not the number judged by other rules.
     assert check(np.ones(100)) == Abstention(("at least 160 steps after warm-up",))
 
 

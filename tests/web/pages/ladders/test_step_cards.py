@@ -188,13 +188,13 @@ def test_without_a_verdict_it_says_why():
         (
             Outcome.BEYOND_BOUND,
             True,
-            "It is gone, and this is more than that fix alone could bring;"
+            "It is gone, and this is above the predicted maximum;"
             " something else changed, too.",
         ),
         (
             Outcome.LESS,
             True,
-            "It is gone, and this is less than was likely.",
+            "It is gone, and this is less than predicted.",
         ),
         (
             Outcome.UNTRIED,
@@ -205,7 +205,7 @@ def test_without_a_verdict_it_says_why():
         (
             Outcome.AS_LIKELY,
             None,
-            "It cannot be judged here, and this is at least what was likely.",
+            "It cannot be judged here, and this is at least as predicted.",
         ),
     ],
 )
