@@ -1,4 +1,4 @@
-"""A project's price of a GPU-hour."""
+"""A project's price of a GPU-hour and the carbon intensity of its electricity."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tracker.models import Project
 
 HIGHEST_PRICE = 1e9
 CURRENCY_LENGTH = 8
+MAX_CARBON_INTENSITY = 10_000  # g CO₂e per kWh; coal emits about 1,000
 
 
 def set_price(
@@ -25,6 +26,23 @@ def set_price(
     with transaction.atomic():
         project.save(update_fields=["gpu_hour_price", "currency"])
         note_change(project, doer, gpu_hour_price=price, currency=project.currency)
+
+
+def set_carbon_intensity(
+    project: Project, grams: float | None, doer: Doer | None = None
+) -> None:
+    """Set the g CO₂e per kWh of the project's electricity; None: unknown."""
+    if grams is not None and not (
+        math.isfinite(grams) and 0 <= grams <= MAX_CARBON_INTENSITY
+    ):
+        raise InvalidInput(
+            "carbon_intensity",
+            f"must be a number from 0 to {MAX_CARBON_INTENSITY:,}, or empty",
+        )
+    project.carbon_intensity = grams
+    with transaction.atomic():
+        project.save(update_fields=["carbon_intensity"])
+        note_change(project, doer, carbon_intensity=grams)
 
 
 def checked_price(price: float | None, currency: str) -> tuple[float | None, str]:

@@ -107,6 +107,8 @@ class Project(models.Model):
     # What an hour of one GPU costs, in a currency that people name; None: not known.
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="")
+    # Of the electricity, in g CO₂e per kWh; None: unknown.
+    carbon_intensity = models.FloatField(null=True)
 
     # What differs from the rules' own settings: name of a rule → whether it is off, and
     # its limits by name.

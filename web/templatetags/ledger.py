@@ -16,6 +16,7 @@ from web.templatetags.format import UNKNOWN, duration, number
 register = template.Library()
 
 HOUR = 3_600
+GRAMS = 1_000  # of a kilogram
 CENT_DIGITS = 2
 # Beyond this, nobody counts cents.
 WHOLE_FROM = 1_000
@@ -60,6 +61,15 @@ def kilowatt_hours(amount: float | None) -> str:
     if amount is None or not math.isfinite(amount):
         return UNKNOWN
     return f"{number(_rounded(amount))} kWh"
+
+
+@register.filter
+def kilograms(amount: float | None) -> str:
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    if amount < 1:
+        return f"{number(_rounded(amount * GRAMS))} g"
+    return f"{number(_rounded(amount))} kg"
 
 
 # Any: a row of the projects table, which pages do not import.

@@ -9,7 +9,7 @@ from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Project, Run
-from tracker.queries.diagnoses.time_breakdowns import project_ledger
+from tracker.queries.hardware.gpu_hours import most_wasted
 
 pytestmark = pytest.mark.django_db
 
@@ -24,10 +24,10 @@ def test_a_job_whose_gpu_idles_inside_steps_wastes_more_than_a_healthy_one(membe
     for run in Run.objects.all():
         diagnose_run(run.id)
 
-    found = project_ledger(Project.objects.get())
+    found = most_wasted(Project.objects.get())
 
-    assert len(found.wasteful) == 2
-    wasteful, healthy = (each.ledger for each in found.wasteful)
-    assert WASTEFUL.startswith(found.wasteful[0].name.split("/")[-1])
+    assert len(found) == 2
+    wasteful, healthy = (each.ledger for each in found)
+    assert WASTEFUL.startswith(found[0].name.split("/")[-1])
     assert wasteful.computing_share < 0.05
     assert healthy.computing_share > 0.75

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -14,7 +14,15 @@ from tracker.access.objects import readable_project
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.diagnosis.breakdown.categories import Ledger
-from tracker.queries.diagnoses.time_breakdowns import LedgerView, project_ledger
+from tracker.queries.diagnoses.time_breakdowns import LedgerView
+from tracker.queries.hardware.gpu_hours import (
+    Group,
+    GroupHours,
+    hours_by,
+    most_wasted,
+    total_hours,
+    trend_of,
+)
 
 GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 MAX_DAYS = 36_500
@@ -61,10 +69,29 @@ class MemberLedgerOut(Schema):
     ledger: ProjectSharesOut
 
 
+class GroupLedgerOut(Schema):
+    """The name is empty for runs without a known machine or GPU type."""
+
+    name: str
+    runs: int
+    ledger: ProjectSharesOut
+
+
 class RunLedgerOut(Schema):
+    """`finding` is the title of the main finding; empty without one."""
+
     run_id: UUID
     name: str
+    finding: str
     ledger: ProjectSharesOut
+
+
+class PeriodOut(Schema):
+    """Runs that started from `start` on (UTC); `ledger` is null without GPU time."""
+
+    start: date
+    days: int
+    ledger: ProjectSharesOut | None
 
 
 class ProjectLedgerOut(Schema):
@@ -75,6 +102,9 @@ class ProjectLedgerOut(Schema):
 
     ledger: ProjectSharesOut | None
     members: list[MemberLedgerOut]
+    machines: list[GroupLedgerOut]
+    gpus: list[GroupLedgerOut]
+    periods: list[PeriodOut]
     runs: list[RunLedgerOut]
 
 
@@ -89,29 +119,49 @@ def read_ledger(
 ) -> HttpResponse:
     """The time breakdown of all runs, or of those started in the last `days`."""
     found = readable_project(request.auth, workspace, project)
-    since = None if days is None else timezone.now() - timedelta(days=days)
-    hours = project_ledger(found, since=since)
+    now = timezone.now()
+    since = None if days is None else now - timedelta(days=days)
+    total = total_hours(found, since=since)
+    trend = trend_of(found, since=since, now=now)
     return json_response(
         {
-            "ledger": None if hours.total is None else _shares(hours.total),
+            "ledger": None if total is None else _shares(total),
             "members": [
                 {
                     "member": each.name,
                     "runs": each.run_count,
                     "ledger": _shares(each.ledger),
                 }
-                for each in hours.members
+                for each in hours_by(found, Group.MEMBER, since=since)
+            ],
+            "machines": _groups(hours_by(found, Group.MACHINE, since=since)),
+            "gpus": _groups(hours_by(found, Group.GPU, since=since)),
+            "periods": [
+                {
+                    "start": each.start,
+                    "days": 7 if trend.is_weekly else 1,
+                    "ledger": None if each.ledger is None else _shares(each.ledger),
+                }
+                for each in trend.periods
             ],
             "runs": [
                 {
                     "run_id": each.run_id,
                     "name": each.name,
+                    "finding": each.finding,
                     "ledger": _shares(each.ledger),
                 }
-                for each in hours.wasteful
+                for each in most_wasted(found, since=since)
             ],
         }
     )
+
+
+def _groups(groups: list[GroupHours]) -> list[dict[str, object]]:
+    return [
+        {"name": each.name, "runs": each.run_count, "ledger": _shares(each.ledger)}
+        for each in groups
+    ]
 
 
 def plain_ledger(ledger: Ledger | None) -> dict[str, object] | None:

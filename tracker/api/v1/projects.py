@@ -12,7 +12,7 @@ from ninja import Field, Router, Schema
 from tracker.access.objects import managed_project, owned_project, readable_project
 from tracker.access.people import member_to_add
 from tracker.access.workspaces import project_making_workspace
-from tracker.actions.prices import set_price
+from tracker.actions.prices import set_carbon_intensity, set_price
 from tracker.actions.projects import (
     ProjectRequest,
     archive_project,
@@ -67,6 +67,7 @@ class ProjectDetailsOut(Schema):
     retention_days: int | None
     gpu_hour_price: float | None
     currency: str
+    carbon_intensity: float | None = Field(description="g CO₂e per kWh.")
 
 
 class ProjectIn(Schema):
@@ -91,6 +92,9 @@ class ProjectChangeIn(Schema):
     )
     gpu_hour_price: Price | None = Field(None, description="null: not known.")
     currency: str = ""
+    carbon_intensity: float | None = Field(
+        None, description="g CO₂e per kWh of electricity; null: not known."
+    )
 
 
 class DeletedProjectOut(Schema):
@@ -139,7 +143,7 @@ def read_project(request: ApiRequest, workspace: str, project: str) -> HttpRespo
 def change(
     request: ApiRequest, workspace: str, project: str, wanted: ProjectChangeIn
 ) -> HttpResponse:
-    """Change name, description, owner, retention or price; the address stays."""
+    """Change name, description, owner, retention, price or carbon intensity."""
     found = owned_project(request.auth, workspace, project)
     given, doer = wanted.model_dump(exclude_unset=True), doer_of(request)
     if not given:
@@ -152,6 +156,8 @@ def change(
         if given.keys() & {"gpu_hour_price", "currency"}:
             price = given.get("gpu_hour_price", found.gpu_hour_price)
             set_price(found, price, given.get("currency", found.currency), doer)
+        if "carbon_intensity" in given:
+            set_carbon_intensity(found, given["carbon_intensity"], doer)
     return _details(found)
 
 
@@ -218,6 +224,7 @@ def _details(project: Any) -> HttpResponse:
         "retention_days": project.retention_days,
         "gpu_hour_price": number(project.gpu_hour_price),
         "currency": project.currency,
+        "carbon_intensity": number(project.carbon_intensity),
     }
     return json_response(details)
 

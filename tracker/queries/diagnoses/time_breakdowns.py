@@ -1,4 +1,4 @@
-"""Time breakdowns of stages, runs, projects and members."""
+"""Time breakdowns of stages and runs; `gpu_hours` adds them up over runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, FloatField, Q, Sum, Value, When
+from django.db.models import Case, FloatField, Q, Sum, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
-from tracker.actor import Actor
 from tracker.diagnosis.breakdown.categories import (
     UNEXPLAINED_USES,
     WASTED_USES,
@@ -26,9 +25,7 @@ from tracker.models import Diagnosis, Project
 
 HOUR = 3_600.0
 JOULES_OF_A_KILOWATT_HOUR = 3.6e6
-MAX_RUNS = 20
-MAX_MEMBERS = 100
-MAX_PROJECTS = 12
+GRAMS = 1_000.0  # of a kilogram
 
 LABELS = {
     Use.COMPUTING: "computing",
@@ -77,6 +74,7 @@ class LedgerView:
     energy_joules: float | None
     idle_share: float | None = None
     is_whole: bool = False
+    carbon_intensity: float | None = None  # of the project's grid, g CO₂e per kWh
 
     @property
     def is_of_gpus(self) -> bool:
@@ -92,7 +90,7 @@ class LedgerView:
     @property
     def without_money(self) -> LedgerView:
         parts = tuple(replace(part, money=None) for part in self.parts)
-        return replace(self, parts=parts, money=None)
+        return replace(self, parts=parts, money=None, carbon_intensity=None)
 
     @property
     def hours(self) -> float:
@@ -103,6 +101,13 @@ class LedgerView:
         if self.energy_joules is None:
             return None
         return self.energy_joules / JOULES_OF_A_KILOWATT_HOUR
+
+    @property
+    def carbon_kilograms(self) -> float | None:
+        """Return CO₂ equivalents of the energy; None without energy or intensity."""
+        if self.kilowatt_hours is None or self.carbon_intensity is None:
+            return None
+        return self.kilowatt_hours * self.carbon_intensity / GRAMS
 
     @property
     def computing_share(self) -> float | None:
@@ -124,37 +129,6 @@ class LedgerView:
     @property
     def share_of(self) -> dict[str, float]:
         return {part.use: part.share for part in self.parts}
-
-
-@dataclass(frozen=True, slots=True)
-class MemberLedger:
-    name: str  # "" for runs without a known author
-    run_count: int
-    ledger: LedgerView
-
-
-@dataclass(frozen=True, slots=True)
-class RunLedger:
-    run_id: UUID
-    name: str
-    ledger: LedgerView
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerOfProject:
-    name: str
-    slug: str
-    workspace_slug: str
-    ledger: LedgerView
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectLedger:
-    """`total` is None if no stage with a GPU was diagnosed."""
-
-    total: LedgerView | None
-    members: list[MemberLedger]
-    wasteful: list[RunLedger]  # the most wasted GPU time first
 
 
 def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
@@ -194,6 +168,7 @@ def view_of(
         energy_joules=ledger.energy_joules,
         idle_share=ledger.idle_share,
         is_whole=between is not None,
+        carbon_intensity=project.carbon_intensity,
     )
 
 
@@ -219,47 +194,8 @@ def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | Non
     return ledger
 
 
-def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:
-    """Add up the GPU time of a project's runs that started after `since`."""
-    kept = _of_project(project, since)
-    members = [
-        MemberLedger(row["name"], row["runs"], view)
-        for row in _summed(
-            kept.values(name=Coalesce(F("run__made_by__username"), Value(""))),
-            runs=Count("run", distinct=True),
-        ).order_by("-total", "name")[:MAX_MEMBERS]
-        if (view := view_of(_ledger_of(row), project)) is not None
-    ]
-    runs = _summed(kept.values("run_id", name=F("run__name")))
-    wasteful = [
-        RunLedger(row["run_id"], row["name"], view)
-        for row in runs.order_by("-wasted", "run_id")[:MAX_RUNS]
-        if (view := view_of(_ledger_of(row), project)) is not None
-    ]
-    whole = kept.aggregate(**_sums())
-    return ProjectLedger(view_of(_ledger_of(whole), project), members, wasteful)
-
-
-def ledgers_of_projects(actor: Actor, *, since: datetime) -> list[LedgerOfProject]:
-    """Add up the GPU time of each project's runs that started after `since`."""
-    kept = _held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
-    rows = _summed(kept.values("run__project_id")).order_by("-total")[:MAX_PROJECTS]
-    sums = {row["run__project_id"]: row for row in rows}
-    projects = Project.objects.select_related("workspace").in_bulk(list(sums))
-    return [
-        LedgerOfProject(project.name, project.slug, project.workspace.slug, view)
-        for project_id, row in sums.items()
-        if (project := projects.get(project_id)) is not None
-        and (view := view_of(_ledger_of(row), project)) is not None
-    ]
-
-
 # Any: querysets and rows of sums.
-def _of_project(project: Project, since: datetime | None) -> Any:
-    return _held_gpus(Q(run__project=project), since)
-
-
-def _held_gpus(of: Q, since: datetime | None) -> Any:
+def held_gpus(of: Q, since: datetime | None) -> Any:
     kept = Diagnosis.objects.filter(
         of, run__trashed_at=None, ledger__isnull=False
     ).annotate(gpus=number_kept("gpus"))
@@ -290,20 +226,20 @@ def _seconds(use: Use) -> Coalesce:
     return Coalesce(number_kept(use.value), Value(0.0))
 
 
-def _sums() -> dict[str, Any]:
+def sums_by_use() -> dict[str, Any]:
     sums: dict[str, Any] = {use.value: Sum(_seconds(use)) for use in Use}
     return {**sums, "energy_joules": Sum(energy_kept())}
 
 
-def _summed(rows: Any, **more: Any) -> Any:
+def summed(rows: Any, **more: Any) -> Any:
     return rows.annotate(
-        **_sums(),
+        **sums_by_use(),
         wasted=Sum(seconds_kept(WASTED_USES), output_field=FloatField()),
         total=Sum(seconds_kept(Use), output_field=FloatField()),
         **more,
     )
 
 
-def _ledger_of(row: Mapping[str, Any]) -> Ledger | None:
+def ledger_of(row: Mapping[str, Any]) -> Ledger | None:
     # The number of GPUs differs between runs; only that it is above 0 matters.
     return ledger_from({**row, "gpus": 1})

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from tracker.access.objects import own_membership
 from tracker.actions.people.keys import KeyRequest, create_key
 from tracker.actor import Scope
-from tracker.queries.diagnoses.time_breakdowns import ledgers_of_projects
+from tracker.queries.hardware.gpu_hours import hours_of_projects
 from tracker.queries.hardware.runs_without_gpus import all_runs_without_gpus
 from tracker.queries.projects.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.projects.members import memberships
@@ -69,7 +69,7 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
     if not projects:
         return {"projects": []}
     since = now - timedelta(days=WEEK_DAYS)
-    ledgers = ledgers_of_projects(request.actor, since=since)
+    ledgers = hours_of_projects(request.actor, since=since)
     return {
         "projects": [each for each in projects if not each.is_archived],
         "archived": [each for each in projects if each.is_archived],

@@ -1,4 +1,4 @@
-"""Where a project's GPU hours go: by use, by member, and the runs that waste most."""
+"""GPU hours of a project: by category, period and group, and the most wasteful runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from datetime import timedelta
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from tracker.access.objects import readable_project
-from tracker.queries.diagnoses.time_breakdowns import project_ledger
+from tracker.queries.hardware.gpu_hours import (
+    Group,
+    hours_by,
+    most_wasted,
+    total_hours,
+    trend_of,
+)
 from tracker.queries.hardware.runs_without_gpus import runs_without_gpus
+from web.pages.projects.trend_columns import trend_chart
 from web.session import PageRequest, signed_in
 
 DAYS = (7, 30, 90, 365)
 USUAL_DAYS = 30
 EVER = "all"
+GROUPS = {
+    Group.MEMBER: gettext_lazy("Member"),
+    Group.MACHINE: gettext_lazy("Machine"),
+    Group.GPU: gettext_lazy("GPU type"),
+}
 
 
 @require_safe
@@ -25,29 +37,44 @@ EVER = "all"
 def gpu_hours(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = readable_project(request.actor, workspace, project)
     days = _days(request.GET)
-    since = None if days is None else timezone.now() - timedelta(days=days)
-    hours = project_ledger(found, since=since)
+    now = timezone.now()
+    since = None if days is None else now - timedelta(days=days)
+    total = total_hours(found, since=since)
+    group = _group(request.GET)
     context = {
         "project": found,
         "tab": "gpu-hours",
-        "hours": hours,
-        "without": None if hours.total else runs_without_gpus(found, since=since),
+        "total": total,
         "period": gettext("so far") if days is None else in_the_last(days),
         "days": days,
         "choices": DAYS,
+        "group": group,
+        "group_label": GROUPS[group],
+        "groups": GROUPS,
     }
+    if total is None:
+        context["without"] = runs_without_gpus(found, since=since)
+    else:
+        context["trend"] = trend_chart(trend_of(found, since=since, now=now))
+        context["rows"] = hours_by(found, group, since=since)
+        context["wasteful"] = most_wasted(found, since=since)
     return render(request, "projects/gpu_hours.html", context)
 
 
 def in_the_last(days: int) -> str:
-    said = ngettext("in the last %(count)s day", "in the last %(count)s days", days)
-    return said % {"count": days}
+    text = ngettext("in the last %(count)s day", "in the last %(count)s days", days)
+    return text % {"count": days}
 
 
 def _days(query: QueryDict) -> int | None:
-    """Return over how many days to add up; None: over all there are."""
-    asked = query.get("days", "")
-    if asked == EVER:
+    """Return the number of days to add up; None: all time."""
+    given = query.get("days", "")
+    if given == EVER:
         return None
     known = {str(days): days for days in DAYS}
-    return known.get(asked, USUAL_DAYS)
+    return known.get(given, USUAL_DAYS)
+
+
+def _group(query: QueryDict) -> Group:
+    given = query.get("by", "")
+    return Group(given) if given in set(Group) else Group.MEMBER

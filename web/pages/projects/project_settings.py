@@ -17,7 +17,7 @@ from tracker.access.objects import (
     owned_project,
     readable_project,
 )
-from tracker.actions.prices import set_price
+from tracker.actions.prices import set_carbon_intensity, set_price
 from tracker.actions.trash import (
     LONGEST_RETENTION_DAYS,
     SHORTEST_RETENTION_DAYS,
@@ -35,6 +35,7 @@ from web.templatetags.ledger import typed as all_digits
 from web.toasts import tell
 
 FIELD, PRICE = "retention_days", "gpu_hour_price"
+CARBON = "carbon_intensity"
 MAX_PRICE_CHARACTERS = 40
 
 
@@ -53,12 +54,14 @@ def project_settings(
     typed = "" if days is None else str(days)
     try:
         if PRICE in request.POST:
+            carbon = typed_price(request.POST.get(CARBON, ""), CARBON)
             set_price(
                 found,
                 typed_price(request.POST[PRICE]),
                 request.POST.get("currency", ""),
                 doer_of(request),
             )
+            set_carbon_intensity(found, carbon, doer_of(request))
         else:
             typed = request.POST.get(FIELD, "").strip()
             set_retention(found, _days(typed), doer_of(request))
@@ -88,14 +91,14 @@ def _days(typed: str) -> int | None:
     return whole_number(typed, FIELD, "must be a whole number of days, or empty")
 
 
-def typed_price(typed: str) -> float | None:
+def typed_price(typed: str, field: str = PRICE) -> float | None:
     typed = typed.strip().replace(",", ".")
     if not typed:
         return None
     try:
         return float(typed[:MAX_PRICE_CHARACTERS])
     except ValueError as error:
-        raise InvalidInput(PRICE, "must be a number, or empty") from error
+        raise InvalidInput(field, "must be a number, or empty") from error
 
 
 # Any: a row of the projects table, which pages do not import.
@@ -120,6 +123,12 @@ def settings_page(
         "typed": typed,
         "price": request.POST.get(PRICE, "" if price is None else all_digits(price)),
         "currency": request.POST.get("currency", project.currency),
+        "carbon_intensity": request.POST.get(
+            CARBON,
+            ""
+            if project.carbon_intensity is None
+            else all_digits(project.carbon_intensity),
+        ),
         "error": error,
         "shortest": SHORTEST_RETENTION_DAYS,
         "longest": LONGEST_RETENTION_DAYS,

@@ -43,7 +43,14 @@ def test_a_project_without_gpus_has_no_ledger(client, project):
 
     told = client.get(address_of(project)).json()
 
-    assert told == {"ledger": None, "members": [], "runs": []}
+    assert told == {
+        "ledger": None,
+        "members": [],
+        "machines": [],
+        "gpus": [],
+        "periods": [],
+        "runs": [],
+    }
 
 
 def test_only_runs_of_the_last_days_count_if_it_is_asked_so(client, project):

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import make_run
 from tests.tracker.queries.ledgers import add_ledger
 from tracker.models import Run
-from tracker.queries.diagnoses.time_breakdowns import project_ledger
+from tracker.queries.hardware.gpu_hours import total_hours
 from tracker.queries.hardware.gpu_time import gpu_times
 from tracker.queries.runs.filters import RunFilter
 from tracker.queries.runs.order import read_order
@@ -41,7 +41,7 @@ def test_idle_is_when_nothing_was_computed_as_everywhere(project):
     add_ledger(run, computing=50.0, evaluation=30.0, lost=10.0, data_wait=10.0)
 
     [found] = gpu_times([run.id]).values()
-    total = project_ledger(project).total
+    total = total_hours(project)
 
     assert found.idle_percent == pytest.approx(10)
     assert total is not None
@@ -52,7 +52,7 @@ def test_idle_time_inside_steps_counts_as_idle_and_as_wasted(project):
     run = make_run(project)
     add_ledger(run, computing=2.0, idle_in_steps=97.0, unattributed=1.0)
 
-    total = project_ledger(project).total
+    total = total_hours(project)
 
     assert gpu_times([run.id])[run.id].idle_percent == pytest.approx(97)
     assert total is not None

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import make_run
 from tests.web.sample_run import make_sample_run
-from tracker.models import Finding, Member, Role, User
+from tracker.models import Diagnosis, Finding, Member, Role, User
 
 pytestmark = pytest.mark.django_db
 
@@ -185,3 +185,52 @@ def test_a_finding_says_what_has_to_be_cured_first(project, owner):
 
     assert "Fix <a" in text
     assert "GPU memory is nearly full</a>" in text
+
+
+@pytest.mark.parametrize(
+    ("group", "label"), [("machine", "By Machine"), ("gpu", "By GPU type")]
+)
+def test_groups_by_machine_and_gpu_type(project, owner, group, label):
+    make_sample_run(project, has_gpu=True)
+
+    text = text_of(owner, address(project, f"gpu-hours?days=all&by={group}"))
+
+    assert label in text
+
+
+def test_a_trend_has_a_column_for_each_week(project, owner):
+    make_sample_run(project, has_gpu=True)
+
+    response = owner.get(address(project, "gpu-hours?days=all"))
+
+    trend = response.context["trend"]
+    tallest = max(trend.columns, key=lambda column: column.seconds)
+    assert trend.is_weekly
+    assert sum(part.height for part in tallest.parts) == pytest.approx(1)
+
+
+def test_emissions_need_the_carbon_intensity_of_the_electricity(project, owner):
+    make_sample_run(project, has_gpu=True)
+    Diagnosis.objects.filter(ledger__isnull=False).update(
+        ledger={"gpus": 1, "computing": 60.0, "energy_joules": 7.2e6}
+    )
+    settings = address(project, "settings")
+
+    before = text_of(owner, address(project, "gpu-hours?days=all"))
+    owner.post(
+        settings, {"gpu_hour_price": "2", "currency": "EUR", "carbon_intensity": "400"}
+    )
+    after = text_of(owner, address(project, "gpu-hours?days=all"))
+
+    assert "CO₂e at" not in before
+    assert "kg CO₂e at 400 g/kWh" in after
+
+
+def test_an_impossible_carbon_intensity_is_refused(project, owner):
+    response = owner.post(
+        address(project, "settings"),
+        {"gpu_hour_price": "2", "currency": "EUR", "carbon_intensity": "-1"},
+    )
+
+    assert response.status_code == 400
+    assert "carbon_intensity" in response.content.decode()
