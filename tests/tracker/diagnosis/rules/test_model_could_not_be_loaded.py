@@ -57,12 +57,12 @@ SILENCES = [
         (
             "FileNotFoundError",
             "[Errno 2] No such file or directory: 'out/model.pt'",
-            "not there",
+            "missing",
         ),
         (
             "OSError",
             "org/model does not appear to have a file named pytorch_model.bin",
-            "not there",
+            "missing",
         ),
     ],
 )

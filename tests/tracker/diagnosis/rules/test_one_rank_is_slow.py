@@ -125,7 +125,7 @@ def test_ranks_that_are_slow_together_are_named_together():
 
     assert isinstance(finding, Finding)
     assert finding.title == "Ranks 6 and 7 are slow"
-    assert "in common" in finding.recommendations[0].text
+    assert "slow ranks share" in finding.recommendations[0].text
 
 
 def test_gpus_that_spin_while_a_rank_loads_are_its_symptom():

@@ -56,7 +56,7 @@ def test_finds_the_period_and_what_the_steps_do():
     assert isinstance(finding, Finding)
     assert "about every 50 steps" in finding.summary
     assert "100 % of it is save." in finding.summary
-    assert finding.recommendations[0].text.startswith("Save seldom")
+    assert finding.recommendations[0].text.startswith("Save less often")
 
 
 def test_slow_steps_that_wait_for_data_belong_to_the_loader():

@@ -179,13 +179,13 @@ def test_a_value_may_stand_on_the_left(text, same):
         ("1 + 2 < 3 * 4", 0, 1, "needs an attribute"),
         ("p + 1e41 < 1", 4, 4, "1e-40 to 1e40"),
         ("p * 1e-41 < 1", 4, 5, "1e-40 to 1e40"),
-        ("p - inf < 1", 4, 3, "in quotes"),
+        ("p - inf < 1", 4, 3, "must be quoted"),
         ("p - -inf < 1", 4, 4, "attributes and numbers"),
         ("p * 2h < 1", 4, 2, "attributes and numbers"),
         ("p - 2026-01-31 < 1", 4, 10, "attributes and numbers"),
-        ("p - true < 1", 4, 4, "in quotes"),
-        ("duration / 60 < 1", 0, 8, 'in quotes: "duration"'),
-        ("p < gpu", 4, 3, 'in quotes: "gpu"'),
+        ("p - true < 1", 4, 4, "must be quoted"),
+        ("duration / 60 < 1", 0, 8, 'must be quoted: "duration"'),
+        ("p < gpu", 4, 3, 'must be quoted: "gpu"'),
         ("median(p) - 1 < 1", 0, 6, "A summary"),
         ('p - "" < 1', 4, 2, "A path"),
         ('p - q ~ "x"', 6, 1, "a comparison"),
@@ -211,7 +211,7 @@ def test_a_field_of_the_run_needs_quotes_to_be_a_path(field):
 
 @pytest.mark.parametrize("text", ["gpu = a100", "energy contains a", "cpu > 2h"])
 def test_who_may_have_meant_an_attribute_is_told_how_to_ask_for_it(text):
-    assert f'in quotes: "{text.split()[0]}"' in str(refused(text))
+    assert f'must be quoted: "{text.split()[0]}"' in str(refused(text))
 
 
 @pytest.mark.parametrize(
