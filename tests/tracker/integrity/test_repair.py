@@ -7,10 +7,10 @@ from django.db.models import F
 from django.forms.models import model_to_dict
 
 from tests.builders import make_project
-from tests.migrations.first_version import chunk_rows
 from tests.tracker.integrity.stored import POINTS, chunks_of, damage, fill
 from tests.tracker.integrity.test_run import problems_of
 from tests.tracker.series.examples import noise, points
+from tests.tracker.series.first_version import chunk_rows
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.repair import repair
 from tracker.integrity.rows import ROW_NUMBERS
