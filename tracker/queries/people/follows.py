@@ -1,4 +1,4 @@
-"""Who follows a run or a project."""
+"""The followers of runs and projects."""
 
 from __future__ import annotations
 

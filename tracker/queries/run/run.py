@@ -36,8 +36,7 @@ SILENT_AFTER = timedelta(seconds=30)
 JOINED_WITHIN = timedelta(minutes=10)
 # A preempted job can wait for hours on a busy cluster before it resumes.
 REQUEUED_WITHIN = timedelta(days=1)
-# Other ranks are not shown. Of several GPUs only the first is shown, and descriptions of
-# samples are too long.
+# Not shown: other ranks, all GPUs except the first, and the long descriptions of samples.
 UNSHOWN = (
     Q(path__endswith="/facts/readings")
     | Q(path__endswith="/facts/readings_of_process")

@@ -1,5 +1,4 @@
-"""Of all threads and processes, one writes at a time, and none gets the error
-"database is locked"."""
+"""Only one thread or process writes at a time, and none gets "database is locked"."""
 
 from __future__ import annotations
 
