@@ -111,7 +111,7 @@ def test_a_trial_of_the_step_is_the_floor_of_the_gain():
     finding = check(**run(0.6), probe_step_seconds=0.25)
 
     assert finding.gain.bound == pytest.approx(4.0)
-    assert "as tried" in finding.gain.basis
+    assert "as measured" in finding.gain.basis
     assert "probe_step_seconds" in {each.signal for each in finding.evidence}
 
 
@@ -133,7 +133,7 @@ def test_a_trial_tells_fetching_from_preparing():
     fetching = check(**run(0.6), probe_prepare_seconds=0.1, probe_fetch_seconds=0.5)
     preparing = check(**run(0.6), probe_prepare_seconds=0.5, probe_fetch_seconds=0.0)
 
-    assert "nearer" in fetching.recommendations[0].text
+    assert "closer" in fetching.recommendations[0].text
     assert "cheaper" in preparing.recommendations[0].text
     assert check(**run(0.6)).recommendations[0].code == "run.probe.cached(loader)"
 

@@ -65,7 +65,7 @@ def test_goes_through_what_could_hold_the_work_up():
     limits = {e.statistic: (e.value, e.limit) for e in finding.evidence}
     assert limits["copies, share of step time"] == (pytest.approx(0.01), 0.05)
     assert [r.text.split(",")[0] for r in finding.recommendations] == [
-        "Move reads and writes of the step",
+        "Move reads and writes of the step to a background thread or prefetch them.",
         "Log every few steps instead of in each step.",
     ]
 
@@ -75,7 +75,7 @@ def test_without_a_suspect_something_outside_is_waited_for():
 
     assert isinstance(finding, Finding)
     assert "The cause is not the data or a busy main thread" in finding.summary
-    assert "main thread waits for" in finding.recommendations[0].text
+    assert "main thread's waits" in finding.recommendations[0].text
 
 
 def test_what_is_not_measured_is_neither_cleared_nor_suspected():
