@@ -1,4 +1,4 @@
-"""Everything a process captures by itself, from init() to the end."""
+"""Automatic capture of a process from init() to its end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FOR_EVER_SECONDS = 86_400.0
 
 
 class Capture:
-    """Threads that look at the console, and once at everything else."""
+    """Captures the console continuously, and all other sources once, in threads."""
 
     def __init__(
         self, settings: Settings, recorder: Recorder, notices: Notices
@@ -59,7 +59,7 @@ class Capture:
         return [self._gatherer, *([console.background] if console else [])]
 
     def start(self) -> None:
-        """Begin; what takes time is left to threads."""
+        """Start; slow work is left to threads."""
         if self._signals is not None and not self._signals.open():
             self._signals = None
         if self._console is not None and self._settings.watched is not None:
@@ -71,14 +71,14 @@ class Capture:
         self.keep_alive()
 
     def keep_alive(self) -> None:
-        """Start the threads, or start them again."""
+        """Start the threads, or restart dead ones."""
         if self._console is not None:
             self._console.background.ensure()
         if self._wanted and not self._is_gathered:
             self._gatherer.ensure()
 
     def look_for_signals(self) -> None:
-        """Store which have come; the end looks too, and until then nobody acts on them."""
+        """Store new signals; `finish` does too, and before then they have no other use."""
         if self._signals is not None:
             for name in self._signals.take():
                 self._store("signals", {name: datetime.now(timezone.utc)})
@@ -89,7 +89,7 @@ class Capture:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Store which exception ends the process."""
+        """Store the exception that ends the process."""
         if "failure" not in self._wanted:
             return
         with importing():
@@ -98,11 +98,11 @@ class Capture:
 
     @property
     def was_told_to_end(self) -> bool:
-        """Whether a signal said a short while ago that the process is to end."""
+        """Whether a signal asked the process to end a short while ago."""
         return self._signals is not None and self._signals.was_told_to_end
 
     def finish(self, ending: Ending) -> None:
-        """Store what was captured last; what takes too long is left out."""
+        """Store the last captured data; slow work is skipped."""
         if self._console is not None:
             self._console.finish(ending.left_of_first(_LAST_SECONDS))
         self._gatherer.stop(ending.left_for_most)
@@ -111,7 +111,7 @@ class Capture:
             self._signals.close()
 
     def forget(self) -> None:
-        """In a forked child: the streams are the parent's to look at."""
+        """Release the parent's streams in a forked child."""
         if self._console is not None:
             self._console.forget()
 
@@ -130,14 +130,14 @@ class Capture:
         try:
             return facts_of()
         except Exception as error:
-            # The rim of a source: machines differ in ways that nobody has listed,
-            # and the other sources go on.
+            # Broad: machines differ in unforeseeable ways, and the other sources must
+            # continue.
             logger.debug("%s cannot be captured", name, exc_info=True)
             self._notices.inform(f"capture {name}", f"{name} is not captured")
             return {"absent": f"It cannot be captured: {type(error).__name__}."}
 
     def _store(self, prefix: str, facts: Mapping[str, Value]) -> None:
-        """Queue facts without secrets: everything that leaves here passes this."""
+        """Queue facts without secrets; all captured facts pass through here."""
         for name, value in facts.items():
             if not self._recorder.is_awake:
                 return
@@ -163,7 +163,7 @@ class Capture:
 
 
 class _Redaction:
-    """A redactor that is made when it is first needed, in the thread that needs it."""
+    """A redactor that is created on first use, in the thread that uses it."""
 
     def __init__(self) -> None:
         self._redact: Callable[[str], str] | None = None
@@ -173,7 +173,7 @@ class _Redaction:
         if self._redact is None or time.monotonic() > self._made_at + _RENEW_SECONDS:
             with importing():
                 from seamark.redaction import make_redactor  # noqa: PLC0415
-            # Anew now and then: scripts read secrets into their environment.
+            # Recreated periodically: scripts read secrets into their environment.
             self._redact, self._made_at = make_redactor(), time.monotonic()
         return self._redact(text)
 

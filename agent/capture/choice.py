@@ -1,4 +1,4 @@
-"""What people choose: yes or no, and what is captured, by name."""
+"""Parses yes/no settings and the names of captured sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from seamark.errors import InvalidSetting
 
-# docs/how-to/automatic-capture.md says what each of them stores, and where.
+# docs/how-to/automatic-capture.md lists the content and path of each.
 NAMES = frozenset(
     {
         "console",
@@ -19,10 +19,10 @@ NAMES = frozenset(
         "source",
     }
 )
-# The same for all processes of a run; the first one says it.
+# The same for all processes of a run, so only the first one stores them.
 OF_FIRST_RANK = frozenset({"git", "packages", "source"})
 
-# As people write it elsewhere.
+# Common spellings.
 _SPELLINGS = {
     **dict.fromkeys(("yes", "y", "true", "t", "on", "1"), True),
     **dict.fromkeys(("no", "n", "false", "f", "off", "0"), False),
@@ -31,12 +31,12 @@ _ACCEPTED = f"yes, no, or names out of {', '.join(sorted(NAMES))}"
 
 
 def as_yes_or_no(text: str) -> bool | None:
-    """Return what somebody means who writes this; None if nobody knows."""
+    """Return the meaning of a yes/no text; None if it is neither."""
     return _SPELLINGS.get(text.strip().lower())
 
 
 def chosen(capture: object) -> frozenset[str]:
-    """Return the names of what is captured, from an argument."""
+    """Return the names of captured sources, from an argument."""
     if isinstance(capture, bool):
         return NAMES if capture else frozenset()
     if isinstance(capture, str) or not isinstance(capture, Iterable):
@@ -45,7 +45,7 @@ def chosen(capture: object) -> frozenset[str]:
 
 
 def chosen_in_text(text: str) -> frozenset[str]:
-    """Return the names of what is captured, from a variable of the environment."""
+    """Return the names of captured sources, from an environment variable."""
     is_all = as_yes_or_no(text)
     if is_all is not None:
         return NAMES if is_all else frozenset()
@@ -53,9 +53,10 @@ def chosen_in_text(text: str) -> frozenset[str]:
 
 
 def surely_wanted(text: str) -> frozenset[str]:
-    """Return what a text asks for that also says what nobody understands.
+    """Return the valid names in a text that also contains invalid ones.
 
-    Of what it leaves out by a name that is none, nothing may be stored.
+    An exclusion with an invalid name excludes everything, because its meaning is
+    unknown.
     """
     return NAMES & frozenset(_split(text))
 
@@ -65,12 +66,12 @@ def _split(text: str) -> list[str]:
 
 
 def _from_names(setting: str, names: list[str]) -> frozenset[str]:
-    """Return these, or, where each has a minus before it, all but these."""
+    """Return these names, or, if all have a minus, all other names."""
     is_without = bool(names) and all(name.startswith("-") for name in names)
     plain = frozenset(name.removeprefix("-") if is_without else name for name in names)
     if not plain <= NAMES:
         raise InvalidSetting(
             setting,
-            f"must be {_ACCEPTED}; each with a minus before it means all others",
+            f"must be {_ACCEPTED}; names with a leading minus are excluded",
         )
     return NAMES - plain if is_without else plain

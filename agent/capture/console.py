@@ -1,4 +1,4 @@
-"""Standard output and error of this process, as two series of text."""
+"""Captures standard output and error of this process as two series of text."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from seamark.capture.relay import Relay
 
 INTERVAL_SECONDS = 0.25
-# While nothing is written; what is then written is still stored within a second, though
-# a line is stored at the second look at it.
+# While nothing is written. New output is still stored within a second, although a line
+# is stored only at its second inspection.
 _QUIET_SECONDS = 0.4
-# By then nothing more is to be made of what was written; a line that is overwritten
-# again and again is stored once in so many seconds.
+# After this, all output is stored; a line that is overwritten repeatedly is stored once
+# per interval.
 _SETTLED_SECONDS = REDRAW_SECONDS + 5.0
-# Then the next that is written calls.
+# New output wakes the thread before.
 _ASLEEP_SECONDS = 60.0
-# While this thread shows what a program writes, because nobody else does.
+# While this thread forwards a program's output because its relay was killed.
 _CARRYING_SECONDS = 0.02
 STREAMS = ("stdout", "stderr")
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 _LONGEST_KEY = 100  # lines
 
-# A series' name, a line, and its time in microseconds since 1970.
+# Receives a stream's name, a line, and its time in microseconds since 1970.
 Sink = Callable[[str, str, int], None]
 
 
 class Console:
-    """Both streams, and the thread that makes lines of what is written to them."""
+    """Both streams, and the thread that splits their output into lines."""
 
     def __init__(self, sink: Sink, redact: Callable[[str], str]) -> None:
         self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
@@ -51,9 +51,9 @@ class Console:
         self.background = Background("seamark-console", self.turn)
 
     def attach(self) -> list[str]:
-        """Begin to see what is written; return the streams for which that fails."""
+        """Start capturing output; return the streams for which that fails."""
         failed = self._attach()
-        # It has the streams' methods back as they were before a cell, at its end.
+        # IPython restores the streams' methods at the end of each cell.
         shell = find_shell()
         if shell is not None:
             self._shell = shell
@@ -61,14 +61,14 @@ class Console:
         return failed
 
     def follow(self, positions: Mapping[str, int]) -> None:
-        """Begin to see what a program writes to files it has from us."""
+        """Start reading a program's output files from these positions."""
         for name, position in positions.items():
             tail = tail_of(name, position, self._readers[name].pending)
             if tail is not None:
                 self._tails.append(tail)
 
     def hear(self, relays: Mapping[str, Relay]) -> None:
-        """Begin to see what a program writes to terminals and pipes it has from us."""
+        """Start reading a program's output from the copies of its relays."""
         from seamark.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
 
         self._heard = [
@@ -77,7 +77,7 @@ class Console:
         self._tails += self._heard
 
     def detach(self) -> None:
-        """See nothing more, and leave the streams as they were."""
+        """Stop capturing, and restore the streams."""
         if self._shell is not None:
             with contextlib.suppress(ValueError):
                 self._shell.events.unregister("pre_run_cell", self._begin_cell)
@@ -86,13 +86,13 @@ class Console:
         self._tees.clear()
 
     def forget(self) -> None:
-        """In a forked child, whose lines nobody would take."""
+        """Release the streams in a forked child, which has no thread to read them."""
         for tee in self._tees.values():
             tee.forget_takers()
         self._tees.clear()
 
     def turn(self) -> float:
-        """Make lines of what was written."""
+        """Store new lines; return the seconds until the next turn."""
         is_quiet = not self._read(is_end=False)
         now = time.monotonic()
         if not is_quiet:
@@ -101,13 +101,13 @@ class Console:
             return _CARRYING_SECONDS
         if not is_quiet:
             return INTERVAL_SECONDS
-        # What a program writes elsewhere calls nobody.
+        # A program's output elsewhere does not wake the thread.
         if self._tails or now < self._written_at + _SETTLED_SECONDS:
             return _QUIET_SECONDS
         return self._sleep()
 
     def finish(self, seconds: float) -> None:
-        """Store what is left, if the thread ends in time."""
+        """Store the rest, if the thread ends in time."""
         self.detach()
         if self.background.stop(seconds):
             self._read(is_end=True)
@@ -115,11 +115,11 @@ class Console:
                 tail.close()
 
     def _sleep(self) -> float:
-        """Have what is written next call the thread; return how long to wait for it."""
+        """Let new output wake the thread; return the seconds to sleep."""
         waiting = [reader.pending for reader in self._readers.values()]
         for pending in waiting:
             pending.call = self.background.wake
-        # It may have been written just before.
+        # Output may have been written just before.
         is_still_quiet = all(pending.is_empty for pending in waiting)
         return _ASLEEP_SECONDS if is_still_quiet else INTERVAL_SECONDS
 
@@ -128,7 +128,7 @@ class Console:
         seen: set[int] = set()
         for name, reader in self._readers.items():
             stream = getattr(sys, name, None)
-            # In some places both are the same object, and in some there is none.
+            # Both may be the same object, or None.
             if stream is None or id(stream) in seen:
                 continue
             seen.add(id(stream))
@@ -148,7 +148,7 @@ class Console:
         self._attach()
 
     def _read(self, *, is_end: bool) -> bool:
-        """Make lines; return whether anything was written."""
+        """Store new lines; return whether anything was written."""
         now = time.monotonic()
         for tail in self._tails:
             tail.read()
@@ -156,17 +156,17 @@ class Console:
         return any(found)
 
 
-# Any: whatever version of IPython is loaded.
+# Any: any version of IPython.
 def find_shell() -> Any:
-    """Return the IPython shell that this process belongs to; None if to none."""
-    # Whoever runs in one has loaded this.
+    """Return the IPython shell of this process; None if there is none."""
+    # A process in a shell has imported it.
     ipython = sys.modules.get("IPython")
     shell = getattr(ipython, "get_ipython", lambda: None)()
     return shell if hasattr(shell, "events") else None
 
 
 class _Reader:
-    """Turns what is written to one stream into stored lines."""
+    """Turns the output of one stream into stored lines."""
 
     def __init__(self, name: str, sink: Sink, redact: Callable[[str], str]) -> None:
         self.pending = Pending()
@@ -175,10 +175,10 @@ class _Reader:
         self._redact = redact
         self._screen = Screen()
         self._allowance = Allowance(time.monotonic())
-        self._key_lines = 0  # still to come, at most
+        self._key_lines = 0  # remaining lines of a private key, at most
 
     def read(self, now: float, *, is_end: bool) -> bool:
-        """Store what has become a line; return whether anything was written."""
+        """Store completed lines; return whether anything was written."""
         taken = self.pending.take()
         lines = [*self._lines(taken, now, is_end=is_end)]
         first, missing, last = self._allowance.kept(lines, now)
@@ -186,7 +186,7 @@ class _Reader:
         for line in first:
             self._store(line)
         if missing:
-            text = f"… {missing:,} lines are not stored: too many at once"
+            text = f"… {missing:,} lines are not stored: too much output"
             self._store(Line(lines[len(first)].time, text))
         for line in last:
             self._store(line)
@@ -196,10 +196,10 @@ class _Reader:
         for moment, text in taken.head:
             self._screen.write(text, moment)
         if taken.dropped:
-            # Whatever line was begun, its end is missing.
+            # The end of the current line is missing.
             yield from self._screen.take(now, is_end=True)
             moment = taken.tail[0][0] if taken.tail else time.time_ns()
-            said = f"… {taken.dropped:,} characters are not stored: too many at once"
+            said = f"… {taken.dropped:,} characters are not stored: too much output"
             yield Line(moment, said)
         for moment, text in taken.tail:
             self._screen.write(text, moment)
@@ -211,7 +211,9 @@ class _Reader:
         )
 
     def _without_secrets(self, text: str) -> str:
-        """A private key has many lines, and only the first says what they are."""
+        """Redact a line; a private key has many, of which only the first is
+        recognizable.
+        """
         if self._key_lines:
             self._key_lines = 0 if _KEY_END in text else self._key_lines - 1
             return REDACTED

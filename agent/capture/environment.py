@@ -1,4 +1,4 @@
-"""Variables of the environment that change how training runs: those on a list."""
+"""Captures the environment variables on a list of those that affect training."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from seamark.capture.facts import Facts
 from seamark.capture.texts import REDACTED
 from seamark.redaction import is_secret_name
 
-# docs/how-to/automatic-capture.md has the same list. Each is a name, or with a star
-# what names begin with.
+# docs/how-to/automatic-capture.md has the same list. Each entry is a name, or a prefix
+# followed by a star.
 ALLOWED = (
     # Devices and their libraries.
     "CUDA_*",
@@ -59,7 +59,7 @@ ALLOWED = (
     "TRITON_*",
     "XLA_*",
     "JAX_*",
-    # Terraform's begin likewise.
+    # Not TF_*: Terraform's variables have the same prefix.
     "TF_CONFIG",
     "TF_CPP_*",
     "TF_CUDNN_*",
@@ -83,7 +83,7 @@ ALLOWED = (
     "PYTHONFAULTHANDLER",
     "CONDA_DEFAULT_ENV",
     "VIRTUAL_ENV",
-    # Which process of how many.
+    # The process index and the number of processes.
     "RANK",
     "LOCAL_RANK",
     "WORLD_SIZE",
@@ -95,7 +95,7 @@ ALLOWED = (
     "OMPI_COMM_WORLD_*",
     "PMI_RANK",
     "PMI_SIZE",
-    # Who gave the machine.
+    # Job schedulers.
     "SLURM_JOB_*",
     "SLURM_ARRAY_*",
     "SLURM_CLUSTER_NAME",
@@ -126,7 +126,7 @@ _PATTERN = re.compile(
 
 
 def facts(environment: Mapping[str, str] = os.environ) -> Facts:
-    """Return the variables that are on the list, without secrets."""
+    """Return the variables on the list, without secrets."""
     found: Facts = {}
     for name in sorted(environment):
         if len(found) >= _MAX_VARIABLES:

@@ -1,4 +1,4 @@
-"""What a source of facts returns: values by the part of their path below its name."""
+"""The result of a source: values by their path relative to the source."""
 
 from __future__ import annotations
 

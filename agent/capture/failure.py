@@ -1,4 +1,4 @@
-"""Why a run failed: the exception, as text and without anybody's variables."""
+"""Captures the exception that failed a run, as text without local variables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _message(error: BaseException | None) -> str:
     try:
         return str(error)
     except Exception as reason:  # noqa: BLE001 - the exception's own code
-        return f"(its text cannot be made: {type(reason).__name__})"
+        return f"(its message is unavailable: {type(reason).__name__})"
 
 
 def _traceback(
@@ -41,13 +41,13 @@ def _traceback(
     error: BaseException | None,
     trace: TracebackType | None,
 ) -> str:
-    # Of an endless recursion the last frames are enough.
+    # For infinite recursion the last frames are enough.
     lines = traceback.format_exception(kind, error, trace, limit=-_MAX_FRAMES)
     text = "".join(lines).rstrip()
     if len(text) <= _LONGEST_TRACEBACK:
         return text
-    # The last lines say what went wrong, so the front is what is cut; and between lines,
-    # as half a secret is none that anybody recognises.
+    # Cut at the front, because the last lines name the error, and between lines,
+    # because part of a secret would not be recognized.
     end = text[-_LONGEST_TRACEBACK:]
     end = end.partition("\n")[2] or end
     missing = len(text) - len(end)

@@ -1,6 +1,6 @@
-"""What a program writes to, in front of where its stream leads, and like it.
+"""Pseudo terminals and pipes that replace a program's output streams.
 
-Each has two ends: the program's, and ours, which a relay carries on from.
+Each has two ends: the program's, and ours, from which a relay forwards the output.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import struct
 import termios
 from typing import Protocol
 
-_OUTPUT_MODES = 1  # where tcgetattr has them
+_OUTPUT_MODES = 1  # index in the result of tcgetattr
 _SIZE = struct.pack("HHHH", 0, 0, 0, 0)
 
 
 class Front(Protocol):
-    # Where the stream leads.
+    # The descriptor of the original destination.
     outlet: int
     ours: int
     programs: int
-    # Whether the program can write no more where nobody reads what it wrote.
+    # Whether the program's writes fail once the destination has no reader.
     ends_with_reader: bool
 
     def match_size(self) -> bool:
-        """Take the size of what is shown on, if it has one; say if that is news."""
+        """Copy the size of the destination, if it has one; return whether it changed."""
 
 
 class PseudoTerminal:
-    """In front of a terminal."""
+    """Replaces a terminal."""
 
-    # When a connection breaks, the program goes on and is stored.
+    # If the connection breaks, the program continues and its output is still stored.
     ends_with_reader = False
 
     def __init__(self, terminal: int) -> None:
-        """Raise OSError where there are no pseudo terminals."""
+        """Open it; OSError if pseudo terminals are not available."""
         self.outlet = terminal
         self.ours, self.programs = os.openpty()
         self._size = _SIZE
@@ -48,7 +48,7 @@ class PseudoTerminal:
         self.match_size()
 
     def match_size(self) -> bool:
-        """Give the program's terminal the size of the true one; say if that is news."""
+        """Copy the size of the real terminal; return whether it changed."""
         known = self._size
         with contextlib.suppress(OSError):
             size = fcntl.ioctl(self.outlet, termios.TIOCGWINSZ, _SIZE)
@@ -59,16 +59,16 @@ class PseudoTerminal:
 
 
 class Pipe:
-    """In front of a pipe or a socket."""
+    """Replaces a pipe or a socket."""
 
-    # Whoever reads only the first lines is not written for in vain.
+    # As without Seamark, the program ends when, for example, `head` has enough.
     ends_with_reader = True
 
     def __init__(self, outlet: int) -> None:
-        """Raise OSError where there are too many open files."""
+        """Open it; OSError if there are too many open files."""
         self.outlet = outlet
         self.ours, self.programs = os.pipe()
-        # It holds as much before the program waits; what a socket holds is unknown.
+        # The same capacity as the original pipe; that of a socket is unknown.
         with contextlib.suppress(OSError, AttributeError):
             size = fcntl.fcntl(outlet, fcntl.F_GETPIPE_SZ)
             fcntl.fcntl(self.programs, fcntl.F_SETPIPE_SZ, size)
@@ -78,14 +78,14 @@ class Pipe:
 
 
 def front_of(outlet: int) -> Front:
-    """Return what is like it; raise OSError where there is no such thing."""
+    """Return a replacement of the same kind; raises OSError."""
     return PseudoTerminal(outlet) if os.isatty(outlet) else Pipe(outlet)
 
 
 def _make_like(programs: int, terminal: int) -> None:
     try:
         modes = termios.tcgetattr(terminal)
-        # Ends of lines and the like are left to the true one, whatever its modes are.
+        # The real terminal translates line ends, according to its own modes.
         modes[_OUTPUT_MODES] &= ~termios.OPOST
         termios.tcsetattr(programs, termios.TCSANOW, modes)
     except termios.error as error:

@@ -1,7 +1,8 @@
-"""Which commit the script is from, and what differs from it.
+"""Captures the script's commit and the uncommitted changes.
 
-A repository may belong to somebody else, and its settings may name programs. So git is
-told to run none of them, to take no locks, to ask nobody, and to be done in time.
+A repository may belong to another user, and its settings may name programs. So git is
+configured to run none of them, take no locks, never prompt, and finish within a
+timeout.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from seamark.recording.values import LARGEST_SET, LONGEST_SET_STRING
 if TYPE_CHECKING:
     import subprocess
 
-# All of git's answers together; what has not come by then is not waited for.
+# Total time of all git commands; later output is ignored.
 TIMEOUT_SECONDS = 10.0
-# Of a diff, before secrets are taken out and it is cut to what is stored.
+# Of a diff, before secrets are removed and it is cut to the stored length.
 _LARGEST_OUTPUT = 1024 * 1024  # bytes
 
-# No programs that a repository's settings name: monitors of files, hooks, pagers,
-# filters of diffs, signatures' checkers; and nothing fetched from anywhere.
+# Disables programs named in a repository's settings (file monitors, hooks, pagers, diff
+# filters, signature checks) and all fetches.
 _SAFE_SETTINGS = (
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
@@ -65,27 +66,27 @@ _SAFE_VARIABLES = {
     "GIT_CONFIG_NOSYSTEM": "0",
     "LC_ALL": "C",
 }
-# Driver settings that run programs on the content of files, by their names' ends.
+# Suffixes of driver settings that run programs on the content of files.
 _PROGRAMS = re.compile(
     r"^(?:filter\.(?s:.*)\.(?:clean|smudge|process)|"
     r"diff\.(?s:.*)\.(?:command|textconv))$",
     re.IGNORECASE,
 )
 _MAX_DRIVERS = 200
-# Of settings' names; what may be cut off would be obeyed.
+# Of the names of settings: a name cut off by the limit would stay in effect.
 _LONGEST_NAMES = _LARGEST_OUTPUT // 4  # characters
-# In a name to `git -c`; and what stands for bytes that are no text.
+# Characters that `git -c` cannot pass in a name; U+FFFD replaces invalid bytes.
 _UNSAYABLE = re.compile("[=\ufffd]")
-_NONE_FOUND = 1  # the exit code of a search
-_UNSAFE = "The settings name programs that git cannot be kept from running."
+_NONE_FOUND = 1  # git's exit code if nothing matches
+_UNSAFE = "The git settings name programs that cannot be disabled."
 
 
 class NotKnown(Exception):
-    """Git has no answer; the message says why."""
+    """Git has no answer; the message is the reason."""
 
 
 def facts(script: Script, environment: Mapping[str, str] = os.environ) -> Facts:
-    """Return what git knows of the script's folder, or why it knows nothing."""
+    """Return git's facts about the script's folder, or the reason why there are none."""
     try:
         return _facts(Git(_folder(script), environment))
     except NotKnown as reason:
@@ -123,7 +124,7 @@ def _commit(git: Git, commit: str) -> Facts:
 
 
 def _changes(git: Git) -> Facts:
-    """Return how the files differ from the commit: tracked ones whole, others by name."""
+    """Return the changes since the commit: the diff of tracked files, names of others."""
     found: Facts = {}
     if not git.is_safe:
         return {"absent_diff": _UNSAFE}
@@ -159,7 +160,7 @@ def _changes(git: Git) -> Facts:
 
 
 def _remote(git: Git, branch: str | None) -> str | None:
-    """Return the address of the branch's remote, else of `origin`, else of any."""
+    """Return the URL of the branch's remote, else of `origin`, else of any."""
     found = git.settings(r"^(branch\..*\.remote|remote\..*\.url)$")
     of_branch = found.get(f"branch.{branch}.remote")
     others = (
@@ -177,33 +178,33 @@ def _remote(git: Git, branch: str | None) -> str | None:
 def _folder(script: Script) -> Path:
     folder = script.path.parent if script.path else script.folder
     if folder is None:
-        raise NotKnown("The working directory is gone.")
+        raise NotKnown("The working directory is deleted.")
     return folder.resolve()
 
 
 class Git:
-    """Asks git about one folder."""
+    """Runs git commands in one folder."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
         self.why = ""
-        self.code: int | None = 0  # of the last answer; None if it is not known
-        # Whether files' contents can be looked at without running foreign programs.
+        self.code: int | None = 0  # exit code of the last command; None if unknown
+        # Whether files can be read without running foreign programs.
         self.is_safe = True
         self._deadline = time.monotonic() + TIMEOUT_SECONDS
         program = shutil.which("git", path=environment.get("PATH"))
         if program is None:
             raise NotKnown("git is not installed.")
         self._program = program
-        # What is set for git by the caller may point to another repository.
+        # The caller's git variables may point to another repository.
         kept = {k: v for k, v in environment.items() if not k.startswith("GIT_")}
         self._environment = {**kept, **_SAFE_VARIABLES}
         self._settings = [*_SAFE_SETTINGS]
 
     def find_root(self) -> Path:
-        """Return the working tree's folder, and ask about all of it from now on."""
-        # Any child can be in the way of a training that waits for all of its own. What
-        # we may not look at, git may say.
+        """Return the working tree's root, and use it for the following commands."""
+        # Avoids a child process where possible: it could disturb a training that waits
+        # for all its children. Git may be able to read folders that we cannot.
         with contextlib.suppress(OSError):
             if not any((f / ".git").exists() for f in _upwards(self.folder)):
                 raise NotKnown(self._refusal())
@@ -211,14 +212,14 @@ class Git:
         if answer is None or not answer.strip():
             raise NotKnown(self._refusal())
         root = Path(answer.rstrip("\n"))
-        # Settings may place a working tree anywhere, to have other files compared.
+        # Settings may place the working tree elsewhere, to have other files compared.
         if root not in _upwards(self.folder) or _is_nested(self.folder, root):
-            raise NotKnown(f"The working tree of {self.folder} lies elsewhere.")
+            raise NotKnown(f"The working tree of {self.folder} is in another folder.")
         self.folder = root
         return root
 
     def forbid_programs(self) -> None:
-        """Empty the settings that name programs to run on files' contents."""
+        """Clear the settings that name programs to run on files' contents."""
         names = self.output(
             "config", "--name-only", "-z", "--get-regexp", r"^(filter|diff)\."
         )
@@ -235,19 +236,19 @@ class Git:
         self.is_safe = is_known and is_whole and sayable == programs
 
     def settings(self, pattern: str) -> dict[str, str]:
-        """Return the settings whose names match; of one that is set twice, the last."""
+        """Return the settings whose names match; the last value of each counts."""
         answer = self.output("config", "-z", "--get-regexp", pattern)
         entries = (entry.partition("\n") for entry in (answer or "").split("\0"))
         return {name: value for name, _, value in entries}
 
     def first_line(self, *arguments: str) -> str | None:
-        """Return one line of an answer; None if there is none."""
+        """Return the first line of a command's output; None if there is none."""
         answer = self.output(*arguments)
         return answer.split("\n", 1)[0] if answer else None
 
     def output(self, *arguments: str, with_errors: bool = False) -> str | None:
-        """Return the beginning of an answer; None if git refuses."""
-        # Variables that say the same are not known to all versions there are.
+        """Return the beginning of a command's output; None if it fails."""
+        # Passed as options, because older git versions do not support the variables.
         settings = [
             text for name, value in self._settings for text in ("-c", f"{name}={value}")
         ]
@@ -255,7 +256,7 @@ class Git:
         answer, self.code = self._run(
             [self._program, *options, *arguments], with_errors=with_errors
         )
-        # Without a code, what was said is the answer, and silence is none.
+        # If the exit code is unknown, any output counts as success.
         is_said = self.code is None and answer and not answer.startswith("fatal:")
         if self.code == 0 or is_said:
             return answer
@@ -266,7 +267,7 @@ class Git:
     def _refusal(self) -> str:
         if "dubious ownership" in self.why:
             return (
-                f"{self.folder} belongs to another user, so git refuses to read it; "
+                f"{self.folder} belongs to another user, so git does not read it; "
                 "`git config --global --add safe.directory FOLDER` allows it."
             )
         return f"{self.folder} is not in a git repository."
@@ -274,13 +275,13 @@ class Git:
     def _run(
         self, command: Sequence[str], *, with_errors: bool
     ) -> tuple[str, int | None]:
-        """Return the beginning of what a command says, and its exit code if known."""
+        """Return the beginning of a command's output, and its exit code if known."""
         if time.monotonic() >= self._deadline:
             raise NotKnown(_TOO_LONG)
         with importing():
-            import subprocess  # noqa: PLC0415 - none of it when nothing is captured
+            import subprocess  # noqa: PLC0415 - not loaded when nothing is captured
 
-            # A child forked meanwhile would keep the pipe open for its life.
+            # A child forked in between would keep the pipe open.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -291,7 +292,7 @@ class Git:
                 start_new_session=True,
             )
         assert process.stdout is not None
-        # Kills rather than waits: git itself may wait, for a disk or for a program.
+        # Kills git after the timeout: it may block on a disk or a program.
         timer = threading.Timer(self._deadline - time.monotonic(), process.kill)
         timer.daemon = True
         timer.start()
@@ -312,9 +313,9 @@ class Git:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """Wait for its end; None where the training has taken the code, as os.wait() does.
+    """Wait for the end; None if the training took the code, for example by os.wait().
 
-    Popen takes that for 0, and would so do with a git that failed.
+    Popen would report 0 in that case, even if git failed.
     """
     try:
         _, status = os.waitpid(process.pid, 0)
@@ -330,10 +331,10 @@ def _upwards(folder: Path) -> tuple[Path, ...]:
 
 
 def _is_nested(folder: Path, root: Path) -> bool:
-    """Whether there is a repository between them, or none in the root."""
+    """Return whether another repository lies between them, or the root has none."""
     between = [f for f in _upwards(folder) if root in f.parents]
     return any((f / ".git").exists() for f in between) or not (root / ".git").exists()
 
 
-_TAKEN = "unseen, as the program waited for all of its children"
+_TAKEN = "with an unknown exit code, because the program waited for all its children"
 _TOO_LONG = f"git took longer than {TIMEOUT_SECONDS:.0f} s."

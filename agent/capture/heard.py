@@ -1,4 +1,4 @@
-"""What a program writes to its front, read from the copy that a relay makes of it."""
+"""Reads a program's output from the copy that a relay makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seamark.capture.tee import CAPACITY, Pending
 
 
 class Heard:
-    """Reads one relay's copy, and carries on in its place should it be killed."""
+    """Reads a relay's copy, and forwards the output itself if the relay is killed."""
 
     def __init__(self, relay: Relay, pending: Pending) -> None:
         self._relay = relay
@@ -21,7 +21,7 @@ class Heard:
         self.is_carrying = False
 
     def read(self) -> None:
-        """Take what is new; at most about as much as is kept of it."""
+        """Read new output; at most about the size of the queue."""
         if not self._is_ended and not self.is_carrying:
             self._take_copy()
         if self.is_carrying:
@@ -33,7 +33,7 @@ class Heard:
 
     def _take_copy(self) -> None:
         missing = self._relay.lost - self._lost
-        # What the full pipe held was written before what did not find room.
+        # The content of the full pipe was written before the lost part.
         before = PIPE_SIZE
         for _ in range(2 * CAPACITY // PIECE):
             data = read(self._relay.copy)
@@ -47,7 +47,7 @@ class Heard:
             if data is None:
                 return
             if not data:
-                # Its process has ended: with the program, or before it.
+                # The relay has ended, with the program or before it.
                 self._take_over()
                 return
 

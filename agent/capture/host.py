@@ -1,4 +1,4 @@
-"""The machine and what runs jobs on it; GPUs are a probe's concern."""
+"""Captures facts about the machine and its job scheduler; probes measure GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_FILE = 64 * 1024  # characters
 
 
 def facts(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Facts:
-    """Return what is known of the machine; what is not is absent."""
+    """Return facts about the machine; unknown ones are omitted."""
     with importing():
         import psutil  # noqa: PLC0415 - not at import
     system = os.uname()
@@ -36,7 +36,7 @@ def facts(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -
 
 
 def find_container(environment: Mapping[str, str], root: Path) -> str | None:
-    """Return what kind of container this is; None if it looks like none."""
+    """Return the kind of this container; None if it is not recognized as one."""
     for file, kind in (
         (".dockerenv", "docker"),
         ("run/.containerenv", "podman"),
@@ -56,7 +56,7 @@ def find_container(environment: Mapping[str, str], root: Path) -> str | None:
 
 
 def find_scheduler(environment: Mapping[str, str]) -> str | None:
-    """Return who gave this job its machine."""
+    """Return the scheduler of this job; None if there is none."""
     for variable, kind in (
         ("SLURM_JOB_ID", "slurm"),
         ("PBS_JOBID", "pbs"),
@@ -69,7 +69,7 @@ def find_scheduler(environment: Mapping[str, str]) -> str | None:
 
 
 def find_launcher(environment: Mapping[str, str]) -> str | None:
-    """Return what started the processes of a distributed run."""
+    """Return the launcher of a distributed run; None if there is none."""
     for variable, kind in (
         ("TORCHELASTIC_RUN_ID", "torchrun"),
         ("OMPI_COMM_WORLD_RANK", "mpirun"),

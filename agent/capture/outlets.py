@@ -1,4 +1,4 @@
-"""Where the streams of this process lead: to files, terminals, pipes, or elsewhere."""
+"""Determines the destinations of this process's streams: files, terminals, pipes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
 class Outlets(NamedTuple):
-    """Each stream is in one of both, beside a second one that leads to the same place.
+    """Both streams by destination; if they share one, the first represents both.
 
-    One that leads elsewhere, as to /dev/null, is in neither.
+    A stream to another destination, such as /dev/null, is omitted.
     """
 
-    # Where the file ends.
+    # The current file size by stream.
     files: Mapping[str, int] = {}
-    # The descriptors that lead to one terminal, pipe or socket.
+    # The descriptors by stream that lead to one terminal, pipe or socket.
     carried: Mapping[str, tuple[int, ...]] = {}
 
 
@@ -26,7 +26,7 @@ NOWHERE = Outlets()
 
 
 def find_outlets() -> Outlets:
-    """Return where both streams lead; nothing, where one of them is closed."""
+    """Return the destinations of both streams; empty if one is closed."""
     files: dict[str, int] = {}
     carried: dict[str, tuple[int, ...]] = {}
     first: os.stat_result | None = None
@@ -37,7 +37,8 @@ def find_outlets() -> Outlets:
             return NOWHERE
         if first is not None and os.path.samestat(status, first):
             if carried:
-                # Apart, the order in which both were written would be lost.
+                # Kept together, because separate relays would lose the order of the
+                # output.
                 carried["stdout"] = (1, descriptor)
         elif stat.S_ISREG(status.st_mode):
             files[stream] = status.st_size
@@ -54,7 +55,7 @@ def _can_be_carried(descriptor: int, mode: int) -> bool:
 
 
 def _is_stream(descriptor: int) -> bool:
-    """Say whether it does not matter to a socket which bytes were written at once."""
+    """Return whether it is a stream socket, which ignores message boundaries."""
     import socket  # noqa: PLC0415 - few streams lead to one
 
     copy = os.dup(descriptor)

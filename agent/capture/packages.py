@@ -1,4 +1,4 @@
-"""Which distributions are installed, and the versions of what is loaded already."""
+"""Captures installed distributions and the versions of imported frameworks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from seamark.lifecycle.background import importing
 _MAX_PACKAGES = 5_000
 _LONGEST_NAME = 200  # characters
 _LONGEST_HEADER = 4_096  # characters
-# The training's thread wants Python's lock, too.
+# Pauses regularly to release the GIL for the training.
 _AT_ONCE = 10
 _PAUSE_SECONDS = 0.001
-# Only if the script has loaded them: loading one takes seconds and memory of a GPU.
+# Only if the script has imported them: an import takes seconds and GPU memory.
 _LOADED = ("torch", "tensorflow", "jax", "numpy", "transformers", "lightning")
 
 
 def facts() -> Facts:
-    """Return what is installed, a line each, and versions of frameworks in use."""
+    """Return installed distributions, one per line, and versions of imported
+    frameworks.
+    """
     versions = installed()
     lines = [f"{name}=={version}" for name, version in versions.items()]
     found: Facts = {"count": len(lines), "list": "\n".join(lines)}
@@ -34,7 +36,7 @@ def facts() -> Facts:
 
 
 def installed() -> dict[str, str]:
-    """Return the versions of installed distributions, by name, as Python finds them."""
+    """Return the versions of installed distributions by name, in Python's search order."""
     with importing():
         from importlib.metadata import distributions  # noqa: PLC0415 - not at import
     found: dict[str, str] = {}
@@ -50,7 +52,7 @@ def installed() -> dict[str, str]:
         except Exception:  # noqa: BLE001 - a damaged installation must not hide others
             continue
         name, version = (_field(header or "", field) for field in _FIELDS)
-        # The first one on the path is the one that is imported.
+        # The first one on the path is imported.
         if name and version:
             found.setdefault(name, version)
     return dict(sorted(found.items(), key=lambda item: item[0].casefold()))
@@ -60,7 +62,7 @@ _FIELDS = ("Name", "Version")
 
 
 def _field(header: str, name: str) -> str | None:
-    """Return a field of a distribution's description; whole parsers take ten times as long."""
+    """Return a field of the metadata; a full parser takes ten times as long."""
     match = re.search(rf"^{name}:[ \t]*(.+)$", header[:_LONGEST_HEADER], re.M)
     return match[1].strip()[:_LONGEST_NAME] if match else None
 
@@ -71,7 +73,7 @@ def _version(module: ModuleType | None) -> str | None:
 
 
 def _of_torch(torch: ModuleType | None) -> Facts:
-    # What it was built for; asking the driver would wake it up.
+    # The CUDA or ROCm version of the build; a query would initialize the driver.
     built = getattr(torch, "version", None)
     found: Facts = {}
     for name, key in (("cuda", "cuda"), ("hip", "rocm")):

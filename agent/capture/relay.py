@@ -1,13 +1,13 @@
-"""What carries on what a program writes, from its front to where its stream leads.
+"""Forwards a program's output to its destination and copies it for storage.
 
-The program writes to a pseudo terminal or a pipe, and a small process carries that on to
-the true one, with a copy for whoever stores it. Nothing else changes: the program has its
-place in the shell's job, reads from the true terminal and has it for its controlling one.
-So keys that interrupt, stop and continue it do what they always did, no mode of the true
-terminal is ever changed, and there is nothing to put right, whoever is killed.
+The program writes to a pseudo terminal or a pipe, and a small process forwards that to
+the real destination. Nothing else changes: the program stays in the shell's job and
+keeps the real terminal for input and as its controlling terminal. Keys such as Ctrl-C
+and Ctrl-Z work as before, the terminal's modes never change, and nothing needs to be
+restored after a kill.
 
-The process is one of its own so that the program goes on writing when what stores the
-copy is slow, stopped or killed; should it be killed itself, who reads the copy carries on.
+A separate process lets the program write even if the reader of the copy is slow,
+stopped or killed; if the relay itself is killed, the reader of the copy forwards.
 """
 
 from __future__ import annotations
@@ -27,32 +27,31 @@ from pathlib import Path
 
 from seamark.capture.fronts import Front
 
-# Of the copy, what waits for a reader that is behind: the newest, as what is said last
-# matters most.
+# Limit of the queued copy for a slow reader; the newest output is kept.
 _MAX_WAITING = 1024 * 1024  # bytes
-PIPE_SIZE = 1024 * 1024  # bytes; the most that Linux gives to everybody
+PIPE_SIZE = 1024 * 1024  # bytes; the default maximum of Linux
 PIECE = 65_536  # bytes
-# How long the end of the copy waits for its reader.
+# How long the relay waits at its end for the reader of the copy.
 _LAST_SECONDS = 2.0
 _LOOK_SECONDS = 0.005
 _LEFT_TO_THE_PROGRAM = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE),
 )
-# What the process tells, and where: bytes of the copy that were too many, how often it
-# began or ended to carry something, whether nobody reads any more.
+# Fields in memory shared with the relay: lost bytes of the copy, how often it started
+# or finished a transfer, and whether the destination has no reader.
 _LOST, _TURNS, _IS_UNREAD = range(3)
 _WORD = 8  # bytes
 
 
 class Relay:
-    """The process that carries on what is written to a front."""
+    """The process that forwards the output written to a front."""
 
     def __init__(self, front: Front) -> None:
-        """Raise OSError where there can be no such process."""
+        """Start it; OSError if no process can be started."""
         self.front = front
         self.copy, copied = os.pipe()
-        # Written by the process, read here.
+        # Written by the relay, read here.
         self._told = memoryview(mmap.mmap(-1, 3 * _WORD)).cast("Q")
         self._held = [front.ours]
         try:
@@ -72,38 +71,38 @@ class Relay:
 
     @property
     def lost(self) -> int:
-        """How many bytes of the copy were too many at once."""
+        """The number of bytes dropped from the copy."""
         return self._told[_LOST]
 
     @property
     def is_unread(self) -> bool:
-        """Whether the process has ended because nobody reads what the program writes."""
+        """Whether the relay has ended because the destination has no reader."""
         return bool(self._told[_IS_UNREAD])
 
     def begin(self) -> None:
-        """Leave the program's end to the program, which has been started."""
+        """Close the program's end after the program has started."""
         os.close(self.front.programs)
         self.heed()
 
     def heed(self) -> None:
-        """Let go where nobody reads; may interrupt anything."""
+        """Close our end if the destination has no reader; safe in signal handlers."""
         if self.is_unread:
             self.close()
 
     def close(self) -> None:
-        """Read no more: if nobody else does, whoever still writes is told so."""
-        # Taken away first, as a signal may have it closed at any point.
+        """Stop reading; without other readers, the program's writes fail."""
+        # Removed first, because a signal handler may call this at any point.
         with contextlib.suppress(IndexError):
             os.close(self._held.pop())
 
     def wait(self, seconds: float, is_told_to_end: Callable[[], bool]) -> None:
-        """Wait until everything is carried on that the program wrote.
+        """Wait until all output of the program is forwarded.
 
-        However long that takes, as the program itself would have waited; for others
-        that it leaves behind and that may still write, only so many seconds.
+        Without limit, as the program itself would have waited; for its remaining child
+        processes, which may still write, only `seconds`.
         """
         deadline = time.monotonic() + seconds
-        # By then all is carried on that is there now; what is in hand, too.
+        # By then the current content is forwarded, including the piece in transfer.
         enough = 2 * (self._size_of_rest() // PIECE + 2) + self._told[_TURNS]
         with contextlib.suppress(ChildProcessError):
             while not os.waitpid(self._process, os.WNOHANG)[0]:
@@ -113,7 +112,7 @@ class Relay:
                 time.sleep(_LOOK_SECONDS)
 
     def _has_carried(self, enough: int) -> bool:
-        # In this order: what is taken away is counted before.
+        # In this order, because a transfer is counted before its data is removed.
         is_taken = self._size_of_rest() == 0
         turns = self._told[_TURNS]
         return (is_taken and turns % 2 == 0) or turns >= enough or self.is_unread
@@ -127,21 +126,21 @@ class Relay:
 
 
 def read(file: int, most: int = PIECE) -> bytes | None:
-    """Return what is there; None if nothing is yet, and nothing at the end."""
+    """Return available data; None if there is none yet, b"" at the end."""
     try:
         return os.read(file, most)
     except BlockingIOError:
         return None
     except OSError:
-        # How Linux says that nobody has a pseudo terminal's other end.
+        # Linux reports EIO when the other end of a pseudo terminal is closed.
         return b""
 
 
 def carry_on(front: Front, data: bytes) -> bool:
-    """Write all of it, however long that takes; say whether there may be more."""
+    """Write all data without a timeout; return whether more may follow."""
     try:
         while data:
-            # Others may have made it one that does not wait.
+            # Another process may have made it non-blocking.
             _wait(writable=front.outlet)
             with contextlib.suppress(BlockingIOError):
                 data = data[os.write(front.outlet, data) :]
@@ -151,7 +150,7 @@ def carry_on(front: Front, data: bytes) -> bool:
 
 
 def is_over(front: Front) -> bool:
-    """Say whether nobody reads any more, and the program is to know."""
+    """Return whether the destination has no reader and the program should notice."""
     return front.ends_with_reader and bool(_wait(watched=front.outlet, seconds=0))
 
 
@@ -163,12 +162,12 @@ def _prepare_pipe(copy: int, copied: int) -> None:
 
 
 def _be_relay(front: Front, copy: _Copy, told: memoryview[int]) -> None:
-    """Carry until nobody can write any more, or reads; the forked child's whole life."""
+    """Forward until the program's end or its reader's; never returns (forked child)."""
     try:
-        # They mean the program, and it may have last words.
+        # These signals are for the program, which may still write output.
         for number in _LEFT_TO_THE_PROGRAM:
             signal.signal(number, signal.SIG_IGN)
-        # Whoever waits for the end of something must not wait for this process.
+        # Inherited descriptors must not delay others that wait for their end.
         _close_all_but(front.ours, front.outlet, copy.file)
         told[_IS_UNREAD] = not _carry(front, copy, told)
         os.close(front.ours)
@@ -185,10 +184,10 @@ def _close_all_but(*kept: int) -> None:
 
 
 def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
-    """Return at the program's end of it, or its reader's; say if it was the program's."""
+    """Forward output; return True at the program's end, False at its reader's."""
     watched = front.outlet if front.ends_with_reader else None
     while True:
-        # Not by reading: killed in the midst of that, it might have taken what is lost then.
+        # Polls before reading: if it were killed in a read, the data would be lost.
         ready = _wait(front.ours, copy.file if copy.is_behind else None, watched)
         copy.send()
         if front.outlet in ready:
@@ -200,7 +199,7 @@ def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
         if not data:
             return True
         copy.put(data)
-        # Of a program in another group than ours, nobody hears of a new size at once.
+        # The relay gets no SIGWINCH if the program is in another process group.
         front.match_size()
         if not carry_on(front, data):
             return False
@@ -213,20 +212,20 @@ def _wait(
     watched: int | None = None,
     seconds: float | None = None,
 ) -> list[int]:
-    """Wait until one is, or will never be; of the watched, only for that; return which."""
+    """Wait until one is ready or fails, the watched one until it fails; return which."""
     poll = select.poll()
     if readable is not None:
         poll.register(readable, select.POLLIN)
     if writable is not None:
         poll.register(writable, select.POLLOUT)
     if watched is not None:
-        # Errors and ends are told unasked.
+        # poll always reports errors and hang-ups.
         poll.register(watched, 0)
     return [file for file, _ in poll.poll(None if seconds is None else seconds * 1_000)]
 
 
 class _Copy:
-    """What was carried, for a reader who must never be waited for."""
+    """The copy of the forwarded output, for a reader that must not block the relay."""
 
     def __init__(self, file: int, told: memoryview[int]) -> None:
         self.file = file
@@ -251,7 +250,7 @@ class _Copy:
             self._told[_LOST] += len(oldest)
 
     def send(self) -> None:
-        """Send what the pipe takes."""
+        """Send as much as the pipe takes."""
         try:
             while self._waiting:
                 data = self._waiting[0]
@@ -264,12 +263,12 @@ class _Copy:
         except BlockingIOError:
             pass
         except OSError:
-            # Who reads it has gone.
+            # The reader has ended.
             self._is_wanted = False
             self._waiting.clear()
 
     def finish(self) -> None:
-        """Wait a while for the reader to take the rest."""
+        """Wait for the reader to take the rest, for a limited time."""
         deadline = time.monotonic() + _LAST_SECONDS
         while self._waiting and time.monotonic() < deadline:
             _wait(writable=self.file, seconds=_LAST_SECONDS)

@@ -1,8 +1,8 @@
-"""What a terminal would show of the last lines, as lines to store (pure).
+"""Emulates a terminal's last lines to extract the lines to store (pure).
 
-Progress bars go back and overwrite what they wrote: to the line's beginning, to lines
-above, erasing on the way. So the last lines are kept as a terminal keeps them, and one
-that is overwritten again and again is stored once in a while and at its end.
+Progress bars move back and overwrite their output: to the start of the line, to lines
+above, erasing text. So the last lines are kept as a terminal keeps them. A line that is
+overwritten repeatedly is stored at intervals and at its end.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# A line that is overwritten is stored so often while it lasts.
+# Interval of storing a line that is being overwritten.
 REDRAW_SECONDS = 10.0
-# Likewise one that is overwritten above others, once it stays as it is for so long.
+# A line overwritten above others is stored once it is unchanged for this long.
 QUIET_SECONDS = 2.0
-# How far up a program may go back; the nested bars of a big job are fewer.
+# How many lines a program may move up; even large jobs have fewer nested bars.
 ROWS = 64
 LONGEST_LINE = 4_096  # characters
 _LONGEST_ESCAPE = 256
@@ -23,9 +23,10 @@ _MAX_DIGITS = 5
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _ESCAPE = re.compile(
-    r"\x1b\[(?P<args>[0-9:;<=>?]{0,64})[ -/]{0,4}(?P<final>[@-~])"  # what moves or colours
+    # cursor movement and colors
+    r"\x1b\[(?P<args>[0-9:;<=>?]{0,64})[ -/]{0,4}(?P<final>[@-~])"
     r"|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # titles, links
-    r"|\x1b[ -/]{1,4}[0-~]|\x1b[0-OQ-WYZ\\`-~]"  # character sets and other oddities
+    r"|\x1b[ -/]{1,4}[0-~]|\x1b[0-OQ-WYZ\\`-~]"  # character sets and others
 )
 _TOKEN = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]+|[\s\S]")
 
@@ -43,8 +44,9 @@ class _Row:
     cut: int = 0  # characters beyond the longest line
     changed_at: int = 0  # nanoseconds since 1970
     stored: str | None = None
-    # At the last look: its text, whether the cursor was below; and, as seconds of the
-    # caller's clock, since when it has been so, and since when nothing is stored of it.
+    # State at the last inspection: the text, whether the cursor was below it, and, in
+    # seconds of the caller's clock, since when it is unchanged and since when it is not
+    # stored.
     seen: str = ""
     is_left: bool = False
     quiet_since: float = 0.0
@@ -52,17 +54,17 @@ class _Row:
 
 
 class Screen:
-    """The last lines of a terminal on which one stream is written."""
+    """The last lines of a terminal that shows one stream."""
 
     def __init__(self) -> None:
         self._rows = [_Row()]
         self._row = 0
         self._column = 0
-        self._broken = ""  # an escape sequence whose end has not come yet
+        self._broken = ""  # an incomplete escape sequence
         self._out: list[Line] = []
 
     def write(self, text: str, time: int) -> None:
-        """Show the text, written at that time."""
+        """Show text written at `time`, in nanoseconds since 1970."""
         if not self._broken and not _CONTROL.search(text):
             self._write_plain(text, time)
             return
@@ -78,7 +80,7 @@ class Screen:
             position = token.end()
 
     def take(self, now: float, *, is_end: bool = False) -> list[Line]:
-        """Return the lines that are to be stored by now, a clock's seconds."""
+        """Return the lines to store now; `now` is in seconds of a monotonic clock."""
         for index, row in enumerate(self._rows):
             is_above = index < self._row
             if row.text != row.seen:
@@ -87,7 +89,7 @@ class Screen:
                     now if row.waiting_since is None else row.waiting_since
                 )
             is_quiet = row.stored is None or now >= row.quiet_since + QUIET_SECONDS
-            # What was left and stays so for a look is finished, for all we know.
+            # A line that the cursor has left and that is unchanged since is finished.
             is_finished = is_above and row.is_left and is_quiet
             if is_end or is_finished or _is_due(row, now):
                 self._store(row, now, is_line=is_above)
@@ -98,7 +100,7 @@ class Screen:
         return out
 
     def _store(self, row: _Row, now: float, *, is_line: bool) -> None:
-        """Put a row out if there is news in it; an empty one only as an empty line."""
+        """Output a changed row; an empty one only as an empty line."""
         text = row.text.rstrip()
         row.waiting_since = now
         if text == row.stored or not (text or (is_line and row.stored is None)):
@@ -158,14 +160,14 @@ class Screen:
             self._row -= 1
 
     def _escape(self, text: str, position: int, time: int) -> int:
-        """Obey the escape sequence that begins there, and return where it ends."""
+        """Apply the escape sequence at a position, and return its end."""
         match = _ESCAPE.match(text, position)
         if match is None:
             rest = len(text) - position
             if rest < _LONGEST_ESCAPE:
                 self._broken = text[position:]
                 return len(text)
-            return position + 1  # no sequence at all
+            return position + 1  # not an escape sequence
         if match["final"]:
             self._control(match["final"], match["args"] or "", time)
         return match.end()

@@ -1,7 +1,7 @@
-"""Which file Python was told to run, asked while it runs.
+"""Determines the file that Python runs, while it runs.
 
-Python forgets it as soon as the script's last line is done, and the script may change
-the working directory. Nothing is read from the disk: this is asked by init() itself.
+Python forgets it after the script's last line, and the script may change the working
+directory. Reads nothing from the disk, because init() calls it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _NOTEBOOKS = {"ZMQInteractiveShell": "jupyter", "Shell": "colab"}
 
 @dataclass(frozen=True)
 class Script:
-    """What is known of the program at the beginning."""
+    """The program as found at the start."""
 
-    path: Path | None  # of its file; None where there is none
-    folder: Path | None  # the working directory; None if it is gone
+    path: Path | None  # of the script; None if there is none
+    folder: Path | None  # the working directory; None if it is deleted
     module: str | None = None  # of `python -m`
-    notebook: str | None = None  # the kind of notebook it is a part of
+    notebook: str | None = None  # the kind of notebook, if any
 
 
 def find_script(*, is_watching: bool = False) -> Script:
-    """Return what this process runs; of one that watches another, only where."""
+    """Return the script of this process; only its folder if it watches another process."""
     main = None if is_watching else sys.modules.get("__main__")
     named = getattr(main, "__file__", None)
     module = getattr(getattr(main, "__spec__", None), "name", None)
@@ -41,7 +41,7 @@ def find_script(*, is_watching: bool = False) -> Script:
 
 
 def _find_notebook() -> str | None:
-    # Whoever runs in one has loaded this.
+    # A process in a shell has imported it.
     ipython = sys.modules.get("IPython")
     shell = getattr(ipython, "get_ipython", lambda: None)()
     if shell is None:

@@ -1,11 +1,12 @@
-"""Which signals came, while whoever handles them goes on doing so.
+"""Records received signals without replacing the script's handlers.
 
-Handlers are left alone, those that are installed later, too. For each signal that
-somebody handles, Python can write its number to a pipe, and here is the other end.
-A signal that nobody handles ends the process before anything could be said about it.
+For each signal with a Python handler, Python can write its number to a pipe, which is
+read here; later handlers work too. A signal without a handler ends the process before
+anything can be recorded.
 
-SIGTERM is how schedulers, containers and people tell a process to end. Which of them it
-was, and why, the process cannot know; SIGUSR1 and others mean what the script says.
+SIGTERM is how schedulers, containers and users end a process; the process cannot
+determine the sender or the reason. SIGUSR1 and others have a meaning defined by the
+script.
 """
 
 from __future__ import annotations
@@ -17,38 +18,39 @@ import sys
 import threading
 import time
 
-# What schedulers and people send to say that the end is near.
+# Signals that schedulers and users send before the end.
 _TOLD = frozenset(
     getattr(signal, name)
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
     if hasattr(signal, name)
 )
-# What the pipe holds: handlers may be called a thousand times a second.
+# The pipe's capacity: handlers may be called a thousand times a second.
 _MAX_READ = 65_536  # bytes
-# Longer than any scheduler waits by default before it kills: a process that goes on for
-# longer than this was not ended by the signal.
+# Longer than any scheduler's default grace period: a process that runs longer than this
+# was not ended by the signal.
 GRACE_SECONDS = 600.0
 
 
 class _Pipe:
-    """The pipe that Python writes signals' numbers to: one for all runs of a process.
+    """The wake-up pipe for signals, shared by all runs of a process.
 
-    Once made it stays. An event loop remembers whose descriptor it has replaced and puts
-    that back as it ends, by when no run may be open any longer; and a closed one raises.
+    It is never closed: an event loop stores the descriptor that it replaces and
+    restores it at its end, possibly after the last run, and a closed descriptor would
+    raise.
     """
 
     def __init__(self) -> None:
         self._read_end = -1
         self._write_end = -1
         self._readers: tuple[Signals, ...] = ()
-        # Who ends must not miss what another has just read. Re-entrant, because a
-        # handler may end the run.
+        # A run that ends must not miss signals that another has just read. Re-entrant,
+        # because a handler may end the run.
         self.reading = threading.RLock()
 
     def add(self, reader: Signals) -> bool:
-        """Tell a run of signals from now on; False if none will be seen."""
+        """Report signals to a run from now on; False if none can be seen."""
         with contextlib.suppress(OSError, ValueError):
-            # No descriptor is left, or somebody has closed theirs, or this is not the
+            # No descriptor is left, the other descriptor is closed, or this is not the
             # main interpreter.
             self._take_place()
         if self._write_end < 0:
@@ -59,26 +61,26 @@ class _Pipe:
         return True
 
     def remove(self, reader: Signals) -> None:
-        """Tell a run no more; with the last one, have nothing written, if possible."""
+        """Stop reporting to a run; with the last one, restore the wake-up descriptor."""
         with self.reading:
             self._readers = tuple(r for r in self._readers if r is not reader)
         if not self._readers:
-            # ValueError: only the main thread may say so.
+            # ValueError: only the main thread may set it.
             with contextlib.suppress(OSError, ValueError):
                 self._release()
 
     def read(self) -> None:
-        """Tell every run which signals came."""
+        """Report new signals to every run."""
         with self.reading:
             try:
                 numbers = os.read(self._read_end, _MAX_READ)
             except OSError:
-                return  # nothing there
+                return  # no new signals
             for reader in self._readers:
                 reader.note(numbers)
 
     def forget(self) -> None:
-        """In a forked child, whose signals are not its parent's."""
+        """Reset in a forked child, which receives its own signals."""
         self.reading = threading.RLock()
         self._readers = ()
         if self._write_end < 0:
@@ -90,15 +92,15 @@ class _Pipe:
         self._read_end = self._write_end = -1
 
     def _take_place(self) -> None:
-        """Have Python write here, unless it writes elsewhere for somebody else."""
+        """Set the wake-up descriptor, unless other code has set one."""
         if threading.current_thread() is not threading.main_thread():
             return
-        # It would warn that somebody else was here first.
+        # Trio would warn about an existing descriptor.
         if "trio" in sys.modules:
             return
         before = signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
         if before not in (self._write_end, -1):
-            # An event loop that needs them.
+            # An event loop needs its own descriptor.
             signal.set_wakeup_fd(before, warn_on_full_buffer=False)
             return
         if self._write_end < 0:
@@ -110,11 +112,13 @@ class _Pipe:
     def _release(self) -> None:
         before = signal.set_wakeup_fd(-1)
         if before not in (self._write_end, -1):
-            # Somebody took our place.
+            # Other code has replaced it.
             signal.set_wakeup_fd(before, warn_on_full_buffer=False)
 
     def _leave_to_parent(self) -> None:
-        """Have the number lead nowhere: a loop that ends in the child puts it back."""
+        """Point the number to /dev/null, for an event loop in the child that restores
+        it.
+        """
         os.close(self._read_end)
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY | os.O_NONBLOCK)
@@ -130,7 +134,7 @@ os.register_at_fork(after_in_child=_pipe.forget)
 
 
 class Signals:
-    """The signals that come while one run is open."""
+    """The signals received while one run is open."""
 
     def __init__(self) -> None:
         self._come: list[str] = []
@@ -139,28 +143,28 @@ class Signals:
 
     @property
     def was_told_to_end(self) -> bool:
-        """Whether SIGTERM came, so short a while ago that the process may end by it."""
-        # It may have come this very moment.
+        """Whether SIGTERM came recently enough to be the cause of the end."""
+        # It may have come just now.
         _pipe.read()
         return time.monotonic() < self._told_at + GRACE_SECONDS
 
     def open(self) -> bool:
-        """Begin to see signals; False where somebody else sees them already."""
+        """Start recording; False if other code receives the signals."""
         return _pipe.add(self)
 
     def take(self) -> list[str]:
-        """Return the names of signals that came for the first time."""
+        """Return the names of signals received for the first time since the last call."""
         with _pipe.reading:
             _pipe.read()
             come, self._come = self._come, []
         return come
 
     def close(self) -> None:
-        """See nothing more."""
+        """Stop recording."""
         _pipe.remove(self)
 
     def note(self, numbers: bytes) -> None:
-        """Remember which came; called by whoever reads the pipe."""
+        """Record signal numbers; called by the reader of the pipe."""
         if signal.SIGTERM in numbers:
             self._told_at = time.monotonic()
         for number in dict.fromkeys(numbers):

@@ -1,4 +1,4 @@
-"""Which script this is, how it was started, and what it says."""
+"""Captures the script's path, arguments and text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from seamark.capture.facts import Facts
 from seamark.capture.script import Script
 from seamark.redaction import redacted_arguments
 
-# Read of a script, before secrets are taken out and it is cut to what is stored.
+# Of a script, before secrets are removed and it is cut to the stored length.
 _LARGEST_SCRIPT = 256 * 1024  # bytes
 _LONGEST_ARGUMENT = 4_096  # characters
 
 
 def facts(script: Script) -> Facts:
-    """Return what is known of the program; what it has none of is absent."""
+    """Return facts about the program; missing ones are omitted."""
     found: Facts = {
         "arguments": shlex.join(redacted_arguments(_arguments())),
         "executable": sys.executable,
@@ -29,7 +29,7 @@ def facts(script: Script) -> Facts:
         found["absent"] = (
             "A notebook's cells are not captured."
             if script.notebook
-            else "There is no script: Python reads its commands from elsewhere."
+            else "There is no script: Python reads commands from another source."
         )
         return found
     found["script"] = str(script.path)
@@ -42,7 +42,7 @@ def facts(script: Script) -> Facts:
 
 
 def _arguments() -> list[str]:
-    # The interpreter's own options are among them, which sys.argv lacks.
+    # Unlike sys.argv, this includes the interpreter's own options.
     arguments = [*getattr(sys, "orig_argv", sys.argv)]
     # `python -c PROGRAM`: the program is text, not an argument.
     return [
@@ -52,5 +52,5 @@ def _arguments() -> list[str]:
 
 
 def _words(text: str) -> str:
-    """Return all but the last word, which may be half of a secret; one word as it is."""
+    """Return all but the last word, which may be part of a secret; one word unchanged."""
     return (text.rsplit(None, 1) or [text])[0]

@@ -1,4 +1,4 @@
-"""What is captured once, at the beginning. A new source is one file and one line here."""
+"""Sources captured once, at the start. A new source is one file and one line here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from seamark.lifecycle.background import importing
 
 
 def make_sources(script: Script) -> dict[str, tuple[str, Callable[[], Facts]]]:
-    """Return the sources by their names, each with what its paths begin with."""
-    # Imported here, in the thread that asks them: init() is not kept waiting.
+    """Return the sources by name, each with its path prefix."""
+    # Imported here, in the capture thread, so that init() does not wait.
     with importing():
         from seamark.capture import (  # noqa: PLC0415
             environment,

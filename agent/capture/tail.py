@@ -1,8 +1,7 @@
-"""What others write to a file, read from behind them.
+"""Follows the output file of a program.
 
-Where a program's output goes to a file, as in batch jobs, everything in it can be seen
-without standing between the program and the file: also what C code, child processes
-and other languages write.
+If a program's output goes to a file, as in batch jobs, all of it can be read without a
+relay, including the output of C code, child processes and other languages.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from seamark.capture.tee import CAPACITY, Pending
 
 
 class Tail:
-    """Reads one file from its present end on."""
+    """Reads one file from a position on."""
 
     def __init__(self, file: int, position: int, pending: Pending) -> None:
         self._file = file
@@ -26,10 +25,10 @@ class Tail:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
     def read(self) -> None:
-        """Take what is new; of a flood the beginning and the end."""
+        """Read new output; of a flood, the beginning and the end."""
         with contextlib.suppress(OSError):
             size = os.fstat(self._file).st_size
-            # Emptied from outside, as those do who rotate logs.
+            # The file was truncated, for example by log rotation.
             self._position = min(self._position, size)
             self._take(min(size - self._position, CAPACITY))
             missing = size - self._position - CAPACITY
@@ -50,11 +49,11 @@ class Tail:
 
 
 def tail_of(stream: str, position: int, pending: Pending) -> Tail | None:
-    """Return what follows a stream of this process from there on."""
+    """Return a Tail for a stream of this process from a position on; None on failure."""
     path = Path(f"/proc/self/fd/{DESCRIPTORS[stream]}")
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
-        # Not Linux, or a file that may be written and not read.
+        # Not Linux, or a file that is write-only.
         return None
     return Tail(file, position, pending)

@@ -1,9 +1,8 @@
-"""Sees what is written to sys.stdout and sys.stderr, without taking anyone's place.
+"""Captures writes to sys.stdout and sys.stderr without replacing the streams.
 
-The stream stays the object it was; only its method `write` is preceded by ours, which
-first does what it would have done and then puts the text into a queue without locks.
-So isatty, fileno, encoding, buffer and whoever holds the stream see no difference, and
-a signal handler or finalizer that prints may interrupt a print at any point.
+Only the stream's method `write` is wrapped: it calls the original and then puts the
+text into a lock-free queue. So isatty, fileno, encoding, buffer and references to the
+stream are unaffected, and a signal handler or finalizer may print during a print.
 """
 
 from __future__ import annotations
@@ -16,22 +15,25 @@ from typing import Any, NamedTuple
 
 from seamark.lifecycle.background import own_threads
 
-# Of one stream between two looks at it: a flood beyond it is counted, not kept. Much at
-# once, as when a model is printed; little while a flood lasts, whose reading costs, too.
+# Limits per stream between two reads: output above them is counted, not kept. Large for
+# a burst such as a printed model; small during a flood, because reading costs time too.
 CAPACITY = 1024 * 1024  # characters
 _FLOODED_CAPACITY = 32 * 1024  # characters
 _MAX_PIECES = 40_000
-# The newest of a flood, because what is said last matters most.
+# The newest output of a flood is kept.
 _TAIL_PIECES = 64
 _TAIL_CHARACTERS = 2_048
 
 
-# What one call wrote, and when: nanoseconds since 1970. No class, for its cost.
+# The text of one call and its time in nanoseconds since 1970; a tuple because it is
+# cheap.
 Piece = tuple[int, str]
 
 
 class Taken(NamedTuple):
-    """What was written since the last look: the first, how much is missing, the last."""
+    """Output since the last read: the first part, the number of dropped characters, the
+    end.
+    """
 
     head: list[Piece]
     dropped: int  # characters
@@ -39,14 +41,14 @@ class Taken(NamedTuple):
 
 
 class Pending:
-    """What was written and is not yet looked at."""
+    """Output that is not yet read."""
 
     def __init__(self) -> None:
-        # Called once by what is written next, if somebody sleeps until then.
+        # Called once by the next write, to wake a sleeping reader.
         self.call: Callable[[], None] | None = None
         self._capacity = CAPACITY
         self._head: deque[Piece] = deque()
-        # About; threads may overwrite each other's sums, and each look corrects it.
+        # Approximate: threads may overwrite each other's sums; reset by each read.
         self._size = 0
         self._dropped = 0
         self._tail: deque[Piece] = deque(maxlen=_TAIL_PIECES)
@@ -56,7 +58,7 @@ class Pending:
         return not (self._head or self._dropped)
 
     def put(self, text: str) -> None:
-        """Keep the text, or else count it. Never waits, never raises."""
+        """Queue the text, or count it as dropped. Never blocks or raises."""
         self._keep(text)
         call = self.call
         if call is not None:
@@ -65,7 +67,7 @@ class Pending:
 
     def _keep(self, text: str) -> None:
         size = self._size + len(text)
-        # Behind a gap nothing is kept as if it stood before it.
+        # Text after a gap must not be queued before it.
         is_room = size <= self._capacity and len(self._head) < _MAX_PIECES
         if is_room and not self._dropped:
             self._size = size
@@ -77,11 +79,11 @@ class Pending:
         self._tail.append((time_ns(), text))
 
     def skip(self, size: int) -> None:
-        """Count so many characters as dropped."""
+        """Count `size` characters as dropped."""
         self._dropped += size
 
     def take(self) -> Taken:
-        """Remove and return what is there."""
+        """Remove and return the queued output."""
         head = [self._head.popleft() for _ in range(len(self._head))]
         dropped, self._dropped = self._dropped, 0
         tail = [self._tail.popleft() for _ in range(len(self._tail))]
@@ -90,7 +92,7 @@ class Pending:
         return Taken(head, max(0, missing), tail)
 
     def expect(self, *, is_flood: bool) -> None:
-        """Keep less at the next look, or more again."""
+        """Reduce the capacity during a flood, or increase it again."""
         if is_flood:
             self._capacity = max(_FLOODED_CAPACITY, self._capacity // 4)
         else:
@@ -98,22 +100,23 @@ class Pending:
 
 
 class Tee:
-    """What stands before the `write` of one stream."""
+    """The wrapper around one stream's `write`."""
 
     __slots__ = ("_own", "_plain", "_stream", "_takers")
 
-    # Any: whatever somebody made sys.stdout.
+    # Any: any object assigned to sys.stdout.
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._plain: Callable[..., Any] = stream.write
-        # Somebody else's, who came before us.
+        # A wrapper installed earlier by other code.
         self._own: Callable[..., Any] | None = vars(stream).get("write")
         self._takers: tuple[Pending, ...] = ()
 
     def write(self, *args: Any, **named: Any) -> Any:
-        """Write as the stream would, and remember what."""
+        """Write to the stream, and queue the text."""
         written = self._plain(*args, **named)
-        # What our threads say about sending must not be sent, and said again.
+        # Log messages of the agent's own threads about sending must not be sent
+        # themselves.
         if self._takers and get_ident() not in own_threads:
             text = args[0] if args else None
             if type(text) is not str:
@@ -128,19 +131,19 @@ class Tee:
         self._takers = (*self._takers, pending)
 
     def remove(self, pending: Pending) -> None:
-        """Forget a taker; with the last one, leave the stream as it was."""
+        """Remove a queue; with the last one, restore the stream."""
         self._takers = tuple(p for p in self._takers if p is not pending)
         if self._takers or tee_of(self._stream) is not self:
-            return  # somebody came after us, and goes on calling us
+            return  # other code has wrapped this wrapper and still calls it
         self._put_back()
 
     def take_place(self) -> None:
-        """Stand before the stream's `write`; TypeError where that cannot be."""
-        # Not by assignment: a wrapper may hand that on to the stream it writes to, and
-        # each would then call the other without end.
+        """Wrap the stream's `write`; TypeError if that is not possible."""
+        # Not by assignment: a wrapper object may forward it to its inner stream, and
+        # both would call each other without end.
         vars(self._stream)["write"] = self.write
         if getattr(self._stream.write, "__self__", None) is not self:
-            # The namespace is another's, or is not looked at.
+            # The namespace is shared or not used for lookups.
             self._put_back()
             raise TypeError
 
@@ -151,26 +154,26 @@ class Tee:
             del vars(self._stream)["write"]
 
     def forget_takers(self) -> None:
-        """In a forked child nobody takes anything."""
+        """Remove all queues in a forked child."""
         self._takers = ()
 
 
 def attach(stream: object, pending: Pending) -> Tee | None:
-    """Have what is written to a stream put there, too; None where it cannot be seen."""
+    """Capture a stream's output in a queue; return None if that is not possible."""
     tee = tee_of(stream)
     if tee is None:
         try:
             tee = Tee(stream)
             tee.take_place()
         except (AttributeError, TypeError):
-            # Of a kind that accepts no attributes, or no stream at all.
+            # The object accepts no attributes, or is not a stream.
             return None
     tee.add(pending)
     return tee
 
 
 def tee_of(stream: object) -> Tee | None:
-    """Return what stands before the stream's `write`, if it is ours."""
+    """Return the wrapper around a stream's `write`, if it is a Tee."""
     write = getattr(stream, "__dict__", {}).get("write")
     owner = getattr(write, "__self__", None)
     return owner if isinstance(owner, Tee) else None

@@ -1,4 +1,4 @@
-"""Long texts: cut to what an attribute holds, with a mark that says so (pure)."""
+"""Cuts long texts to the length of an attribute, with a mark (pure)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Callable
 
 from seamark.recording.values import LONGEST_TEXT
 
-# What stands in place of a secret. Here, because expressions that find them load slowly.
+# Replaces a secret. Defined here, because the redaction expressions load slowly.
 REDACTED = "[redacted]"
 
 _MARK = "\n… {:,} more characters are not stored"
-# Room for the mark with any number in it.
+# Room for the mark with any number.
 _ROOM = 80
-# Secrets are shorter. Half of one at the edge of what is looked at is not recognised.
+# Longer than any secret. Part of a secret at the edge of the text is not recognized.
 _EDGE = 16_384
 
 
 def redacted_beginning(
     text: str, redact: Callable[[str], str], longest: int = LONGEST_TEXT
 ) -> str:
-    """Return the text's beginning without secrets, and how much is missing.
+    """Return the text's beginning without secrets, and the number of missing
+    characters.
 
-    The rest is not looked at: expressions hold the interpreter while they search. Twice
-    of what is kept is, because it is less without secrets.
+    The rest is not searched, because expressions hold the GIL. Twice the kept length is
+    searched, because redaction shortens the text.
     """
     head = text[: 2 * longest + _EDGE]
     shown = redact(head)
@@ -34,7 +35,7 @@ def redacted_beginning(
 
 
 def redacted_end(text: str, redact: Callable[[str], str], longest: int) -> str:
-    """Return the text's end without secrets; likewise."""
+    """Return the text's end without secrets."""
     tail = text[-2 * longest - _EDGE :]
     shown = redact(tail)
     if len(tail) < len(text):
@@ -43,10 +44,9 @@ def redacted_end(text: str, redact: Callable[[str], str], longest: int) -> str:
 
 
 def cut(text: str, longest: int = LONGEST_TEXT, *, missing: int = 0) -> str:
-    """Return the text's beginning, and how much is missing, also behind the text.
+    """Return the text's beginning, with a mark of the number of missing characters.
 
-    Every long text on its way out passes here, so this is where one that is too long
-    could become a file instead.
+    `missing` counts characters that were cut off before.
     """
     text = storable(text)
     if len(text) <= longest and not missing:
@@ -56,7 +56,7 @@ def cut(text: str, longest: int = LONGEST_TEXT, *, missing: int = 0) -> str:
 
 
 def storable(text: str) -> str:
-    """Return the text without what the tracker refuses: NUL, halves of surrogates."""
+    """Return the text without characters that the server rejects: NUL, lone surrogates."""
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "�")

@@ -178,7 +178,7 @@ def test_an_exception_without_a_text_is_stored(tracker, run_script):
     assert run_script(script).returncode == 1
 
     assert captured(tracker)["failure/type"] == "Odd"
-    assert "cannot be made" in captured(tracker)["failure/message"]
+    assert "is unavailable" in captured(tracker)["failure/message"]
 
 
 HANDLED = f"""

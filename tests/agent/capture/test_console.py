@@ -352,7 +352,7 @@ print("the very end")
     stored = tracker.texts(OUT)
     assert stored[-1] == "the very end"
     assert len(stored) < 12_000
-    assert any("not stored: too many at once" in line for line in stored)
+    assert any("not stored: too much output" in line for line in stored)
 
 
 def test_a_printed_model_is_stored_whole(tracker, run_script):

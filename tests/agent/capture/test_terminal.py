@@ -223,7 +223,7 @@ open("done", "w").close()
     stored = tracker.texts(OUT)
     assert stored[0].startswith("first")
     assert stored[-1] == "last"
-    assert any("not stored: too many at once" in line for line in stored)
+    assert any("not stored: too much output" in line for line in stored)
 
 
 def test_a_program_that_outlives_its_terminal_is_stored_to_the_end(
