@@ -1,4 +1,4 @@
-"""`seamark`, or `python -m seamark`: what can be done without changing a script."""
+"""The command line: `seamark`, or `python -m seamark`."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ COMMANDS: dict[str, Command] = {
     "import wandb": import_wandb,
     "completion": completion,
 }
-# Beside 0, 1 and those of a program that was run; docs/commands.md lists them.
+# Exit codes besides 0, 1 and those of a program; docs/commands.md lists all.
 _INTERRUPTED, _READER_GONE = 130, 141
 
 
 _ADVICE = {
-    "not_authenticated": "Make an API key on the server's API keys page and say "
+    "not_authenticated": "Create an API key on the server's API keys page and run "
     "`seamark login`.",
-    "not_allowed": "Make an API key of scope read or manage on the server's API keys page and "
-    "say `seamark login`.",
+    "not_allowed": "Create an API key of scope read or manage on the server's API keys page and "
+    "run `seamark login`.",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command and return the exit code."""
+    """Run a command and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     for name in ("stdin", "stdout", "stderr"):
-        # Where one was closed there is none.
+        # A closed stream is None.
         if getattr(sys, name) is None:
             setattr(sys, name, io.StringIO())
-    # Names that the terminal cannot show are shown as what they are made of.
+    # Characters that the terminal cannot show are escaped.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -78,15 +78,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write_no_more()
         return _READER_GONE
     except OSError as error:
-        # Nowhere to say it as JSON.
-        tell(f"what was asked for cannot be written: {error.strerror}")
+        # Standard output fails, so this cannot be reported as JSON.
+        tell(f"the output cannot be written: {error.strerror}")
         _write_no_more()
         return 1
     return code
 
 
 def _write_no_more() -> None:
-    # Or Python would complain once more when it ends.
+    # Otherwise Python would report the error again at exit.
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -109,21 +109,21 @@ def _performed(words: Sequence[str]) -> int:
     except OSError as error:
         return _refused(words, "failed", str(error), 1)
     except Exception as error:
-        # The rim: whatever it is, nobody is shown a traceback.
+        # Broad: users see a message instead of a traceback.
         if sys.flags.dev_mode:
             raise
         return _refused(
             words,
             "unexpected",
-            f"This should not happen ({type(error).__name__}: {error}). The same with "
-            "`python -X dev -m seamark` instead of `seamark` says where it did; please "
-            "report that.",
+            f"Unexpected error ({type(error).__name__}: {error}). Please report it with the "
+            "traceback that `python -X dev -m seamark` shows instead of "
+            "`seamark`.",
             1,
         )
 
 
 def _refused(words: Sequence[str], code: str, message: str, exit_code: int) -> int:
-    # Behind -- they are the program's own.
+    # Words after -- belong to the program.
     ours = words[: words.index("--")] if "--" in words else words
     if "--json" in ours:
         say_json({"error": {"code": code, "message": message}})

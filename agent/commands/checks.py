@@ -1,4 +1,4 @@
-"""What `seamark doctor` says of one thing that it looked at."""
+"""The results of `seamark doctor`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """Whether it keeps points from arriving."""
+    """Whether the result prevents data from arriving."""
 
     FINE = "ok"
     NOTE = "note"
@@ -16,7 +16,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing; `name` never changes, and `advice` says what to do, if anything."""
+    """The result of one check; `name` is stable, and `advice` is a fix or ""."""
 
     name: str
     state: State

@@ -1,7 +1,7 @@
-"""Prints a script with which the shell completes commands, options and names.
+"""Print a script for shell completion of commands, options and names.
 
-Names of projects and runs come from the server, which has one second to answer. Only
-names that need no quotes are offered, as a name may hold anything.
+Names of projects and runs come from the server, with a timeout of one second. Only
+names that need no quotes are offered.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from seamark.errors import AgentError
 from seamark.reading.client import ask
 from seamark.servers import find_server
 
-HELP = "print a script that completes words: bash, zsh or fish"
+HELP = "print a completion script for bash, zsh or fish"
 EXAMPLES = (
     'eval "$(seamark completion bash)"   # in ~/.bashrc',
     'eval "$(seamark completion zsh)"    # in ~/.zshrc, below compinit',
     "seamark completion fish | source    # in ~/.config/fish/config.fish",
 )
 
-# `seamark completion words WORD…` prints what the last word may become. With neither
-# candidates nor an error, the shell completes file names.
+# `seamark completion words WORD…` prints completions of the last word. Without
+# candidates or errors, the shell completes file names.
 SCRIPTS = {
     "bash": """\
 _seamark() {
@@ -90,12 +90,12 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def completions(words: Sequence[str]) -> list[str]:
-    """Return what the last word may become, after the words before it."""
+    """Return the completions of the last word."""
     *before, current = words
     found = sorted(set(_candidates(before, current)))
     is_option = current.startswith("-")
-    # A name that the shell would have to quote could be made to run something, and one
-    # that begins with a dash to be an option.
+    # A name that the shell must quote could run a command, and one that begins with a
+    # dash could be an option.
     return [
         word
         for word in found
@@ -160,7 +160,7 @@ def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
 
 
 def _runs(before: Sequence[str]) -> Iterable[str]:
-    """Return the names of the latest runs of the project that is named already."""
+    """Return the names of the latest runs of the project in the command line."""
     named = dict(pairwise(before)).get("--project")
     wanted = named or os.environ.get("SEAMARK_PROJECT") or "default"
     for row in _asked("/projects", "projects"):
@@ -172,7 +172,7 @@ def _runs(before: Sequence[str]) -> Iterable[str]:
 
 # Any: JSON.
 def _asked(place: str, name: str, **query: object) -> list[dict[str, str]]:
-    """Return what the server answers, or nothing: a completion never complains."""
+    """Return the rows of a response; an empty list on any failure."""
     server = find_server(os.environ)
     if server is None:
         return []

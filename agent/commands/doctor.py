@@ -1,7 +1,6 @@
-"""Looks for what keeps points from arriving, and says what to do about it.
+"""Find problems that keep data from arriving, and suggest fixes.
 
-It changes nothing. The exit code is 1 if something does keep them from arriving; notes
-are worth knowing, and nothing more.
+It changes nothing. The exit code is 1 if there is a problem; notes do not count.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from seamark.commands.server_checks import look_at_server
 from seamark.commands.spool_checks import look_at_spools
 from seamark.servers import Environment
 
-HELP = "look for what keeps points from arriving"
+HELP = "find problems that keep data from arriving"
 EXAMPLES = ("seamark doctor", "seamark doctor --json")
 
 _CHECKS: tuple[Callable[[Environment], Iterator[Finding]], ...] = (
@@ -44,7 +43,7 @@ _MARKS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing can be chosen."""
+    """Add nothing: there are no options."""
     del parser
 
 
@@ -74,5 +73,5 @@ def _show(found: Finding) -> None:
 
 def _conclusion(problems: int) -> str:
     if not problems:
-        return "Nothing keeps points from arriving."
-    return f"What keeps points from arriving: {counted(problems, 'problem')}."
+        return "No problems found."
+    return f"{counted(problems, 'problem')} found: data does not arrive."

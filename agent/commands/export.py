@@ -1,9 +1,9 @@
-"""Writes attributes, every point and text, and the files of runs, a folder for each run.
+"""Write attributes, points, texts and files of runs, with a folder for each run.
 
-A file has its name only once it is complete, and a run's run.json is written last: what
-breaks off goes on where it was when the same is said again, and runs that have not
-changed meanwhile are passed over. Points are written while they arrive, so it does not
-matter how many there are. Whatever runs are called, nothing is written beside the folder.
+A file gets its name only when it is complete, and a run's run.json is written last.
+After an interruption, the same command continues the export and skips runs that have
+not changed. Points are written as they arrive, so memory use does not depend on their
+number. Nothing is written outside the folder, whatever the names of the runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from seamark.reading.records import RECORD_KINDS
 from seamark.reading.run import StoredRun
 from seamark.reading.runs import read_run, read_runs
 
-HELP = "write runs into files: CSV, JSON or Parquet"
+HELP = "export runs as CSV, JSON or Parquet"
 EXAMPLES = (
     "seamark export baseline --project digits --to exported",
     "seamark export --project digits --where 'state = finished' --to exported "
@@ -49,29 +49,37 @@ EXAMPLES = (
 
 _DONE = "run.json"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST_NAME = 60  # characters, beside the id
-# How long summaries are waited for, for all runs together.
+_LONGEST_NAME = 60  # characters, besides the id
+# Total wait for run summaries, for all runs together.
 _SETTLING_SECONDS, _PAUSE_SECONDS = 30.0, 1.0
-# Within which a server that is there says so.
+# Timeout of the check whether the server is alive.
 _ALIVE_SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="name or id of a run")
     parser.add_argument("--project", help="its project (SEAMARK_PROJECT)")
-    parser.add_argument("--where", metavar="QUERY", help="runs that are so, instead")
-    parser.add_argument("--to", type=Path, required=True, help="the folder; may exist")
+    parser.add_argument(
+        "--where", metavar="QUERY", help="all runs that match, instead of one"
+    )
+    parser.add_argument(
+        "--to", type=Path, required=True, help="the output folder; may exist"
+    )
     parser.add_argument(
         "--format", choices=sorted(ENDINGS), default="csv", help="default: csv"
     )
     parser.add_argument(
-        "--prefix", default="", help="only attributes, series and files that begin so"
+        "--prefix",
+        default="",
+        help="only attributes, series and files with this prefix",
     )
     parser.add_argument(
-        "--files", action="store_true", help="also the contents of files and pictures"
+        "--files",
+        action="store_true",
+        help="include the contents of files and pictures",
     )
     parser.add_argument(
-        "--again", action="store_true", help="also runs that are there, unchanged"
+        "--again", action="store_true", help="write unchanged runs again"
     )
 
 
@@ -79,7 +87,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if (chosen.run is None) == (chosen.where is None):
         raise Refusal(
             "invalid_usage",
-            "Say which: the name of a run, or --where and a query ('' for all).",
+            "Pass the name of a run, or --where with a query ('' for all runs).",
             MISUSED,
         )
     check_format(chosen.format)
@@ -94,20 +102,20 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.json:
         say_json({"folder": str(chosen.to), "runs": done, "failed": failed})
     elif not runs:
-        tell("no run is like that")
+        tell("no run matches")
     if failed:
         names = ", ".join(row["name"] for row in failed)
         tell(
             f"{counted(len(failed), 'run')} of {len(runs):,} not exported: {names}; "
-            "say the same again to try these once more"
+            "run the same command again to retry them"
         )
     return 1 if failed or summaries.are_behind else 0
 
 
 def folder_name(name: str, run_id: str) -> str:
-    """Return a name for a run's folder that is one part of a path on every system."""
+    """Return a folder name for a run that is a valid path component on every system."""
     readable = _UNSAFE.sub("_", name).strip("_-")[:_LONGEST_NAME]
-    # The id is the server's, which is not trusted either.
+    # The id comes from the server and is not trusted either.
     unique = _UNSAFE.sub("_", run_id)[:_LONGEST_NAME]
     return f"{readable or 'run'}-{unique}"
 
@@ -124,7 +132,7 @@ def _found(chosen: argparse.Namespace) -> list[StoredRun]:
 def _attempted(
     run: StoredRun, chosen: argparse.Namespace, summaries: _Summaries
 ) -> Json:
-    """Write a run's files; return what is told of it, with a code where it failed."""
+    """Export a run; return its row of the report, with an error code on failure."""
     try:
         return _exported(run, chosen, summaries)
     except CannotRead as error:
@@ -136,7 +144,7 @@ def _attempted(
 
 
 def _is_of_all(error: CannotRead, url: str) -> bool:
-    """Whether it is the same with every other run, rather than with this one."""
+    """Return whether an error would affect every other run too."""
     if error.code != "no_answer":
         return error.code in ("not_authenticated", "not_allowed")
     try:
@@ -149,11 +157,11 @@ def _is_of_all(error: CannotRead, url: str) -> bool:
 def _exported(
     run: StoredRun, chosen: argparse.Namespace, summaries: _Summaries
 ) -> Json:
-    """Write a run's files, unless they are there; return what is told of it."""
+    """Export a run unless it is unchanged; return its row of the report."""
     folder = chosen.to / folder_name(run.name, run.id)
     mark = _mark(chosen, run)
     is_there = not chosen.again and _is_there(folder, mark)
-    what, is_settled = "there already", True
+    what, is_settled = "unchanged", True
     if not is_there:
         points, is_settled = _write(run, folder, chosen, summaries)
         counts = {"points": points, "settled": is_settled}
@@ -169,15 +177,16 @@ def _exported(
 
 
 def _mark(chosen: argparse.Namespace, run: StoredRun) -> Json:
-    """Return what is the same as long as the files are what they would be now.
+    """Return a mark that changes when the exported files would change.
 
-    It is asked for before all that is written, so what arrives meanwhile makes another.
+    Requested before the data, so that data arriving during the export changes the next
+    mark.
     """
     return {
         "id": run.id,
         "state": run.state,
         "version": run.version(),
-        # Changed by people, long after the last of it arrived.
+        # Users may change tags after the end of the run.
         "tags": list(run.tags),
         "format": chosen.format,
         "prefix": chosen.prefix,
@@ -191,10 +200,10 @@ def _is_there(folder: Path, mark: Json) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     if not isinstance(stored, dict) or mark["state"] == "running":
-        # Of one that runs, more has arrived by now.
+        # A running run has received more data since.
         return False
     if stored.get("settled") is not True or mark["version"] is None:
-        # Its summaries were behind its points, or nobody knows whether more arrived.
+        # Its run summary was incomplete, or it is unknown whether more data arrived.
         return False
     if stored.get("absent_files"):
         return False
@@ -202,20 +211,20 @@ def _is_there(folder: Path, mark: Json) -> bool:
 
 
 class _Summaries:
-    """Waits until the server has summed up what runs logged; in all, not for long."""
+    """Waits for complete run summaries, for a limited total time."""
 
     def __init__(self) -> None:
         self._left_seconds = _SETTLING_SECONDS
-        # Whether those of a run that has ended were written too early.
+        # Whether incomplete summaries of a finished run were exported.
         self.are_behind = False
 
     def settle(self, run: StoredRun) -> bool:
-        """Wait for those of a run that has ended; return whether they are complete."""
+        """Wait for the summary of a finished run; return whether it is complete."""
         waiting = run.waiting_points()
         if run.state == "running":
             return waiting == 0
         if waiting and self._left_seconds > 0:
-            tell(f"{run.name}: waiting for the server to sum up {waiting:,} points")
+            tell(f"{run.name}: waiting for the server to summarize {waiting:,} points")
         while waiting and self._left_seconds > 0:
             time.sleep(_PAUSE_SECONDS)
             self._left_seconds -= _PAUSE_SECONDS
@@ -224,8 +233,8 @@ class _Summaries:
             self.are_behind = True
             tell(
                 f"{run.name}: its attributes' counts, means and last values lack "
-                f"{waiting:,} points, which the server has not summed up yet; say the "
-                "same again in a while"
+                f"{waiting:,} points, which the server has not summarized yet; run the "
+                "same command again later"
             )
         return waiting == 0
 
@@ -233,7 +242,9 @@ class _Summaries:
 def _write(
     run: StoredRun, folder: Path, chosen: argparse.Namespace, summaries: _Summaries
 ) -> tuple[int, bool]:
-    """Write a run's files; return how many points, and whether all are summed up."""
+    """Write a run's files; return the number of points, and whether the summary is
+    complete.
+    """
     of_attributes, of_points = ENDINGS[chosen.format]
     folder.mkdir(exist_ok=True)
     (folder / _DONE).unlink(missing_ok=True)
@@ -243,7 +254,7 @@ def _write(
     paths = [row["path"] for row in rows if row["kind"] == "float_series"]
     with whole_file(folder / f"points.{of_points}") as file:
         points = write_points(chosen.format, file, run.points_of(paths))
-    # Last, and anew: the server sums points up some seconds after they arrived.
+    # Last, because the server summarizes points some seconds after they arrive.
     is_settled = not paths or summaries.settle(run)
     with whole_file(folder / f"attributes.{of_attributes}") as file:
         write_attributes(chosen.format, file, run.attribute_rows(chosen.prefix))
@@ -260,7 +271,7 @@ def _write_records(run: StoredRun, path: Path, paths: list[str]) -> None:
 
 
 def _write_files(run: StoredRun, folder: Path, prefix: str) -> tuple[int, int]:
-    """Write the contents of files; return how many, and how many have not arrived."""
+    """Write the contents of files; return the numbers of written and missing files."""
     files = run.files(prefix)
     if not files:
         return 0, 0
@@ -269,8 +280,8 @@ def _write_files(run: StoredRun, folder: Path, prefix: str) -> tuple[int, int]:
     absent = [file.path for file in files if not file.is_stored]
     if absent:
         tell(
-            f"{run.name}: {counted(len(absent), 'file')} of {len(files):,} not arrived "
-            f"yet, {absent[0]!a} among them; say the same again in a while"
+            f"{run.name}: {counted(len(absent), 'file')} of {len(files):,} not arrived yet,"
+            f" including {absent[0]!a}; run the same command again later"
         )
     return len(written), len(absent)
 

@@ -1,4 +1,4 @@
-"""Check that `import agent` finds the SDK."""
+"""Checks that `import agent` finds the SDK."""
 
 from __future__ import annotations
 

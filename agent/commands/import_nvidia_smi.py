@@ -1,7 +1,7 @@
-"""Imports logs of nvidia-smi: its table, --query-gpu with --format=csv, dmon and pmon.
+"""Import logs of nvidia-smi: its table, --query-gpu with --format=csv, dmon and pmon.
 
-With or without heads, units and times, of one GPU or several, in any encoding. What is
-not understood is passed over and told, with its lines.
+Logs may lack heads, units and times, cover one or several GPUs, and have any encoding.
+Lines that cannot be parsed are skipped and reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         default="",
-        help="the columns, with commas between, of a log that has no head",
+        help="comma-separated columns of a log without a head",
     )
     add_times(parser)
     parser.add_argument(
@@ -48,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="SECONDS",
-        help="how often it was read, if it has no times; by default every second",
+        help="the sample interval of a log without times; default: 1",
     )
     parser.add_argument(
         "--pid",
         type=int,
         action="append",
         default=[],
-        help="of pmon's processes, one of the job's; may be repeated",
+        help="the PID of a process of the job in a pmon log; may be repeated",
     )
 
 

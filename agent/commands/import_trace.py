@@ -1,8 +1,8 @@
-"""Imports traces of torch.profiler, and computes of each step where its time went.
+"""Import traces of torch.profiler and compute a time breakdown of each step.
 
-That is wall time, wait for data, what the GPU did, and what of copies, communication
-and waiting was not hidden behind kernels; the rules then judge it. Each trace is stored
-in the run as a file, and a timeline of three of its steps as a figure.
+It contains wall time, data wait, GPU time, and the time of copies, communication and
+waiting that is not hidden behind kernels; the rules then diagnose it. Each trace is
+stored in the run as a file, with a timeline of three of its steps as a figure.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ EXAMPLES = (
 )
 
 STAGE = "trace"
-# Older moments are counted from when a machine was started.
+# Earlier times are relative to the boot of a machine.
 _EARLIEST = 946_684_800_000_000  # the year 2000, in microseconds
 _DIGITS_IN_NAME = 8  # of a digest
 
-# When something ended, as its trace counts, its step, and values by path.
+# End time in the trace's clock, step, and values by path.
 _Row = tuple[float, int, dict[str, float]]
 
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class _TracedFile:
-    """What is logged of a file; the trace itself takes too much room to keep."""
+    """The logged data of a file, without the trace itself, which is too large to keep."""
 
     path: Path
     mark: str
@@ -67,17 +67,17 @@ class _TracedFile:
     found: Account
     facts: Mapping[str, object]
     noted: Noted
-    shift: float  # makes the trace's times microseconds since 1970
+    shift: float  # added to the trace's times to get microseconds since 1970
     timeline: Mapping[str, Any] | None
 
     @property
     def first_end(self) -> float:
-        """When the first step or window ended, in microseconds since 1970."""
+        """The end of the first step or window, in microseconds since 1970."""
         return min(_ends(self.found)) + self.shift
 
 
 class _Rank:
-    """A rank's part of the run; several of its traces have no step in common."""
+    """One rank of the run; steps of its traces do not overlap."""
 
     def __init__(self, importer: Importer) -> None:
         self.importer = importer
@@ -93,7 +93,7 @@ class _Rank:
         self.importer.state(read.facts)
 
     def upload(self, read: _TracedFile, *, is_whole: bool) -> None:
-        """Store the timeline and the trace, under its name unless another has that."""
+        """Store the timeline and the trace, under a unique name."""
         name = read.path.name
         if name in self._names:
             digest = read.mark.rpartition("/")[2]
@@ -107,12 +107,16 @@ class _Rank:
             self.importer.upload(f"traces/{name}", read.path, name=name)
 
     def _steps(self, read: _TracedFile) -> Iterator[_Row]:
-        """Yield steps by the profiler's numbers, unless a trace before had them."""
+        """Yield steps with the profiler's numbers, shifted after those of an earlier
+        trace.
+        """
         steps = read.found.steps
         lowest = min((step.number for step in steps), default=self._next_step)
         more = max(0, self._next_step - lowest)
         if more:
-            read.noted.add("its steps go on from those of the trace before", 1)
+            read.noted.add(
+                "its steps are numbered after those of the previous trace", 1
+            )
         for step in steps:
             number = step.number + more
             values = {f"step/{name}": value for name, value in step.measured.items()}
@@ -137,10 +141,10 @@ def perform(chosen: argparse.Namespace) -> int:
     marks = marks_of(chosen, settings, files_of(chosen))
     every = [_read_file(path, mark, imported) for path, mark in marks.items()]
     files = [read for read in every if read is not None]
-    # The diagnosis judges the first process: without a trace of rank 0, the lowest rank.
+    # The first process is diagnosed: rank 0, or the lowest rank with a trace.
     lowest = min((read.rank for read in files), default=0)
     ranks: dict[int, _Rank] = {}
-    # The first one says when the run begins.
+    # The first trace sets the start of the run.
     for read in sorted(files, key=lambda read: read.first_end):
         if read.rank not in ranks:
             rank_number = 0 if read.rank == lowest else read.rank
@@ -160,9 +164,11 @@ def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
     trace = read_trace(path, noted)
     found = account(trace)
     if not found.steps:
-        noted.add("it has no steps: call the profiler's step() after each", 1)
+        noted.add("it has no steps: call the profiler's step() after each step", 1)
     elif len(found.steps) == 1:
-        noted.add("it is judged as one step: call the profiler's step() after each", 1)
+        noted.add(
+            "it counts as one step: call the profiler's step() after each step", 1
+        )
     if not found.steps and not found.windows:
         return None
     shift = _shift(trace, found, path, noted)
@@ -174,23 +180,23 @@ def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
 
 
 def read_trace(path: Path, noted: Noted) -> Trace:
-    """Return what a file holds; where it is damaged, what stands before."""
+    """Read a trace file; a damaged file is read up to the damage."""
     with open_log(path) as file:
         stream = JsonStream(file, "traceEvents")
         trace = collect(stream.items(), noted)
         trace.stated = stream.members
     if stream.damage:
-        noted.add(f"it ends too early, or is damaged, {stream.damage}", trace.events)
+        noted.add(f"it is truncated or damaged, {stream.damage}", trace.events)
     return trace
 
 
 def _shift(trace: Trace, found: Account, path: Path, noted: Noted) -> float:
-    """Return what makes the trace's times microseconds since 1970."""
+    """Return the offset of the trace's times to microseconds since 1970."""
     ends = _ends(found)
     base = base_microseconds(trace.stated)
     if min(ends) + base >= _EARLIEST:
         return base
-    noted.add("its times say no date, so the file's date is taken", 1)
+    noted.add("its times have no date, so the file's date is used", 1)
     return path.stat().st_mtime * 1_000_000 - max(ends)
 
 

@@ -1,9 +1,9 @@
-"""Imports runs of W&B: system metrics, what the script logged, and its parameters.
+"""Import runs of W&B: system metrics, logged history and parameters.
 
-The folder of a run with W&B's binary file (*.wandb), or that file. Or a file of JSON
-lines, as wandb-events.jsonl and wandb-history.jsonl are and as W&B's
-API exports them, or the folder that holds them. What stands beside them is read, too:
-wandb-metadata.json, the parameters in config.yaml, and wandb-summary.json.
+Accepts a run folder with W&B's binary file (*.wandb), or that file; or a file of JSON
+lines, such as wandb-events.jsonl, wandb-history.jsonl or an export of W&B's API, or the
+folder that contains them. Files next to them are read too: wandb-metadata.json, the
+parameters in config.yaml, and wandb-summary.json.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _BEGINNING_BYTES = 16
 _LOOKED_AT_CHARACTERS = 1 << 20
 # With histograms of all weights and gradients, a line of history takes megabytes.
 _LONGEST_LINE = 32 << 20  # characters
-# How good it is what is said of one process, where the job may have several.
+# Confidence of per-process metrics, because the job may have several processes.
 _INFERRED = 0.4
 
 
@@ -90,7 +90,7 @@ def perform(chosen: argparse.Namespace) -> int:
 
     marks = marks_of(chosen, settings, _found(chosen))
     importer.log_files(marks, read, stated)
-    # Of several folders, what the first one says counts.
+    # Reversed: the values of the first of several folders take precedence.
     files = [path for path in marks if not _is_run_file(path)]
     for folder in reversed(dict.fromkeys(path.parent for path in files)):
         importer.assign(_values(folder, importer.ends, imported))
@@ -164,7 +164,7 @@ def _machine(path: Path, stated: Stated) -> Machine:
 def _values(
     folder: Path, ends: Mapping[str, float], imported: Imported
 ) -> dict[str, object]:
-    """Return what a folder of W&B's says once, by path."""
+    """Return the parameters and summary of a W&B folder, by path."""
 
     def said(
         name: str, largest: int, read: Callable[[str, Noted], dict[str, object]]
@@ -184,7 +184,7 @@ def _values(
 
 
 def _text(path: Path, largest: int, noted: Noted) -> str:
-    """Return what a file holds; nothing of one that is not there or is too large."""
+    """Return a file's text; "" if it is missing or too large."""
     try:
         if not path.is_file():
             return ""
@@ -202,7 +202,7 @@ def _text(path: Path, largest: int, noted: Noted) -> str:
 def _readings(
     path: Path, lines: Iterator[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
-    """Read events or history: as the file is called, else as its first lines are."""
+    """Read events or history, detected by the file's name or its first lines."""
     name = path.name.removesuffix(".gz")
     is_of_events = name == _EVENTS
     if name not in _FILES:

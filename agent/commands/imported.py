@@ -1,6 +1,6 @@
-"""What importing commands have in common: a run for what was measured before.
+"""Shared code of the import commands: writes a run with times in the past.
 
-It is written as all runs are, over the spool; so it works without a server, too.
+It is written through the spool like all runs, so importing works without a server.
 """
 
 from __future__ import annotations
@@ -35,50 +35,50 @@ from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
 
 MICROSECONDS = 1_000_000
-# So much may wait for the spool; a twentieth of what would fit.
+# Points buffered before waiting for the spool; a twentieth of the capacity.
 _POINTS_AT_ONCE = 50_000
 _WRITE_SECONDS = 60.0
 _INTERVALS = (0.001, 86_400.0)  # seconds
 _CHUNK_BYTES = 1 << 20
-_DIGITS = 32  # of a digest, which is long enough to tell files apart
-# What is imported is more than what a script leaves at its end.
+_DIGITS = 32  # of a digest, enough to distinguish files
+# Imports deliver more data at their end than scripts do.
 _DELIVERY_SECONDS = 60.0
-# Before the name of a file that is not imported whole; no name has a slash.
+# Prefix of the name of an incompletely imported file; file names contain no slash.
 _BEGUN = "begun/"
-# Yields what a file holds; notes what of it is not understood, and states facts.
+# Yields the samples of a file, collects problems, and sets facts.
 Read = Callable[[Path, Noted, Stated], Iterator[Reading]]
 
 
 def add_files(
     parser: argparse.ArgumentParser, help_text: str, *, stage: str = "SEAMARK_STAGE"
 ) -> None:
-    """Offer what every importing command takes."""
+    """Add the arguments of all import commands."""
     parser.add_argument("files", nargs="+", metavar="FILE", help=help_text)
     add_names(parser, stage)
     parser.add_argument(
-        "--again", action="store_true", help="also what the run already holds"
+        "--again", action="store_true", help="import files that the run already has"
     )
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:
-    """Offer what says when something was, where the file does not."""
+    """Add the arguments for files without dates or time zones."""
     parser.add_argument(
         "--zone",
-        help="the zone of its times: UTC, +02:00 or Europe/Berlin; by default this "
+        help="the time zone of its times: UTC, +02:00 or Europe/Berlin; default: this "
         "machine's",
     )
     parser.add_argument(
         "--start",
-        help="when it began, as 2026-08-12T10:00:00, if it has no times or no dates",
+        help="the start, such as 2026-08-12T10:00:00, if it has no times or dates",
     )
 
 
 def clock_of(chosen: argparse.Namespace, every_seconds: float = 1.0) -> Clock:
-    """Return how times are to be read, or refuse what cannot be meant."""
+    """Return the clock for parsing times; raises Refusal for invalid arguments."""
     try:
         zone = zone_of(chosen.zone)
     except UnknownZone:
-        raise _misused(f"--zone: there is no zone {chosen.zone!a}") from None
+        raise _misused(f"--zone: unknown time zone {chosen.zone!a}") from None
     start = None
     if chosen.start is not None:
         start = to_moment(chosen.start, zone)
@@ -93,7 +93,7 @@ def clock_of(chosen: argparse.Namespace, every_seconds: float = 1.0) -> Clock:
 def settings_of(
     chosen: argparse.Namespace, *, stage: str | None = None, rank: int = 0
 ) -> Settings:
-    """Return whose run it becomes; nothing of this process or machine is logged."""
+    """Return the settings of the imported run; nothing of this machine is logged."""
     settings = read_settings(
         chosen.run,
         project=chosen.project,
@@ -107,14 +107,14 @@ def settings_of(
     )
     if settings.mode is Mode.DISABLED:
         raise _misused("SEAMARK_MODE is disabled, so nothing would be stored")
-    # One file after the other, without a name given: one run.
+    # Several files without a run name belong to one run.
     chosen.run = settings.run
     return settings
 
 
 @dataclass
 class Imported:
-    """How much was logged, and from when to when."""
+    """The number of logged points and their time range."""
 
     points: int = 0
     first: int | None = None  # microseconds since 1970
@@ -128,7 +128,7 @@ class Imported:
 
 
 class Importer:
-    """A run that is written to with times of the past; opened with the first of them."""
+    """Writes a run with times in the past; opens it with the first sample."""
 
     def __init__(
         self, settings: Settings, imported: Imported, tags: Sequence[str] = ()
@@ -137,9 +137,9 @@ class Importer:
         self._imported = imported
         self._tags = tags
         self._run: Run | None = None
-        # Where to remember which file, once it gives something.
+        # The mark and file to store with the next sample.
         self._coming: tuple[str, Path] | None = None
-        # The last numbers of series that are called as users call them.
+        # The last numbers of series with user-defined names.
         self.ends: dict[str, float] = {}
         self._waiting = 0
         self._ticks = -1
@@ -148,7 +148,7 @@ class Importer:
         self._last: int | None = None
 
     def run_at(self, moment: int) -> Run:
-        """Return the run, which begins then if it has not begun."""
+        """Return the run, starting it at `moment` if it is not open."""
         if self._run is None:
             self._first = moment
             self._run = Run(self.settings._replace(began_at=moment))
@@ -158,20 +158,20 @@ class Importer:
         if self._coming is not None:
             (mark, file), self._coming = self._coming, None
             self._run[mark] = f"{_BEGUN}{file.name}"
-            # Points are safe at once from whatever ends the process, and values once
-            # they are written: points without a mark would be imported again.
+            # Points survive a crash at once, values only when written: points without a
+            # mark would be imported twice.
             self._wait()
         return self._run
 
     def log(self, values: Mapping[str, float], step: float, moment: int) -> None:
-        """Log numbers by path below the stage's namespace."""
+        """Log numbers by path under the stage's namespace."""
         namespace = self.settings.namespace
         named = {f"{namespace}/{path}": value for path, value in values.items()}
         self.run_at(moment).log_at(named, step, moment)
         self._count(moment, len(named))
 
     def log_readings(self, readings: Iterable[Reading]) -> None:
-        """Log readings; those that have no step are numbered by their time."""
+        """Log samples; those without a step are numbered by their time."""
         for reading in readings:
             if reading.is_users:
                 run = self.run_at(reading.moment)
@@ -185,9 +185,9 @@ class Importer:
             self.log(reading.values, float(self._ticks), reading.moment)
 
     def log_files(self, marks: Mapping[Path, str], read: Read, stated: Stated) -> None:
-        """Log what files hold, in the order of their first readings.
+        """Log files in the order of their first samples.
 
-        So the run begins with the earliest, and steps that are counted go on with time.
+        So the run begins with the earliest, and counted steps increase with time.
         """
         for path in _in_order_of_time(marks, read):
             noted = self._imported.noted.setdefault(str(path), Noted())
@@ -195,22 +195,22 @@ class Importer:
                 self.log_readings(read(path, noted, stated))
 
     def state(self, facts: Mapping[str, object]) -> None:
-        """Store facts, if there is a run to store them in."""
+        """Store facts, if the run is open."""
         if self._run is not None:
             for path, value in facts.items():
                 self._run[f"{self.settings.namespace}/facts/{path}"] = value
 
     def assign(self, values: Mapping[str, object]) -> None:
-        """Store values as scripts do, if there is a run to store them in."""
+        """Store attributes, if the run is open."""
         if self._run is not None:
             for path, value in values.items():
                 self._run[path] = value
 
     @contextmanager
     def importing(self, mark: str, file: Path) -> Iterator[None]:
-        """Store with a file's first reading that it has begun, and then that it is whole.
+        """Mark a file as begun with its first sample, and as complete at the end.
 
-        A file that gives nothing is not remembered, so that it can be mended and come
+        A file without samples is not marked, so that it can be fixed and imported
         again.
         """
         self._coming = mark, file
@@ -221,13 +221,13 @@ class Importer:
             self._run[mark] = file.name
 
     def upload(self, path: str, content: Path | bytes, *, name: str) -> None:
-        """Store a file below the stage's namespace, and wait until it is copied."""
+        """Store a file under the stage's namespace, and wait until it is copied."""
         if self._run is not None:
             place = f"{self.settings.namespace}/{path}"
             self._run[place].upload(content, name=name, wait=True)
 
     def finish(self) -> None:
-        """Say that the run ended when its last reading was taken, and deliver it."""
+        """Set the end of the run to its last sample, and deliver it."""
         if self._run is None:
             return
         self._wait()
@@ -248,23 +248,23 @@ class Importer:
         if self._run is not None and not self._run.wait_until_written(_WRITE_SECONDS):
             raise Refusal(
                 "not_written",
-                "The spool cannot be written, so not everything is imported. What was "
-                "written so far is delivered; import into another run once there is "
-                "room.",
+                "The offline queue cannot be written, so the import is incomplete. Data "
+                "written so far is delivered; free some disk space and import into another "
+                "run.",
             )
 
 
 def files_of(chosen: argparse.Namespace) -> list[Path]:
-    """Return the files and folders that were named, or refuse what is none."""
+    """Return the named files and folders; raises Refusal for other paths."""
     paths = [Path(name) for name in chosen.files]
     for path in paths:
         if not path.exists():
-            raise Refusal("not_found", f"There is no file {str(path)!a}.")
+            raise Refusal("not_found", f"File not found: {str(path)!a}.")
         if not path.is_file() and not path.is_dir():
             raise Refusal(
                 "not_a_file",
-                f"{str(path)!a} is a pipe or a device, and would be read more than once:"
-                " write it to a file first, and name that. It may be compressed by"
+                f"{str(path)!a} is a pipe or a device, which cannot be read twice:"
+                " write it to a file first. It may be compressed by"
                 " gzip.",
             )
     return paths
@@ -273,17 +273,17 @@ def files_of(chosen: argparse.Namespace) -> list[Path]:
 def marks_of(
     chosen: argparse.Namespace, settings: Settings, paths: Iterable[Path]
 ) -> dict[Path, str]:
-    """Return where the run remembers each file; refuse one that it remembers already.
+    """Return the path of each file's mark; raises Refusal if the run has it already.
 
-    Where no server can be asked, nobody knows, and it says so. What a file before it
-    holds is passed over.
+    If the server cannot be reached, this is unknown, and a warning is printed. Files
+    with the same content are skipped.
     """
     folder = f"monitoring/{settings.stage}/imported"
     files: dict[str, Path] = {}
     for path in paths:
         file = files.setdefault(f"{folder}/{_digest(path)}", path)
         if file is not path:
-            tell(f"{str(path)!a} is passed over, as {str(file)!a} holds the same")
+            tell(f"{str(path)!a} is skipped: {str(file)!a} has the same content")
     known: Mapping[str, object] = {}
     if settings.mode is Mode.ONLINE and not chosen.again:
         known = _known_files(settings, f"{folder}/")
@@ -294,14 +294,14 @@ def marks_of(
 
 
 def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
-    """Return what the run remembers of files; nothing if that cannot be asked."""
+    """Return the run's marks of files; empty if they cannot be read."""
     try:
         return read_run(settings.run, project=settings.project).attributes(folder)
     except AgentError as error:
         if error.code != "not_found":
             tell(
-                "whether it was imported before could not be asked, and if so its points"
-                f" are there twice: {error}"
+                "cannot check for an earlier import; if there was one, its points"
+                f" are now stored twice: {error}"
             )
         return {}
 
@@ -311,7 +311,7 @@ def _in_order_of_time(files: Collection[Path], read: Read) -> list[Path]:
         first = next(read(path, Noted(), Stated()), None)
         return math.inf if first is None else first.moment
 
-    # One alone need not be read twice.
+    # A single file need not be read twice.
     return sorted(files, key=began_at) if len(files) > 1 else list(files)
 
 
@@ -319,14 +319,14 @@ def _known(run: str, path: Path, value: str) -> Refusal:
     if value.startswith(_BEGUN):
         return Refusal(
             "partly_imported",
-            f"The run {run!a} holds a part of {str(path)!a}, whose import was begun and "
-            "is not complete. Import it into another run or stage, and delete this run "
-            "if it holds nothing else; with --again, that part will be there twice.",
+            f"The run {run!a} has a part of {str(path)!a} from an incomplete import. "
+            "Import it into another run or stage, and delete this run "
+            "if it has nothing else; with --again, that part is stored twice.",
         )
     return Refusal(
         "already_imported",
-        f"The run {run!a} already holds {str(path)!a}; with --again, its points will be "
-        "there twice.",
+        f"The run {run!a} already has {str(path)!a}; with --again, its points are "
+        "stored twice.",
     )
 
 
@@ -339,7 +339,7 @@ def _digest(path: Path) -> str:
 
 
 def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -> int:
-    """Say what was imported and what was not understood; return the exit code."""
+    """Print the imported points and the problems; return the exit code."""
     found = settings_words(settings)
     if chosen.json:
         say_json(
@@ -359,7 +359,7 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
         for sentence in noted.sentences():
             tell(clean(f"{name}, {sentence}"))
     if not imported.points:
-        tell("nothing of it could be imported")
+        tell("nothing was imported")
         return 1
     if not chosen.json:
         say(

@@ -1,8 +1,8 @@
-"""Asks for a server's address and an API key, checks both, and stores them.
+"""Store a server's address and an API key, after checking both.
 
-Whatever runs for this user on this machine logs there from then on; processes that run
-already and whose API key was refused go on with the new one. The API key is made on the
-server's API keys page. It is typed unseen, or comes over standard input.
+All processes of this user on this machine use them from then on; running processes
+whose API key was rejected continue with the new one. Create the API key on the server's
+API keys page. It is typed without echo, or read from standard input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from seamark.servers import (
     token_variable,
 )
 
-HELP = "store a server's address and an API key for it"
+HELP = "store a server's address and an API key"
 EXAMPLES = (
     "seamark login",
     "seamark login --url https://seamark.example.org",
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     given.add_argument(
         "--token",
         metavar="SECRET",
-        help="the API key itself, which then others on this machine can see: better not",
+        help="the API key; not recommended, because other users can see it",
     )
 
 
@@ -70,14 +70,14 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.json:
         say_json({"url": server.url, "file": str(path), **caller})
     else:
-        say(f"{server.url} knows you as {describe(caller)}")
-        say(f"The address and the API key are in {path}, for you alone to read.")
+        say(f"Signed in to {server.url} as {describe(caller)}")
+        say(f"The address and the API key are stored in {path}, readable only by you.")
     _warn(server, caller)
     return 0
 
 
 def who_is(server: Server) -> Json:
-    """Return for whom an API key speaks and what it may do, or raise CannotRead."""
+    """Return an API key's user, scope and workspaces; raises CannotRead."""
     return ask(server, "/me", _caller, seconds=SECONDS)
 
 
@@ -98,7 +98,7 @@ def _caller(said: Json) -> Json:
 
 
 def describe(caller: Json) -> str:
-    """Say who a caller is, in one sentence."""
+    """Describe a caller in one sentence."""
     spaces = ", ".join(f"{s['name']} ({s['role']})" for s in caller["workspaces"])
     able = [
         verb
@@ -107,13 +107,13 @@ def describe(caller: Json) -> str:
     ]
     may = " and ".join(able) or "do nothing"
     return clean(
-        f"{caller['user'] or 'nobody'}, workspace {spaces or 'none'}; "
+        f"{caller['user'] or 'no user'}, workspace {spaces or 'none'}; "
         f"the API key may {may}."
     )
 
 
 def normalized(url: str) -> str:
-    """Return an address as it is stored; where no scheme is named, the safe one."""
+    """Return a normalized address; without a scheme, https except for this machine."""
     url = url.strip()
     if "://" not in url:
         url = f"{_scheme_for(url)}://{url}"
@@ -128,7 +128,7 @@ def _scheme_for(host: str) -> str:
     try:
         is_near = urlsplit(f"//{host}").hostname in LOOPBACK
     except ValueError:
-        # No address at all, which is said when it is looked at as a whole.
+        # An invalid address is reported when it is checked as a whole.
         is_near = False
     return "http" if is_near else "https"
 
@@ -145,7 +145,7 @@ def _asked_for(chosen: argparse.Namespace) -> Server:
     if not url:
         raise Refusal(
             "invalid_usage",
-            "Which server? Say --url https://… (`seamark up` starts one here).",
+            "No server address: pass --url https://… (`seamark up` starts a server here).",
             MISUSED,
         )
     url = normalized(url)
@@ -155,8 +155,8 @@ def _asked_for(chosen: argparse.Namespace) -> Server:
 def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
     if chosen.token is not None:
         tell(
-            "an API key on the command line can be seen by others on this machine and is "
-            "kept in the shell's history; --token-stdin reads it from a pipe"
+            "an API key on the command line is visible to other users of this machine and "
+            "stored in the shell's history; --token-stdin reads it from a pipe"
         )
         token = chosen.token
     elif chosen.token_stdin:
@@ -166,7 +166,7 @@ def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
     else:
         raise Refusal(
             "invalid_usage",
-            "There is no terminal to ask for the API key; pipe it in with --token-stdin.",
+            "No terminal to prompt for the API key; pipe it in with --token-stdin.",
             MISUSED,
         )
     token = str(token).strip()
@@ -179,9 +179,9 @@ def _typed(question: str) -> str:
     try:
         return getpass.getpass(question)
     except EOFError:
-        # The cursor is still behind the question.
+        # The cursor is still in the line of the prompt.
         sys.stderr.write("\n")
-        message = "No API key was typed, so nothing was stored."
+        message = "No API key was entered. Nothing was stored."
         raise Refusal("no_token", message) from None
 
 
@@ -189,8 +189,8 @@ def _advised(error: CannotRead, server: Server) -> Exception:
     if error.code == "not_authenticated":
         return Refusal(
             error.code,
-            f"{server.url} does not know this API key: it was revoked, has expired, or "
-            f"is another server's. {server.url}{KEYS_PAGE} makes another. Nothing was "
+            f"{server.url} rejected this API key: it was revoked, has expired, or "
+            f"is for another server. Create one on {server.url}{KEYS_PAGE}. Nothing was "
             "stored.",
         )
     return Refusal(error.code, f"{error} Nothing was stored.")
@@ -198,14 +198,14 @@ def _advised(error: CannotRead, server: Server) -> Exception:
 
 def _warn(server: Server, caller: Json) -> None:
     if caller["scope"] not in MAY_WRITE:
-        tell("this API key may only read: what scripts log will not be accepted")
+        tell("this API key may only read: scripts cannot log with it")
     elif caller["scope"] not in MAY_READ:
         tell(
-            "this API key may only write: `seamark ls` and `seamark export` need to read"
+            "this API key may only write: `seamark ls` and `seamark export` need read access"
         )
     parts = urlsplit(server.url)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        tell("over http:// others in the network can read the API key: use https://")
+        tell("http:// exposes the API key to the network: use https://")
     known = find_url(os.environ)
     is_other_url = known is not None and origin(known) != origin(server.url)
     is_other_token = named_token(os.environ) not in (None, server.token)
@@ -214,4 +214,4 @@ def _warn(server: Server, caller: Json) -> None:
         (token_variable(os.environ), is_other_token),
     ):
         if is_other:
-            tell(f"{name} is set here to something else, and comes first: unset it")
+            tell(f"{name} is set to another value and takes precedence: unset it")

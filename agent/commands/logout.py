@@ -1,7 +1,7 @@
-"""Deletes the stored address and API key.
+"""Delete the stored address and API key.
 
-The API key itself still holds: it is revoked on the server's API keys page. What is not
-delivered stays, and waits for the next `seamark login`.
+The API key stays valid until it is revoked on the server's API keys page. Undelivered
+data stays and waits for the next `seamark login`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EXAMPLES = ("seamark logout",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing can be chosen."""
+    """Add nothing: there are no options."""
     del parser
 
 
@@ -31,7 +31,9 @@ def perform(chosen: argparse.Namespace) -> int:
         say_json({"url": url, "file": str(path), "was_stored": is_there})
     elif is_there:
         say(f"{path} is deleted.")
-        say(f"The API key still holds; {url or 'the server'}{KEYS_PAGE} revokes it.")
+        say(
+            f"The API key is still valid; revoke it on {url or 'the server'}{KEYS_PAGE}."
+        )
     else:
         say(f"Nothing was stored in {path}.")
     return 0

@@ -1,9 +1,9 @@
-"""Lists projects, the runs of a project, or what is known of a run.
+"""List projects, the runs of a project, or the attributes of a run.
 
-Without a word, that is the runs of the project if one is named, else the projects. A
-column is an attribute's path; of a series, its last value is shown. On a terminal the
-table is as wide as the terminal: --format csv and --json never cut anything off. In CSV
-numbers have all of their digits, times their zone, and durations are seconds.
+Without an argument, lists the runs of the project if one is named, else the projects. A
+column is an attribute's path; a series shows its last value. On a terminal, the table
+fits its width; --format csv and --json never cut values. In CSV, numbers have all their
+digits, times have a time zone, and durations are in seconds.
 """
 
 from __future__ import annotations
@@ -42,33 +42,40 @@ _RUN_HEADS = ("name", "state", "started", "duration", "tags")
 _PROJECT_HEADS = ("project", "runs", "running", "failed", "last activity")
 _ATTRIBUTE_HEADS = ("path", "kind", "value", "count", "minimum", "maximum", "last step")
 _SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3600, 86400
-# Beyond it, floats are no longer exact; whole ones would be long, and say no more.
+# Above this, floats are not exact, and all digits would be long and useless.
 _LARGEST_WHOLE = 1e15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", nargs="?", choices=KINDS, help="what to list")
-    parser.add_argument("run", nargs="?", metavar="RUN", help="whose attributes")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="the run whose attributes to list"
+    )
     parser.add_argument("--project", help="the project (SEAMARK_PROJECT)")
-    parser.add_argument("--where", default="", metavar="QUERY", help="which runs")
+    parser.add_argument(
+        "--where", default="", metavar="QUERY", help="only runs that match"
+    )
     parser.add_argument(
         "--columns",
         action="append",
         default=[],
         metavar="PATH,…",
-        help="attributes to show of each run; may be repeated",
+        help="attributes to show for each run; may be repeated",
     )
     parser.add_argument(
         "--sort",
         default="-started",
         metavar="COLUMN",
-        help="started, name, state, duration, wall_time, or an attribute's path; with a - before "
-        "it, the largest first, written --sort=-started (default: -started)",
+        help="started, name, state, duration, wall_time, or an attribute's path; with a leading "
+        "-, descending, as in --sort=-started (default: -started)",
     )
     parser.add_argument(
-        "--limit", type=count, default=50, help="how many runs at most (default: 50)"
+        "--limit",
+        type=count,
+        default=50,
+        help="the maximum number of runs (default: 50)",
     )
-    parser.add_argument("--prefix", default="", help="attributes that begin so")
+    parser.add_argument("--prefix", default="", help="only attributes with this prefix")
     parser.add_argument(
         "--format", choices=FORMATS, help="table (default), csv, or json as --json"
     )
@@ -81,7 +88,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if (kind == "attributes") != (chosen.run is not None):
         raise Refusal(
             "invalid_usage",
-            "`seamark ls attributes` needs the name of a run, and only it takes one.",
+            "`seamark ls attributes` needs the name of a run; other lists take none.",
             MISUSED,
         )
     if kind == "projects":
@@ -94,20 +101,20 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def sort_key(text: str) -> str:
-    """Return how the API calls what to sort by."""
+    """Return the API's name of a sort column."""
     sign = "-" if text.startswith("-") else ""
     name = text.removeprefix("-")
     return f"{sign}{name}" if name in _SORTS or ":" in name else f"{sign}path:{name}"
 
 
 def columns_in(words: Sequence[str]) -> list[str]:
-    """Return the paths in words that may each hold several."""
+    """Return the paths in arguments that may each contain several."""
     paths = [path.strip() for word in words for path in word.split(",")]
     return list(dict.fromkeys(filter(None, paths)))
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in two units, as the runs table shows it."""
+    """Return a duration in two units, as in the runs table."""
     if seconds < _SECOND:
         return f"{seconds * 1000:.0f} ms"
     if round(seconds, 1) < _MINUTE:
@@ -125,9 +132,9 @@ def _in_units(*parts: tuple[int, str]) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return a value as a cell for people to read; nothing for what is not known."""
+    """Return a value as a table cell; "" if it is unknown."""
     if isinstance(value, float):
-        # Such as a step, of which each digit counts.
+        # A whole number, such as a step, is shown with all digits.
         is_whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
         return f"{value:.0f}" if is_whole else f"{value:.6g}"
     if isinstance(value, datetime):
@@ -136,7 +143,7 @@ def text_of(value: object) -> str:
 
 
 def exact_text(value: object) -> str:
-    """Return a value as a cell for programs to read: all of it."""
+    """Return a value as a CSV cell with all its digits."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -169,7 +176,7 @@ def _list_projects(chosen: argparse.Namespace) -> None:
 
 def _list_runs(chosen: argparse.Namespace) -> None:
     paths = columns_in(chosen.columns)
-    # One more, to know whether there are more.
+    # One more, to detect whether there are more.
     found = read_runs(
         chosen.where,
         project=chosen.project,
@@ -193,7 +200,7 @@ def _list_runs(chosen: argparse.Namespace) -> None:
         )
         for run in runs
     ]
-    _show(chosen, (*_RUN_HEADS, *paths), rows, "No run is like that.")
+    _show(chosen, (*_RUN_HEADS, *paths), rows, "No run matches.")
     if is_more:
         tell(f"these are the first {chosen.limit:,}; --limit shows more")
 
@@ -213,7 +220,7 @@ def _list_attributes(chosen: argparse.Namespace) -> None:
 
 
 def run_json(run: StoredRun) -> Json:
-    """Return a run as every command prints it."""
+    """Return a run as JSON, the same for every command."""
     return {
         "id": run.id,
         "name": run.name,
@@ -248,7 +255,7 @@ def _cell_for(chosen: argparse.Namespace) -> Callable[[object], str]:
 
 
 def _duration_of(run: StoredRun, chosen: argparse.Namespace) -> str:
-    # As the runs table shows it once a run has ended.
+    # Shown only for finished runs, as in the runs table.
     seconds = run.duration_seconds
     if seconds is None or run.ended_at is None:
         return ""
@@ -270,7 +277,7 @@ def _show(
 
 
 def count(text: str) -> int:
-    """Return a number of things; argparse names this function where it is none."""
+    """Parse a positive number; argparse shows this function's name in errors."""
     number = int(text)
     if number < 1:
         raise ValueError

@@ -1,4 +1,4 @@
-"""Whether this machine can be measured."""
+"""Checks whether this machine can be measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OLDEST_PYTHON = (3, 10)
 
 
 def look_at_machine(environment: Environment) -> Iterator[Finding]:
-    """Try what measures the hardware; without it, everything else still arrives."""
+    """Check the probes; all other data arrives without them."""
     yield _python()
     yield _processes()
     yield _gpus(environment)
@@ -38,7 +38,7 @@ def _processes() -> Finding:
         return note("psutil", f"processes cannot be measured ({error})", "see psutil")
     return fine(
         "psutil",
-        f"{cores or '?'} CPU cores and {memory / 2**30:,.1f} GiB are measured",
+        f"{cores or '?'} CPU cores and {memory / 2**30:,.1f} GiB of memory are measured",
     )
 
 
@@ -49,10 +49,9 @@ def _gpus(environment: Environment) -> Finding:
         return note(
             "nvml",
             f"no GPU is measured: {error}",
-            "where there is an NVIDIA GPU, its driver has to be there, in a container "
-            "too (--gpus all)",
+            "an NVIDIA GPU needs its driver, in a container too (--gpus all)",
         )
     if count is None:
-        said = "no GPU is measured: the driver has lost those that there are"
-        return note("nvml", said, "see nvidia-smi; they may have to be reset")
+        said = "no GPU is measured: the driver has lost all GPUs"
+        return note("nvml", said, "see nvidia-smi; they may need a reset")
     return fine("nvml", f"{count} GPUs are measured")

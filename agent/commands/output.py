@@ -1,4 +1,4 @@
-"""What commands print: lines, tables that fit, colours where they are seen, JSON."""
+"""Prints command output: lines, tables, colors on terminals, JSON."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from seamark.errors import AgentError
 
 MISUSED = 2
 _SMALLEST_WIDTH = 20
-# Of a column of a table, once there is not room for all.
+# Minimum width of a table column on a terminal that is too narrow.
 _NARROWEST = 6
 _GAP = "  "
-# Of a column where there is no terminal: one long text would pad all other lines.
+# Maximum padding without a terminal: one long text would pad all other lines.
 _WIDEST_PADDED = 40
-# A spreadsheet takes a cell that begins so for a formula.
+# A spreadsheet treats a cell that begins with one of these as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
 
 
 class Refusal(AgentError):
-    """A command cannot do what was asked; the exit code is part of it."""
+    """A failed command, with its exit code."""
 
     def __init__(self, code: str, message: str, exit_code: int = 1) -> None:
         super().__init__(message)
@@ -36,28 +36,28 @@ class Refusal(AgentError):
 
 
 def say(line: str = "") -> None:
-    """Print a line of what was asked for."""
+    """Print a line of output."""
     sys.stdout.write(f"{line}\n")
 
 
 def tell(line: str) -> None:
-    """Print a line beside it, as standard output is for what was asked for."""
-    # Of names, and of what a server says, nothing reaches the terminal as it is.
+    """Print a message to standard error."""
+    # Names and server messages are escaped for the terminal.
     shown = "\n".join(map(clean, line.split("\n")))
     sys.stderr.write(f"seamark: {shown}\n")
     sys.stderr.flush()
 
 
 def say_json(content: object) -> None:
-    """Print one JSON value, on one line."""
-    # Numbers that JSON does not have are texts already; others than ASCII characters
-    # are escaped, as whoever reads this may expect any encoding.
+    """Print one JSON value on one line."""
+    # NaN and infinities are strings already; non-ASCII characters are escaped, because
+    # the reader may expect any encoding.
     say(json.dumps(content, allow_nan=False))
 
 
 def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table for programs and spreadsheets."""
-    # A program gets names as they are.
+    """Print a table as CSV."""
+    # Not escaped for programs.
     shown = clean if sys.stdout.isatty() else str
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(map(shown, heads))
@@ -66,9 +66,9 @@ def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; on a terminal no wider than that, with the starts of long cells.
+    """Print a table, fitted to a terminal by cutting long cells.
 
-    Elsewhere nothing is cut off: a cell that is too long pushes those after it aside.
+    Without a terminal nothing is cut: a long cell shifts those after it.
     """
     cells = [[clean(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
@@ -83,7 +83,7 @@ def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Return widths whose sum leaves room for the gaps, taken from the widest."""
+    """Return widths that fit with their gaps, by reducing the widest ones."""
     found = list(widths)
     room -= len(_GAP) * (len(found) - 1)
     while sum(found) > room and max(found) > _NARROWEST:
@@ -101,7 +101,7 @@ def terminal_width() -> int:
 
 
 def clean(text: str) -> str:
-    """Return text that cannot do anything to a terminal: names come from anywhere."""
+    """Return text with control characters escaped, safe for a terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -111,17 +111,17 @@ def clean(text: str) -> str:
 
 
 def time_text(moment: datetime) -> str:
-    """Return a time in the one shape that a column of them needs to be read."""
+    """Return a time in one fixed format, in microseconds."""
     return moment.isoformat(timespec="microseconds")
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things."""
+    """Return a number with its noun, such as `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def cut(text: str, width: int) -> str:
-    """Return the beginning of a text that is too long for so many columns."""
+    """Cut a text to a width in terminal columns."""
     if width_of(text) <= width:
         return text
     kept = ""
@@ -133,19 +133,19 @@ def cut(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """Return a text that takes at least so many columns."""
+    """Pad a text to a width in terminal columns."""
     return f"{text}{' ' * (width - width_of(text))}"
 
 
 def width_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
 
 
 def painted(text: str, colour: str) -> str:
-    """Return the text with a colour, if standard output is where it can be seen."""
+    """Color a text if standard output supports it."""
     if not sys.stdout.isatty():
         return text
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -154,7 +154,7 @@ def painted(text: str, colour: str) -> str:
 
 
 def aligned(rows: Sequence[tuple[str, str]], indent: str = "  ") -> list[str]:
-    """Return lines of a word and what it means, broken to fit the terminal."""
+    """Return lines of words and their meanings, wrapped to the terminal."""
     widest = max(len(word) for word, _ in rows)
     room = terminal_width() - len(indent) - widest - len(_GAP)
     lines = []
@@ -166,7 +166,7 @@ def aligned(rows: Sequence[tuple[str, str]], indent: str = "  ") -> list[str]:
 
 
 def broken(text: str, width: int) -> list[str]:
-    """Break a text between words into lines; a word that is too long stays whole."""
+    """Wrap a text into lines; longer words stay whole."""
     lines: list[str] = []
     for word in text.split():
         if lines and width_of(lines[-1]) + 1 + width_of(word) <= width:
@@ -177,7 +177,9 @@ def broken(text: str, width: int) -> list[str]:
 
 
 def no_formula(cell: str) -> str:
-    """Return a cell that no spreadsheet computes; an apostrophe is put before it."""
+    """Return a CSV cell that spreadsheets do not evaluate; adds an apostrophe if
+    needed.
+    """
     if not cell.startswith(_FORMULA_STARTS):
         return cell
     try:

@@ -1,4 +1,4 @@
-"""What `seamark` says without a command: what there is, and what to do first."""
+"""The output of `seamark` without a command: status, first steps, commands."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from seamark.version import VERSION
 
 _FIRST = (
     ("seamark up", "start a server here, or"),
-    ("seamark login", "say where yours is, with an API key from its API keys page;"),
-    ("seamark doctor", "see whether points would arrive;"),
-    ("seamark run -- python train.py", "measure a program as it is."),
+    ("seamark login", "sign in to yours with an API key from its API keys page;"),
+    ("seamark doctor", "check that data arrives;"),
+    ("seamark run -- python train.py", "measure an unmodified program."),
 )
-_MORE = "`seamark COMMAND --help` explains one; docs/commands.md explains all."
+_MORE = "See `seamark COMMAND --help` and docs/commands.md."
 
 
 def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
-    """Print it; nothing here asks the server."""
+    """Print it, without a request to the server."""
     if chosen.version and not chosen.json:
         say(f"seamark {VERSION}")
         return 0
@@ -52,11 +52,11 @@ def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
     for line in aligned(
         [
             ("Server", _server(url, has_token=server is not None)),
-            ("Waits", _left(waiting)),
+            ("Queue", _left(waiting)),
         ]
     ):
         say(line)
-    _section("What to do first", _FIRST)
+    _section("First steps", _FIRST)
     _section("Commands", [(name, command.HELP) for name, command in commands.items()])
     _section("Options", list(GENERAL.items()))
     say()
@@ -76,18 +76,16 @@ def _section(
 
 def _server(url: str | None, *, has_token: bool) -> str:
     if url is None:
-        return "none is known yet: `seamark up` or `seamark login`"
-    return (
-        url if has_token else f"{url}, but there is no API key for it: `seamark login`"
-    )
+        return "not configured: run `seamark up` or `seamark login`"
+    return url if has_token else f"{url}, without an API key: run `seamark login`"
 
 
 def _left(waiting: list[Waiting]) -> str:
     abandoned = [spool for spool in waiting if not spool.is_in_use]
     if not abandoned:
-        return "nothing waits to be delivered"
+        return "all data is delivered"
     size = sum(spool.pending_bytes for spool in abandoned)
     return (
-        f"to be delivered: {counted(len(abandoned), 'spool')} of processes that have "
-        f"ended ({size:,} bytes); `seamark sync` does it"
+        f"{counted(len(abandoned), 'spool')} of ended processes not delivered "
+        f"({size:,} bytes): run `seamark sync`"
     )

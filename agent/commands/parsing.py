@@ -1,4 +1,4 @@
-"""Reads the words of a command line, and names the nearest right one of a wrong one."""
+"""Parses command lines, with suggestions for misspelled words."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _CHOICES = re.compile(r"argument ([^:]+): invalid choice: (.+?) \(choose from (.
 
 
 class Command(Protocol):
-    """What each module of a command offers."""
+    """The interface of a command module."""
 
     HELP: str
 
     @property
     def EXAMPLES(self) -> Sequence[str]:  # noqa: N802 - a constant of the module
-        """Ways to use it, as they are typed."""
+        """Examples, as typed on the command line."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Say what can be chosen."""
+        """Add the command's arguments."""
 
     def perform(self, chosen: argparse.Namespace) -> int:
-        """Do it, and return the exit code."""
+        """Run the command and return the exit code."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses by an exception, so that the refusal can be JSON, too."""
+    """Raises on errors, so that they can be printed as JSON."""
 
     @property
     def actions(self) -> list[argparse.Action]:
-        """Everything that can be given, in the order in which it was added."""
+        """All actions, in the order in which they were added."""
         return self._actions
 
     def error(self, message: str) -> NoReturn:
@@ -55,7 +55,7 @@ def parser_of(name: str, command: Command) -> Parser:
         description=command.__doc__,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        # What is short for one option now may be short for two tomorrow.
+        # A unique abbreviation could become ambiguous in a later version.
         allow_abbrev=False,
     )
     command.add_arguments(parser)
@@ -66,7 +66,7 @@ def parser_of(name: str, command: Command) -> Parser:
 def parse(
     words: Sequence[str], commands: Mapping[str, Command]
 ) -> tuple[str | None, argparse.Namespace]:
-    """Return the command, None if none was named, and what was chosen."""
+    """Return the command, or None if none was named, and its arguments."""
     if words[:1] == ["help"]:
         name, _ = named_command(words[1:], commands)
         words = [*(name or "").split(), "--help"]
@@ -82,7 +82,7 @@ def parse(
         hint = nearest(name, commands)
         raise Refusal(
             "invalid_usage",
-            f"There is no command {name!a}{hint}. `seamark` lists them all.",
+            f"Unknown command {name!a}{hint}. `seamark` lists all commands.",
             MISUSED,
         )
     parser = parser_of(name, commands[name])
@@ -95,7 +95,7 @@ def parse(
 def named_command(
     words: Sequence[str], commands: Iterable[str]
 ) -> tuple[str | None, Sequence[str]]:
-    """Return the command that is named, of one word or of two, and the words after it."""
+    """Return the command, of one or two words, and the words after it."""
     if not words or words[0].startswith("-"):
         return None, words
     kinds = [name.split()[1] for name in commands if name.startswith(f"{words[0]} ")]
@@ -104,35 +104,35 @@ def named_command(
     second = words[1] if len(words) > 1 else ""
     if second in kinds:
         return f"{words[0]} {second}", words[2:]
-    wrong = f" There is no {second!a}{nearest(second, kinds)}." if second else ""
+    wrong = f" Not {second!a}{nearest(second, kinds)}." if second else ""
     raise Refusal(
         "invalid_usage",
-        f"After `seamark {words[0]}` comes one of {', '.join(kinds)}.{wrong}",
+        f"`seamark {words[0]}` must be followed by one of {', '.join(kinds)}.{wrong}",
         MISUSED,
     )
 
 
-# What `seamark` takes without a command.
+# Options of `seamark` without a command.
 GENERAL = {
-    "-h, --help": "what there is, and what to do first",
-    "--version": f"print the version, which is {VERSION}",
+    "-h, --help": "show commands and first steps",
+    "--version": f"print the version ({VERSION})",
     "--json": JSON,
 }
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the word that was probably meant, as a part of a sentence; or nothing."""
+    """Return a suggestion for a misspelled word, as part of a sentence, or ""."""
     found = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f" (did you mean {found[0]}?)" if found else ""
 
 
 def options_of(parser: Parser) -> dict[str, argparse.Action]:
-    """Return every option by every way to write it."""
+    """Return every option by each of its names."""
     return {name: action for action in parser.actions for name in action.option_strings}
 
 
 def _unknown_options(parser: Parser, words: Sequence[str]) -> list[str]:
-    """Return options that there are not, which argparse would say of their values."""
+    """Return unknown options, for which argparse would report their values."""
     options = options_of(parser)
     is_followed_by_anything = any(
         action.nargs == argparse.REMAINDER for action in parser.actions
@@ -156,17 +156,17 @@ def _refuse_unknown(parser: Parser, unknown: Sequence[str]) -> None:
         return
     word = unknown[0]
     if not word.startswith("-"):
-        parser.error(f"{word!a} is one word too many")
+        parser.error(f"unexpected argument {word!a}")
     name = word.partition("=")[0]
-    parser.error(f"there is no option {name}{nearest(name, options_of(parser))}")
+    parser.error(f"unknown option {name}{nearest(name, options_of(parser))}")
 
 
 def _of_choices(message: str) -> str:
-    """Add the nearest right choice to what argparse says."""
+    """Rewrite argparse's message on choices, with a suggestion."""
     found = _CHOICES.fullmatch(message)
     if found is None:
         return message
     option, given, listed = found.groups()
     known = re.findall(r"[\w-]+", listed)
     hint = nearest(given.strip("'\""), known)
-    return f"{option}: there is no {given}{hint}; there are {', '.join(known)}"
+    return f"{option}: unknown choice {given}{hint}; choose from {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""What a program writes, kept for its run: behind files, in front of everything else."""
+"""Captures a program's output for its run: reads files, and relays other streams."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from seamark.capture.outlets import DESCRIPTORS, NOWHERE, Outlets, find_outlets
 from seamark.capture.relay import Relay
 from seamark.settings import Mode, Settings
 
-# How long the end waits for what the program leaves behind.
+# How long the end waits for output of the program's remaining children.
 _LEFT_SECONDS = 1.0
 
 
 class ProgramOutput:
-    """Where a program's streams lead to, and what stands between it and there."""
+    """The destinations of a program's streams, and the relays in front of them."""
 
     def __init__(self, outlets: Outlets, relays: Mapping[str, Relay]) -> None:
         self.relays = relays
@@ -31,7 +31,7 @@ class ProgramOutput:
 
     @property
     def streams(self) -> dict[str, int]:
-        """What the program is started with in place of streams of this process."""
+        """The descriptors that replace streams of this process when the program starts."""
         names = {descriptor: stream for stream, descriptor in DESCRIPTORS.items()}
         return {
             names[descriptor]: relay.front.programs
@@ -40,32 +40,32 @@ class ProgramOutput:
         }
 
     def begin(self) -> None:
-        """Leave its ends to the program, which has been started."""
+        """Close the program's ends after the program has started."""
         for relay in self.relays.values():
             relay.begin()
 
     def wait(self, is_told_to_end: Callable[[], bool]) -> None:
-        """Wait until everything that the program wrote is where it led to."""
+        """Wait until all output of the program is forwarded."""
         for relay in self.relays.values():
             relay.wait(_LEFT_SECONDS, is_told_to_end)
 
 
 @contextmanager
 def program_output(settings: Settings) -> Iterator[ProgramOutput]:
-    """Find what can be kept of a program's output; nothing, where that is not wanted."""
+    """Prepare the capture of a program's output, if it is enabled and possible."""
     is_wanted = "console" in settings.capture and settings.mode is not Mode.DISABLED
     outlets = NOWHERE
     try:
         if is_wanted:
             outlets = find_outlets()
-        # All of them before the first program could write to one.
+        # All relays start before the first program can write.
         relays = {
             stream: Relay(front_of(descriptors[0]))
             for stream, descriptors in outlets.carried.items()
         }
     except OSError:
-        # As without pseudo terminals, or with too many open files; what was opened is
-        # closed with this process.
+        # No pseudo terminals, or too many open files; opened descriptors are closed
+        # with this process.
         outlets, relays = NOWHERE, {}
     if not relays:
         yield ProgramOutput(outlets, relays)
@@ -76,20 +76,22 @@ def program_output(settings: Settings) -> Iterator[ProgramOutput]:
 
 @contextmanager
 def _signals_heeded(relays: list[Relay]) -> Iterator[None]:
-    """Follow sizes of terminals whenever they change, and ends of relays."""
+    """Forward changes of terminal sizes, and handle ends of relays."""
 
     def match(_: int, __: FrameType | None) -> None:
         news = [relay.front.match_size() for relay in relays]
         if any(news):
-            # Whoever looked at once has seen the size before; also grandchildren.
+            # Programs that read the size before the update get a signal too, including
+            # grandchildren.
             os.killpg(0, signal.SIGWINCH)
 
-    # Not left to a thread, which might wait for a disk: the program could not end.
+    # In the signal handler, because a thread could block on a disk while the program
+    # cannot end.
     def heed(_: int, __: FrameType | None) -> None:
         for relay in relays:
             relay.heed()
 
-    # A job in the background hears of a size when it is continued.
+    # A background job learns of a new size when it is continued.
     handlers = {signal.SIGWINCH: match, signal.SIGCONT: match, signal.SIGCHLD: heed}
     before = {n: signal.signal(n, handler) for n, handler in handlers.items()}
     try:

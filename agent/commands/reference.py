@@ -11,29 +11,29 @@ from seamark.commands.parsing import GENERAL, JSON, Command, parser_of
 _HEAD = """\
 # Commands
 
-`seamark` comes with the agent: `pip install .` in a checkout, into whichever environment training uses.
+`seamark` comes with the agent: `pip install .` in a checkout, into the environment that training uses.
 From a checkout, without installing anything, the same is `python -m seamark`.
-Without a command it says what there is, which server is known, and whether something waits to be delivered.
+Without a command it lists the commands and shows the configured server and undelivered data.
 
 <!-- Written by `python -m seamark.commands.reference > docs/commands.md`; a test compares. -->
 """
 _COMMON = """\
-## What holds for all
+## All commands
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | not done, or not completely: standard error says why and what to do. `sync`: something is left; `doctor`: something keeps points from arriving |
-| 2 | asked wrongly: a command, an option or a setting that there is not |
-| 130 | ended by Ctrl-C |
-| 141 | whoever read the output has gone, as in `seamark ls \\| head` |
+| 1 | failed, completely or in part: standard error has the reason and a fix. `sync`: undelivered data is left; `doctor`: there is a problem |
+| 2 | usage error: an unknown command or option, or an invalid setting |
+| 130 | interrupted by Ctrl-C |
+| 141 | the reader of the output has closed the pipe, as in `seamark ls \\| head` |
 
-`seamark run` ends with its program's exit code instead: 128 and the signal's number if a signal ended it (if it was Ctrl-C, `seamark run` ends by that, too, so that a loop of the shell stops), 127 if there is no such program, 126 if it cannot be started.
+`seamark run` ends with its program's exit code instead: 128 plus the signal's number if a signal ended it (after Ctrl-C, `seamark run` ends by SIGINT too, so that a shell loop stops), 127 if the program is not found, 126 if it cannot be started.
 
-- `--json` makes a command print one JSON object. Its fields stay; new ones may come. What cannot be done is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/http-api.md#conventions) are the API's, or `no_answer`, `invalid_usage`, `invalid_setting` and such.
-- Colours are for terminals only, and not where `NO_COLOR` is set or `TERM` is `dumb`.
-- Names of runs and paths may hold anything; what a terminal would obey is shown as an escape like `\\x1b`.
-- Every option is written out, as `--project`: a part of it is not understood.
+- `--json` makes a command print one JSON object. Fields are stable; later versions may add some. A failure is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/http-api.md#conventions) are the API's, or others such as `no_answer`, `invalid_usage` and `invalid_setting`.
+- Colors appear only on terminals, unless `NO_COLOR` is set or `TERM` is `dumb`.
+- Control characters in names of runs and paths are shown as escapes such as `\\x1b`.
+- Options cannot be abbreviated: write `--project` in full.
 """
 _FIELDS = """\
 ## What `--json` prints
@@ -41,19 +41,19 @@ _FIELDS = """\
 | command | fields |
 |---|---|
 | none | `version`, `server` (address or null), `has_token`, `spools`, `commands` |
-| `login` | `url`, `file`, `user`, `scope`, `workspaces` (each `slug`, `name`, `role`), `version` (the server's, if it says) |
+| `login` | `url`, `file`, `user`, `scope`, `workspaces` (each `slug`, `name`, `role`), `version` (the server's, or null) |
 | `logout` | `url`, `file`, `was_stored` |
 | `run`, `watch` | on the last line of standard error: `run`, `project`, `stage`; of `run` also `exit_code` and `failure` |
 | `status` | `folder`, `spools`: each `id`, `run`, `is_in_use`, `pending_bytes`, `points_in_memory`, `seconds_since_written` |
 | `sync` | `folder`, `left`: each `id`, `run`, `reason`, `in_use`: each `id`, `run`, `pending_bytes`; with `--discard`, `folder` and `discarded`: ids |
 | `doctor` | `ok`, `checks`: each `name`, `state` (`ok`, `note`, `problem`), `text`, `advice` |
-| `ls projects` | `projects`, as the API answers them |
+| `ls projects` | `projects`, as in the API |
 | `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |
-| `ls attributes` | `run`, `attributes`, as the API answers them |
+| `ls attributes` | `run`, `attributes`, as in the API |
 | `export` | `folder`, `runs`: as `ls runs`, with `folder`, `was_there` and `settled`; `failed`: each `id`, `name`, `code`, `message` |
 | `import …` | `run`, `project`, `stage`, `points`, `from`, `to`, `not_understood`: each `file`, `cause`, `lines` (the first), `count` |
 | `completion` | `shell`, `script` |
-| `up` | nothing of its own: the server prints its lines |
+| `up` | no JSON: the server prints its own output |
 """
 
 

@@ -1,10 +1,11 @@
-"""Runs a program and measures it: hardware and state, without a change to its code.
+"""Run a program and measure hardware and state, without a change to its code.
 
-Everything behind -- is the program and its arguments. Its input, output, open files and
-exit code are as they would be without this. What it writes to files, terminals, pipes
-and sockets is kept as the run's logs, unless --no-logs is said. A script that uses the
-agent, and names no other run or project itself, joins the same run.
-With --json, the last line of standard error says which run it was.
+Everything after -- is the program and its arguments. Its input, output, open files and
+exit code are unaffected. Its output to files, terminals, pipes and sockets is stored as
+the run's logs, unless --no-logs is given. A script that uses the agent joins the same
+run, unless it names another run or project.
+
+With --json, the last line of standard error contains the run's name.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ EXAMPLES = (
     "seamark run --project digits --run baseline --stage train -- ./train.sh",
 )
 
-# As shells say it.
+# Exit codes as in shells.
 _NOT_FOUND, _NOT_EXECUTABLE, _KILLED = 127, 126, 128
 _PASSED_ON = (
     signal.SIGTERM,
@@ -47,7 +48,7 @@ _PASSED_ON = (
     signal.SIGUSR2,
     signal.SIGXCPU,
 )
-# A terminal's keys reach the whole group, the program in it.
+# Signals of a terminal's keys reach the whole group, including the program.
 _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 
 
@@ -56,13 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-logs",
         action="store_true",
-        help="keep nothing of what it prints, and let it print without anything in between",
+        help="do not store its output, and do not relay it",
     )
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
         metavar="-- program …",
-        help="what to run, with its arguments",
+        help="the program and its arguments",
     )
 
 
@@ -71,7 +72,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if not program:
         raise Refusal(
             "invalid_usage",
-            "There is nothing to run; for example: "
+            "No program to run; for example: "
             "seamark run --stage train -- python train.py",
             MISUSED,
         )
@@ -119,8 +120,8 @@ def _start(
             env=environment,
             stdout=streams.get("stdout"),
             stderr=streams.get("stderr"),
-            # Shells give programs files by number, and MPI its sockets; our own are
-            # closed by the system.
+            # Shells pass files to programs by number, and MPI its sockets; our own
+            # descriptors are close-on-exec.
             close_fds=False,
         )
 
@@ -130,7 +131,7 @@ def _start(
         path = shutil.which(program[0])
         if error.errno != errno.ENOEXEC or path is None or not _is_text(path):
             raise
-    # A script whose first line does not say what runs it is the shell's, as env has it.
+    # A script without an interpreter line is run by the shell, as `env` does.
     return start(["/bin/sh", path, *program[1:]])
 
 
@@ -140,12 +141,12 @@ def _is_text(path: str) -> bool:
 
 
 def _is_there(name: str) -> bool:
-    """Whether there is such a program, be it one that cannot be run: who tries says why."""
+    """Return whether there is such a program, even if it is not executable."""
     return Path(name).exists() if os.sep in name else shutil.which(name) is not None
 
 
 def _end_by_ctrl_c() -> None:
-    """End as the program did: a shell's loop goes on after any exit code."""
+    """End by SIGINT like the program: a shell loop continues after any exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -153,7 +154,7 @@ def _end_by_ctrl_c() -> None:
 
 
 def end(run: Run, failure: str | None, *, was_told: bool) -> None:
-    """Say how the program ended, and whether somebody had told it to."""
+    """Finish the run with the program's result, as preempted if it got SIGTERM."""
     if was_told:
         if failure is not None:
             run.note_failure(failure)
@@ -165,7 +166,7 @@ def end(run: Run, failure: str | None, *, was_told: bool) -> None:
 
 
 def describe(code: int) -> str | None:
-    """Say in words how a program ended; None if all went well."""
+    """Describe how a program failed; None if it succeeded."""
     if code == 0:
         return None
     if code > 0:
@@ -178,22 +179,23 @@ def describe(code: int) -> str | None:
 
 
 def environment_of_program(settings: Settings, output: ProgramOutput) -> dict[str, str]:
-    """Return what a program that uses the agent is to know."""
-    # What is kept here is kept once; else its agent looks itself.
+    """Return the environment of the program, for scripts that use the agent."""
+    # Captured output must not be stored twice.
     seen = {"console"} if output.is_kept else set()
     return {
         **os.environ,
         "SEAMARK_PROJECT": settings.project,
         "SEAMARK_RUN": settings.run,
         "SEAMARK_STAGE": settings.stage,
-        # This machine is; what the program alone can see, and others, are not.
+        # This process measures the machine, but not data only visible in the program or
+        # on other machines.
         "SEAMARK_MONITORED": as_monitored(settings),
         "SEAMARK_CAPTURE": ",".join(sorted(settings.capture - seen)) or "no",
     }
 
 
 def watching(settings: Settings, process: int, output: ProgramOutput) -> Settings:
-    """Return the settings of what watches a program, and can see that much of it."""
+    """Return the settings for watching a program, with sources visible from outside."""
     seen = settings.capture & {"console", "environment", "git", "host"}
     return settings._replace(
         watched=process, followed=output.files, relays=output.relays, capture=seen
@@ -201,7 +203,7 @@ def watching(settings: Settings, process: int, output: ProgramOutput) -> Setting
 
 
 def state_program(run: Run, program: list[str]) -> None:
-    """Store the command line that is run."""
+    """Store the command line of the program."""
     path = f"{run.settings.namespace}/source/arguments"
     line = shlex.join(redacted_arguments(program))
     run[path] = redacted_beginning(line, make_redactor())
@@ -219,7 +221,7 @@ def _pass_on_what_came_before(
 def _signals_passed_on() -> Iterator[
     tuple[list[subprocess.Popen[bytes]], dict[int, float]]
 ]:
-    """Leave to the programs in the list what they do about signals; note when which came."""
+    """Forward signals to the programs in the list; record the time of each signal."""
     programs: list[subprocess.Popen[bytes]] = []
     passed_on: dict[int, float] = {}
 
@@ -235,8 +237,8 @@ def _signals_passed_on() -> Iterator[
     handlers = dict.fromkeys(_OF_KEYS, note) | dict.fromkeys(_PASSED_ON, pass_on)
     before = {}
     for number, handler in handlers.items():
-        # A program inherits what is ignored, not what is handled. So what whoever started
-        # us has ignored, as nohup does, stays so, and we ignore nothing else.
+        # A child inherits ignored signals, but not handlers. So signals ignored by our
+        # parent, for example nohup, stay ignored, and no others are.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, handler)
     try:

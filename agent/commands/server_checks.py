@@ -1,4 +1,4 @@
-"""Whether the server can be reached, and takes what this user logs."""
+"""Checks that the server can be reached and accepts this user's data."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from seamark.servers import (
 from seamark.settings import Mode, read_settings
 from seamark.version import VERSION
 
-_CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; that of the answer is whole ones
+_CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; the response has whole seconds
 _WRITING_ROLES = ("owner", "admin", "member")
 
 
 def look_at_server(environment: Environment) -> Iterator[Finding]:
-    """Ask the server of the settings, as far as they lead to one."""
+    """Check the settings and the server that they name."""
     yield from _settings(environment)
     yield from _token_file(environment)
     yield from _file(environment)
@@ -48,20 +48,20 @@ def look_at_server(environment: Environment) -> Iterator[Finding]:
     if url is None:
         yield problem(
             "server",
-            "no server is known",
-            "start one with `seamark up`, or say where it is with `seamark login`",
+            "no server is configured",
+            "start one with `seamark up`, or sign in with `seamark login`",
         )
         return
     try:
         url = normalized(url)
     except InvalidSetting as error:
-        told = f"{redacted(url)} is no address: {error}"
-        yield problem("server", told, "put it right")
+        told = f"{redacted(url)} is not a valid address: {error}"
+        yield problem("server", told, "correct it")
         return
     yield _where_from(environment, url)
     proxy = proxy_for(url)
     if proxy:
-        yield fine("proxy", f"requests go over the proxy {proxy}")
+        yield fine("proxy", f"requests use the proxy {proxy}")
     yield from _reached(environment, url)
 
 
@@ -92,7 +92,7 @@ def _settings(environment: Environment) -> Iterator[Finding]:
         yield problem(
             "mode",
             f"SEAMARK_MODE is {settings.mode.value}: nothing is sent",
-            "unset it; what was kept offline is delivered by `seamark sync`",
+            "unset it; `seamark sync` delivers the offline queue",
         )
 
 
@@ -101,8 +101,8 @@ def _token_file(environment: Environment) -> Iterator[Finding]:
     if file and named_token(environment) is None:
         yield problem(
             "token_file",
-            f"SEAMARK_TOKEN_FILE names {file}, where no API key can be read",
-            "put the API key into it, for this user to read, or unset the variable",
+            f"SEAMARK_TOKEN_FILE names {file}, which has no readable API key",
+            "write the API key to it, readable by this user, or unset the variable",
         )
 
 
@@ -120,14 +120,16 @@ def _file(environment: Environment) -> Iterator[Finding]:
         return
     if read_agent_file(environment) == (None, None):
         yield problem(
-            "file", f"{path} holds no address and API key", "say `seamark login`"
+            "file", f"{path} has no address and API key", "run `seamark login`"
         )
     elif mode & 0o077:
         yield note(
-            "file", f"others may read the API key in {path}", f"run `chmod 600 {path}`"
+            "file",
+            f"other users can read the API key in {path}",
+            f"run `chmod 600 {path}`",
         )
     else:
-        yield fine("file", f"{path} holds an address and an API key")
+        yield fine("file", f"{path} has an address and an API key")
 
 
 def _where_from(environment: Environment, url: str) -> Finding:
@@ -138,7 +140,7 @@ def _where_from(environment: Environment, url: str) -> Finding:
         return note(
             "server",
             f"the server is {url}, from SEAMARK_URL; the file names {stored}",
-            "unset SEAMARK_URL if the one of the file is meant",
+            "unset SEAMARK_URL to use the file's",
         )
     return fine("server", f"the server is {url}, from {source}")
 
@@ -147,9 +149,7 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
     try:
         sign = find_tracker(url, seconds=SECONDS)
     except CannotRead as error:
-        yield problem(
-            "reachable", str(error), "nothing arrives until this is put right"
-        )
+        yield problem("reachable", str(error), "no data arrives until this is fixed")
         return
     yield fine("reachable", f"it answers{_trust(url)}")
     yield from _clock(sign.date)
@@ -158,7 +158,7 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
         yield problem(
             "token",
             f"there is no API key for {url}",
-            f"make one on {url}{KEYS_PAGE} and say `seamark login`",
+            f"create one on {url}{KEYS_PAGE} and run `seamark login`",
         )
         return
     yield from _token(environment, Server(url, server.token))
@@ -167,26 +167,26 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
 def _trust(url: str) -> str:
     if not url.startswith("https://"):
         return ""
-    # What OpenSSL reads in place of this machine's own authorities.
+    # The environment variable with which OpenSSL replaces the system's CA certificates.
     chosen = os.environ.get(ssl.get_default_verify_paths().openssl_cafile_env)
-    return f", with a certificate that {chosen or 'this machine'} vouches for"
+    return f", with a certificate trusted by {chosen or 'this machine'}"
 
 
 def _clock(date: str | None) -> Iterator[Finding]:
     try:
         there = parsedate_to_datetime(date or "").timestamp()
     except (TypeError, ValueError):
-        yield note("clock", "the server does not say what time it is", "")
+        yield note("clock", "the server does not send its time", "")
         return
     behind = there - time.time()
     if abs(behind) <= _CLOCKS_MAY_DIFFER_BY:
-        yield fine("clock", "its clock and this machine's agree")
+        yield fine("clock", "the clocks of the server and this machine agree")
         return
     word = "behind" if behind > 0 else "ahead of"
     yield note(
         "clock",
         f"this machine's clock is {abs(behind):,.0f} s {word} the server's",
-        "points arrive, with wrong times: set the clock (NTP)",
+        "points arrive with wrong times: set the clock (NTP)",
     )
 
 
@@ -196,18 +196,20 @@ def _token(environment: Environment, server: Server) -> Iterator[Finding]:
     try:
         caller = who_is(server)
     except CannotRead as error:
-        advice = f"make another on {server.url}{KEYS_PAGE} and say `seamark login`"
-        yield problem("token", f"the API key of {source} is refused: {error}", advice)
+        advice = f"create one on {server.url}{KEYS_PAGE} and run `seamark login`"
+        yield problem(
+            "token", f"the API key from {source} is rejected: {error}", advice
+        )
         return
     if not _may_write(caller):
         yield problem(
             "token",
-            f"the API key of {source} may not write: {describe(caller)}",
-            "make one of scope log or manage, as a member of the workspace, "
-            "and say `seamark login`",
+            f"the API key from {source} may not write: {describe(caller)}",
+            "create one of scope log or manage, as a member of the workspace, "
+            "and run `seamark login`",
         )
     else:
-        yield fine("token", f"the API key of {source} speaks for {describe(caller)}")
+        yield fine("token", f"the API key from {source} belongs to {describe(caller)}")
     yield _versions(caller)
 
 
@@ -217,5 +219,5 @@ def _may_write(caller: Json) -> bool:
 
 
 def _versions(caller: Json) -> Finding:
-    there = caller.get("version") or "one that does not say its version"
+    there = caller.get("version") or "unknown"
     return fine("version", f"the agent is {VERSION}, the server {there}")

@@ -1,4 +1,4 @@
-"""Whether what is logged can be kept until it is delivered, and what waits."""
+"""Checks that data can be queued until delivery, and lists undelivered data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OLD_SECONDS = 3600.0
 
 
 def look_at_spools(environment: Environment) -> Iterator[Finding]:
-    """Look at the folder of the spools, at the memory before it, and at what waits."""
+    """Check the spool folder, shared memory, and undelivered spools."""
     root = spool_root(environment)
     place = _existing(root)
     yield _writable(root, place)
@@ -31,19 +31,19 @@ def look_at_spools(environment: Environment) -> Iterator[Finding]:
     if mount is not None and mount.is_network:
         yield note(
             "spool_file_system",
-            f"the spool folder lies on a network file system ({mount.kind})",
-            "its locks may not hold, and it may hang: set SEAMARK_SPOOL to a folder on "
+            f"the spool folder is on a network file system ({mount.kind})",
+            "its locks may be unreliable, and it may hang: set SEAMARK_SPOOL to a folder on "
             "a local disk",
         )
     elif mount is not None:
-        yield fine("spool_file_system", f"it lies on {mount.kind}")
+        yield fine("spool_file_system", f"its file system is {mount.kind}")
     yield from _space(place)
     yield _memory()
     yield from _waiting(environment, root)
 
 
 def _existing(root: Path) -> Path:
-    """Return the folder, or the nearest one above that is there."""
+    """Return the folder, or the nearest existing one above it."""
     return next(filter(_is_folder, (root, *root.parents)), Path("/"))
 
 
@@ -51,7 +51,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # below a folder that may not be entered, or of an endless name
+        return False  # its parent is inaccessible, or its name is too long
 
 
 def _writable(root: Path, place: Path) -> Finding:
@@ -62,10 +62,10 @@ def _writable(root: Path, place: Path) -> Finding:
         return problem(
             "spool",
             f"the spool folder {root} cannot be written ({error.strerror})",
-            "what is logged goes to a temporary folder meanwhile: set SEAMARK_SPOOL to "
-            "a folder that you may write, or make room",
+            "data is stored in a temporary folder until then: set SEAMARK_SPOOL to "
+            "a writable folder, or free disk space",
         )
-    return fine("spool", f"the spool folder is {root}, and can be written")
+    return fine("spool", f"the spool folder {root} is writable")
 
 
 def _space(place: Path) -> Iterator[Finding]:
@@ -73,11 +73,11 @@ def _space(place: Path) -> Iterator[Finding]:
         free = shutil.disk_usage(place).free
     except OSError:
         return
-    said = f"{free // _MIB:,} MiB are free there"
+    said = f"{free // _MIB:,} MiB are free in the spool folder"
     if free < _MIN_FREE_BYTES:
-        yield problem("space", said, "make room: what is logged finds none soon")
+        yield problem("space", said, "free disk space: logged data will soon be lost")
     elif free < _LITTLE_FREE_BYTES:
-        yield note("space", said, "make room before the server is away for long")
+        yield note("space", said, "free disk space before a long server outage")
     else:
         yield fine("space", said)
 
@@ -88,21 +88,19 @@ def _memory() -> Finding:
         return note(
             "shared_memory",
             f"{SHARED_MEMORY}: {why}",
-            "points arrive, but kill -9 may take what was logged within the last "
-            "quarter of a second; for containers, say --shm-size=1g",
+            "points arrive, but kill -9 may lose data of the last "
+            "quarter of a second; for containers, use --shm-size=1g",
         )
-    return fine("shared_memory", f"{SHARED_MEMORY} has room for what kill -9 spares")
+    return fine("shared_memory", f"{SHARED_MEMORY} has room for the crash-safe buffer")
 
 
 def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
     waiting = find_waiting(root)
     left = [spool for spool in waiting if not spool.is_in_use]
     if len(waiting) > len(left):
-        yield fine(
-            "in_use", f"processes that are logging now: {len(waiting) - len(left):,}"
-        )
+        yield fine("in_use", f"processes logging now: {len(waiting) - len(left):,}")
     if not left:
-        yield fine("left", "nothing is left behind by processes that have ended")
+        yield fine("left", "no orphaned queues of ended processes")
         return
     server = find_server(environment)
     others = {
@@ -116,8 +114,8 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
         yield problem(
             "left_for_others",
             f"{_told(for_others)}, meant for {urls}",
-            "go back to that server with `seamark login`, or send them to the one of "
-            "the settings with `seamark sync --any-server`",
+            "return to that server with `seamark login`, or send them to the configured "
+            "one with `seamark sync --any-server`",
         )
     away = {spool.id for spool in find_spools(root) if may_live_elsewhere(spool)}
     elsewhere = [spool for spool in left if spool.id in away - others.keys()]
@@ -126,18 +124,18 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
             "left_elsewhere",
             f"{counted(len(elsewhere), 'spool')} of other machines, written within the"
             " last hour",
-            "their processes may live; `seamark sync --any-host` delivers them all the"
-            " same",
+            "their processes may be running; `seamark sync --any-host` delivers them"
+            " anyway",
         )
     ours = [spool for spool in left if spool.id not in away | others.keys()]
     if ours:
         is_old = any((s.seconds_since_written or 0) > _OLD_SECONDS for s in ours)
         make = problem if is_old else note
-        yield make("left", _told(ours), "`seamark sync` delivers them, or says why not")
+        yield make("left", _told(ours), "run `seamark sync` to deliver them")
 
 
 def _told(spools: list[Waiting]) -> str:
     size = sum(spool.pending_bytes for spool in spools)
     ages = [s.seconds_since_written for s in spools if s.seconds_since_written]
     age = f", the oldest {max(ages) / 3600:,.1f} hours old" if ages else ""
-    return f"left behind: {counted(len(spools), 'spool')} ({size:,} bytes{age})"
+    return f"orphaned queues: {counted(len(spools), 'spool')} ({size:,} bytes{age})"

@@ -1,8 +1,8 @@
-"""Lists what is not delivered yet.
+"""List undelivered data.
 
-Each line is a spool: what one process has logged. One that is in use belongs to a
-process that lives and delivers it itself; what is left behind is delivered by the next
-process that logs, by the server on this machine, or by `seamark sync`.
+Each line is a spool: the data of one process. A spool in use belongs to a running
+process, which delivers it itself; an orphaned one is delivered by the next process that
+logs, by the server on this machine, or by `seamark sync`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from seamark.queue.recovery import points_left
 from seamark.queue.spool_reader import SpoolReader, find_spools
 from seamark.servers import spool_root
 
-HELP = "list what is not delivered"
+HELP = "list undelivered data"
 EXAMPLES = ("seamark status", "seamark status --json")
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What of one spool is not delivered."""
+    """The undelivered data of one spool."""
 
     id: str
     run: str
     is_in_use: bool
-    # With the files that wait.
+    # Includes queued files.
     pending_bytes: int
-    # That no file holds yet; of a process that lives they are on their way.
+    # Points that are not in a file yet; a live process is still writing them.
     points_in_memory: int
     seconds_since_written: float | None
 
@@ -44,16 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(chosen: argparse.Namespace) -> int:
-    """List the spools and how much of each is not delivered."""
+    """List the spools with their undelivered bytes."""
     root = folder_of(chosen)
     waiting = find_waiting(root)
     if chosen.json:
         say_json({"folder": str(root), "spools": [asdict(spool) for spool in waiting]})
         return 0
     if not waiting:
-        say(f"Everything is delivered; {root} holds no spools.")
+        say(f"All data is delivered; {root} has no spools.")
     for spool in waiting:
-        state = "in use" if spool.is_in_use else "left behind"
+        state = "in use" if spool.is_in_use else "orphaned"
         pending = f"{spool.pending_bytes:,} bytes"
         points = spool.points_in_memory
         more = f"  and {points:,} points in memory" if points else ""
@@ -62,26 +62,26 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def folder_of(chosen: argparse.Namespace) -> Path:
-    """Return the folder with the spools, or refuse one that cannot be looked into."""
+    """Return the folder with the spools; raises Refusal if it is not accessible."""
     root: Path = chosen.spool or spool_root(os.environ)
     try:
         os.scandir(root).close()
-        # Their folders are seen only by who may also enter it.
+        # Listing subfolders needs the permission to enter the folder.
         (root / "..").stat()
     except OSError as error:
-        # Where nothing was ever logged, there is none of this user yet.
+        # If nothing was ever logged, the default folder does not exist.
         if chosen.spool is None and isinstance(error, FileNotFoundError):
             return root
         message = (
-            f"{clean(str(root))} cannot be looked into ({error.strerror}), so what waits "
-            "there is not known; --spool names the folder with the spools."
+            f"{clean(str(root))} cannot be read ({error.strerror}), so undelivered data "
+            "is unknown; --spool names the folder with the spools."
         )
         raise Refusal("no_folder", message) from error
     return root
 
 
 def find_waiting(root: Path) -> list[Waiting]:
-    """Return what waits below a folder, the oldest first."""
+    """Return the undelivered spools in a folder, oldest first."""
     found = []
     for spool in find_spools(root):
         is_in_use = locks.is_held(spool.folder)
@@ -99,14 +99,14 @@ def find_waiting(root: Path) -> list[Waiting]:
 
 
 def _bytes_of_files(spool: SpoolReader) -> int:
-    # It may be delivered, and deleted, since it was listed.
+    # It may have been delivered and deleted since the listing.
     with contextlib.suppress(OSError):
         return sum(blob.size for blob in Blobs(spool.folder).pending())
     return 0
 
 
 def _points_in_memory(spool: SpoolReader) -> int:
-    # Who delivers it deletes it; a listing may be older than that.
+    # It may have been delivered and deleted since the listing.
     with contextlib.suppress(OSError):
         return points_left(spool.folder)
     return 0

@@ -1,13 +1,13 @@
-"""Delivers what processes left behind that have ended.
+"""Deliver orphaned queues of ended processes.
 
-Nobody has to: the next process that logs does it too, and so does a server on this
-machine. It helps where neither will be, or to know that everything is delivered.
-A server that takes nothing for half a minute is not waited for, unless --follow is said.
-What is left is listed with the reason; that is also what cannot be locked, as on a
-read-only disk. What living processes have not delivered yet is listed, too, and is no
-failure.
+Usually not needed: the next process that logs delivers them, and so does a server on
+this machine. Use it if there will be neither, or to make sure that all data is
+delivered. If the server accepts nothing for half a minute, the command ends, unless
+--follow is given. Undelivered spools are listed with the reason, including those that
+cannot be locked, for example on a read-only disk. Undelivered data of running processes
+is listed too, and is not a failure.
 
-What nobody will want any more, `--discard` deletes for good, after it has asked.
+`--discard` deletes unwanted spools permanently, after confirmation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from seamark.upload.orphans import Leftovers, is_meant_for, may_live_elsewhere
 from seamark.upload.transport import HttpTransport
 from seamark.user_warnings import Notices
 
-HELP = "deliver what ended processes left behind"
+HELP = "deliver orphaned queues of ended processes"
 EXAMPLES = (
     "seamark sync",
     "seamark sync --spool /mnt/job-17/spool --any-server",
@@ -42,16 +42,14 @@ EXAMPLES = (
 )
 
 _FOLLOW_SECONDS = 2.0
-# So long a server is waited for that takes nothing; one that is busy asks for less.
+# How long a server that accepts nothing is retried; a busy one requests shorter waits.
 _PATIENCE_SECONDS = 30.0
-_NO_SERVER = (
-    "No server is known; say `seamark login`, or set SEAMARK_URL and SEAMARK_TOKEN."
-)
+_NO_SERVER = "No server is configured; run `seamark login`, or set SEAMARK_URL and SEAMARK_TOKEN."
 
 
 @dataclass(frozen=True)
 class Left:
-    """A spool that is not delivered, and why."""
+    """An undelivered spool, and the reason."""
 
     id: str
     run: str
@@ -59,17 +57,18 @@ class Left:
 
 
 class _Patience:
-    """How long it goes on while the server takes nothing."""
+    """Limits how long delivery continues while the server accepts nothing."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + _PATIENCE_SECONDS
         self._was_taken = True
 
     def is_over(self, outcome: Outcome) -> bool:
-        """Whether there is nothing to do any more, or nothing that can be waited for."""
+        """Return whether delivery is complete or has exceeded the limit."""
         now = time.monotonic()
         is_taken = outcome.is_answered and not outcome.why
-        # Twice: a server that takes no part of a file may still say how much it has.
+        # Twice in a row: a server that stores no part of a file may still return its
+        # offset.
         if is_taken and self._was_taken:
             self._until = now + _PATIENCE_SECONDS
         self._was_taken = is_taken
@@ -78,33 +77,33 @@ class _Patience:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spool", type=Path, help="the folder with the spools")
-    parser.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    parser.add_argument("--follow", action="store_true", help="continue until Ctrl-C")
     parser.add_argument(
         "--any-server",
         action="store_true",
-        help="deliver also what was meant for another server",
+        help="include data meant for another server",
     )
     parser.add_argument(
         "--any-host",
         action="store_true",
-        help="deliver also what another machine wrote within the last hour, whose "
-        "process may live",
+        help="include data that another machine wrote within the last hour, whose "
+        "process may be running",
     )
     parser.add_argument(
         "--discard",
         metavar="ID",
         nargs="+",
-        help="delete what these spools hold instead of delivering it; `seamark status` "
+        help="delete these spools instead of delivering them; `seamark status` "
         "lists them",
     )
     parser.add_argument(
-        "--yes", action="store_true", help="delete it without being asked"
+        "--yes", action="store_true", help="delete without confirmation"
     )
 
 
 def perform(chosen: argparse.Namespace) -> int:
     is_awaited = chosen.follow and chosen.spool is None
-    # This user's own folder may be there, or be readable, later.
+    # The user's own folder may be created, or become readable, later.
     root = spool_root(os.environ) if is_awaited else folder_of(chosen)
     if chosen.discard:
         return _discard(root, chosen)
@@ -132,20 +131,20 @@ def perform(chosen: argparse.Namespace) -> int:
     for in_use in living:
         say(
             f"{in_use.id} is in use: its process delivers the {in_use.pending_bytes:,}"
-            " bytes, or leaves them if it is offline; say this again once it has ended"
+            " bytes, unless it is offline; run this again after it has ended"
             f" (run '{clean(in_use.run)}')"
         )
     if not left and not living:
-        say("Everything is delivered.")
+        say("All data is delivered.")
     elif not left:
-        say("Everything that ended processes left behind is delivered.")
+        say("All data of ended processes is delivered.")
     return 1 if left else 0
 
 
 def deliver(
     root: Path, *, follow: bool, any_server: bool, any_host: bool = False
 ) -> list[Left]:
-    """Deliver abandoned spools, and return those that are left."""
+    """Deliver orphaned spools, and return the undelivered ones."""
     server = find_server(os.environ)
     if server is None and not follow:
         raise Refusal("no_server", _NO_SERVER)
@@ -172,7 +171,7 @@ def deliver(
             )
         time.sleep(_FOLLOW_SECONDS if outcome.is_done else outcome.wait_seconds)
         if follow and (outcome.is_done or outcome.wait_seconds):
-            # Somebody may have put the address or the token right meanwhile.
+            # The user may have corrected the address or the token.
             known, server = server, find_server(os.environ)
             if transport is not None and server != known:
                 leftovers.let_go()
@@ -186,7 +185,7 @@ def _left(
     found = []
     for spool in find_spools(root):
         obstacle = locks.obstacle(spool.folder)
-        # Its process delivers it, or somebody has just done so.
+        # Its process delivers it, or it was just delivered.
         if isinstance(obstacle, BlockingIOError) or not spool.folder.exists():
             continue
         reason = (
@@ -209,7 +208,7 @@ def _why_left(
     if not any_host and may_live_elsewhere(spool):
         return (
             f"{clean(spool.host or 'another machine')} wrote it within the last hour,"
-            " where its process may live; --any-host delivers it all the same"
+            " where its process may be running; --any-host delivers it anyway"
         )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
@@ -217,14 +216,12 @@ def _why_left(
     if spool.obstacle:
         return f"it cannot be read now ({clean(spool.obstacle)})"
     if _is_in_memory_of_another(spool):
-        return (
-            "a process has points of it in memory; it is delivered once that has ended"
-        )
+        return "a process has its points in memory; it is delivered after that process ends"
     if why:
-        return f"{clean(why)}; try again later, and `seamark doctor` may know more"
+        return f"{clean(why)}; try again later, or run `seamark doctor`"
     is_all_there = not left and not Blobs(spool.folder).pending()
-    what = "that its process has ended, but all else" if is_all_there else "it"
-    return f"the server did not take {what}, and `seamark doctor` may know why"
+    what = "the end of its process, but all other data" if is_all_there else "it"
+    return f"the server did not accept {what}; run `seamark doctor`"
 
 
 def _is_in_memory_of_another(spool: SpoolReader) -> bool:
@@ -246,7 +243,7 @@ def _discard(root: Path, chosen: argparse.Namespace) -> int:
         say("Nothing is deleted.")
         return 1
     with ExitStack() as locked:
-        # All of them before the first is deleted.
+        # All locks are acquired before the first is deleted.
         for spool in spools:
             locked.callback(locks.release, _lock(spool))
         for spool in spools:
@@ -267,13 +264,13 @@ def _discardable(root: Path, spool_id: str, *, any_host: bool) -> SpoolReader:
             f"{root} holds no spool {clean(spool_id)}; see `seamark status`.",
         )
     if locks.is_held(found.folder):
-        raise Refusal("in_use", f"{found.id} is in use: its process lives.")
+        raise Refusal("in_use", f"{found.id} is in use by a running process.")
     if not any_host and may_live_elsewhere(found):
         host = clean(found.host or "another machine")
         raise Refusal(
             "in_use",
-            f"{host} wrote {found.id} within the last hour, where its process may live;"
-            " say --any-host if it does not.",
+            f"{host} wrote {found.id} within the last hour; its process may be running:"
+            " pass --any-host if it is not.",
         )
     return found
 
@@ -282,19 +279,18 @@ def _is_agreed(spools: Sequence[SpoolReader], *, may_ask: bool) -> bool:
     if not may_ask or not sys.stdin.isatty():
         raise Refusal(
             "not_agreed",
-            "What was never delivered would be deleted for good; say --yes if you"
-            " want that.",
+            "Undelivered data would be deleted permanently; pass --yes to confirm.",
             MISUSED,
         )
     for spool in spools:
         files = Blobs(spool.folder).pending()
         size = spool.pending_bytes() + sum(blob.size for blob in files)
         say(
-            f"{spool.id}  {size:,} bytes, {counted(len(files), 'file')} among them,"
+            f"{spool.id}  {size:,} bytes, including {counted(len(files), 'file')},"
             f" of run '{clean(spool.run)}'"
         )
     try:
-        answer = input("Delete it for good? [y/N] ")
+        answer = input("Delete permanently? [y/N] ")
     except EOFError:
         return False
     return answer.strip().lower() in ("y", "yes")
@@ -312,7 +308,7 @@ def _lock(spool: SpoolReader) -> locks.Lock:
 
 
 def _delete(spool: SpoolReader) -> None:
-    # What is in memory alone belongs to it, too.
+    # Its points in memory are deleted too.
     with contextlib.suppress(OSError):
         remove_ring(spool.folder)
     spool.remove()

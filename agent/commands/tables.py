@@ -17,28 +17,28 @@ from seamark.reading.records import StoredHistogram, StoredImage, StoredRecords
 from seamark.reading.series import Points
 from seamark.reading.values import to_moment
 
-# Of the file of attributes, and that of points.
+# Extensions of the files of attributes and points.
 ENDINGS = {
     "csv": ("csv", "csv"),
     "json": ("json", "jsonl"),
     "parquet": ("parquet", "parquet"),
 }
-# The value is as JSON has it where a table needs one type for all.
+# In Parquet the value is JSON text, because a column has one type.
 ATTRIBUTE_COLUMNS = (
     *("path", "kind", "value", "updated_at"),
     *("count", "minimum", "maximum", "mean", "first_step", "last_step"),
 )
 _POINT_COLUMNS = ("path", "step", "time", "value")
-# Row groups of fewer are slow to read; more take memory.
+# Smaller row groups are slow to read; larger ones need more memory.
 _GROUP_ROWS = 262_144
 
 
 def check_format(kind: str) -> None:
-    """Refuse a format that needs what is not installed."""
+    """Raise Refusal if a format needs a package that is not installed."""
     if kind != "parquet":
         return
     try:
-        import pyarrow.parquet  # noqa: F401, PLC0415 - only for whoever has it
+        import pyarrow.parquet  # noqa: F401, PLC0415 - an optional package
     except ImportError:
         raise Refusal(
             "needs_pyarrow",
@@ -48,7 +48,7 @@ def check_format(kind: str) -> None:
 
 
 def write_attributes(kind: str, file: BinaryIO, rows: Sequence[Json]) -> None:
-    """Write what is known of a run."""
+    """Write the attributes of a run."""
     rows = [
         {**row, "updated_at": time_text(to_moment(row["updated_at"]))} for row in rows
     ]
@@ -66,7 +66,7 @@ def write_attributes(kind: str, file: BinaryIO, rows: Sequence[Json]) -> None:
 
 
 def write_points(kind: str, file: BinaryIO, points: Points) -> int:
-    """Write points while they arrive, and return how many they are."""
+    """Write points as they arrive; return their number."""
     if kind == "parquet":
         return _write_points_as_parquet(file, points)
     count = 0
@@ -87,10 +87,10 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
 
 
 def write_records(file: BinaryIO, path: str, records: StoredRecords) -> None:
-    """Write texts, histograms and pictures of a series, each a line of JSON."""
+    """Write texts, histograms and pictures of a series as JSON lines."""
     for step, moment, value in records:
         if isinstance(value, StoredHistogram | StoredImage):
-            value = asdict(value)  # noqa: PLW2901 - as JSON has it
+            value = asdict(value)  # noqa: PLW2901 - for JSON
         row = (path, step, time_text(moment), value)
         line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
         file.write(f"{line}\n".encode())
@@ -98,7 +98,7 @@ def write_records(file: BinaryIO, path: str, records: StoredRecords) -> None:
 
 @contextmanager
 def _text(file: BinaryIO) -> Iterator[TextIO]:
-    """Write text to a file, which stays open."""
+    """Wrap a file as text, and leave it open."""
     text = io.TextIOWrapper(file, "utf-8", newline="")
     try:
         yield text
@@ -120,8 +120,8 @@ def _json_number(value: float) -> float | str:
 
 
 def _write_attributes_as_parquet(file: BinaryIO, rows: Sequence[Json]) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
-    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+    import pyarrow as pa  # noqa: PLC0415 - an optional package
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     def kind_of(name: str) -> Any:
         if name == "count":
@@ -144,8 +144,8 @@ def _write_attributes_as_parquet(file: BinaryIO, rows: Sequence[Json]) -> None:
 
 
 def _write_points_as_parquet(file: BinaryIO, points: Points) -> int:
-    import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
-    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+    import pyarrow as pa  # noqa: PLC0415 - an optional package
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
     schema = pa.schema(
         [

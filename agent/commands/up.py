@@ -1,7 +1,7 @@
-"""Starts the server on this machine, in this terminal, until Ctrl-C.
+"""Start the server on this machine, in this terminal, until Ctrl-C.
 
-The server is no part of the agent's package: it runs from a checkout of Seamark. This
-starts the one that the package itself runs from, or the one that is named.
+The server is not part of the agent's package: it runs from a checkout of Seamark. This
+starts the checkout that the package itself runs from, or the one that is named.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OLDEST_PYTHON = (3, 11)
 _PYTHONS = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
 _NOT_HERE = """\
 The server is not installed here: it runs from a checkout of Seamark, with Python 3.11 \
-or later and nothing else. In the folder of the checkout:
+or later. In the folder of the checkout:
 
     python3 manage.py up
 
@@ -35,11 +35,11 @@ or, from anywhere:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkout", type=Path, metavar="FOLDER", help="of Seamark")
     parser.add_argument(
-        "--data", help="the folder that keeps everything (SEAMARK_DATA)"
+        "--checkout", type=Path, metavar="FOLDER", help="the checkout of Seamark"
     )
-    parser.add_argument("--port", help="where it listens (SEAMARK_PORT)")
+    parser.add_argument("--data", help="the data folder (SEAMARK_DATA)")
+    parser.add_argument("--port", help="the port it listens on (SEAMARK_PORT)")
     parser.add_argument("--bind", help="the address it listens on (SEAMARK_BIND)")
 
 
@@ -47,7 +47,7 @@ def perform(chosen: argparse.Namespace) -> int:
     folder = find_checkout(chosen.checkout)
     if folder is None and chosen.checkout is not None:
         raise Refusal(
-            "no_checkout", f"{chosen.checkout} holds no checkout of Seamark.", MISUSED
+            "no_checkout", f"{chosen.checkout} is not a checkout of Seamark.", MISUSED
         )
     if folder is None:
         raise Refusal("no_checkout", _NOT_HERE)
@@ -60,14 +60,14 @@ def perform(chosen: argparse.Namespace) -> int:
         if value is not None:
             command += [f"--{name}", value]
     sys.stdout.flush()
-    # In place of this process, so that Ctrl-C and signals are the server's.
+    # Replaces this process, so that the server receives Ctrl-C and signals.
     os.execv(python, command)
 
 
 def find_checkout(named: Path | None) -> Path | None:
-    """Return the checkout to use: the named one, else the one this runs from.
+    """Return the named checkout, or the one that this package runs from.
 
-    Never the current folder by itself, as anything may lie there.
+    Never the current folder, which is not trusted.
     """
     folder = named or Path(seamark.__file__).parents[1]
     is_one = (folder / "manage.py").is_file() and (
@@ -79,5 +79,5 @@ def find_checkout(named: Path | None) -> Path | None:
 def _python() -> str | None:
     if sys.version_info[:2] >= _OLDEST_PYTHON and sys.executable:
         return sys.executable
-    # python3 comes first, and says itself if it is too old.
+    # python3 reports itself if it is too old.
     return next(filter(None, map(shutil.which, _PYTHONS[1:] + _PYTHONS[:1])), None)

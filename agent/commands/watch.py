@@ -1,7 +1,7 @@
-"""Measures a program that runs already, until it ends or Ctrl-C is pressed.
+"""Measure a running program until it ends or Ctrl-C is pressed.
 
-How it ended is told to nobody but who started it; the run says so, beside its state.
-With --json, the last line of standard error says which run it was.
+Only a program's parent can read its exit code, so the run shows it as unknown. With
+--json, the last line of standard error contains the run's name.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from seamark.commands.output import Refusal, clean, tell
 from seamark.commands.run import describe, end
 from seamark.commands.watched import add_names, opened, settings_of, tell_json
 
-HELP = "measure a program that runs already"
+HELP = "measure a running program"
 EXAMPLES = ("seamark watch --pid 4711 --project digits --run baseline --stage train",)
 
 _LOOK_SECONDS = 1.0
-# What the run says of how it ended; its pages know the two.
+# Stored in the run as its outcome; the run's page recognizes both.
 ENDED, LEFT_ALONE = "ended, exit code unknown", "left alone"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_names(parser)
-    parser.add_argument("--pid", type=int, required=True, help="of the program")
+    parser.add_argument("--pid", type=int, required=True, help="the program's PID")
 
 
 def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     try:
         process = psutil.Process(chosen.pid)
-        # Another user's may be seen, but not measured.
+        # Another user's process may be visible but not measurable.
         process.cpu_times()
-        # Of a child, it can still be asked how it ended.
+        # A child's exit code can still be read.
         is_too_late = has_ended(process) and process.ppid() != os.getpid()
     except (psutil.Error, ValueError, OverflowError) as error:
         message = f"The process {chosen.pid} cannot be measured ({error})."
@@ -44,27 +44,27 @@ def perform(chosen: argparse.Namespace) -> int:
     if is_too_late:
         message = f"The process {chosen.pid} has ended already."
         raise Refusal("cannot_measure", message)
-    # Of a program of somebody else no more is known than where it runs.
+    # For a foreign program only facts about the machine are known.
     seen = settings.capture & {"host"}
     watching = settings._replace(watched=process.pid, capture=seen)
     run = opened(watching, chosen.tag)
     tell(
-        f"the process {chosen.pid} is measured as the run {clean(settings.run)!a} of"
+        f"measuring the process {chosen.pid} as the run {clean(settings.run)!a} of"
         f" {clean(settings.project)!a} until it ends, or until Ctrl-C"
     )
-    # `kill` ends this as Ctrl-C does; of the program nothing is known then.
+    # SIGTERM ends this like Ctrl-C; the program's outcome is unknown then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     watched = f"{settings.namespace}/watched"
     try:
         code = wait_for(process)
     except KeyboardInterrupt:
-        tell(f"the process {chosen.pid} is left alone")
+        tell(f"stopped measuring the process {chosen.pid}")
         run[watched] = LEFT_ALONE
         run.finish()
     else:
         if code is None:
             run[watched] = ENDED
-        # A shell that starts a program and then becomes this knows the code.
+        # Known if a shell started the program and then replaced itself by this one.
         end(run, None if code is None else describe(code), was_told=False)
     if chosen.json:
         tell_json(settings)
@@ -72,14 +72,14 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def wait_for(process: psutil.Process) -> int | None:
-    """Return a program's exit code once it has ended; None if that is not known.
+    """Return a program's exit code after its end; None if it is unknown.
 
-    It is there, as a zombie, until who started it asks: perhaps for ever.
+    A zombie stays until its parent reads its exit code, possibly forever.
     """
     is_over = False
     while True:
         with contextlib.suppress(psutil.TimeoutExpired):
-            # Once more after its end: of a child, the code is known only then.
+            # Once more after its end: a child's exit code is available only then.
             return process.wait(timeout=0 if is_over else _LOOK_SECONDS)
         if is_over:
             return None
@@ -87,7 +87,7 @@ def wait_for(process: psutil.Process) -> int | None:
 
 
 def has_ended(process: psutil.Process) -> bool:
-    """Whether a program has ended, though its number may still be taken."""
+    """Return whether a program has ended, even if it is a zombie."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""What `run` and `watch` have in common: a run for a process that knows nothing of it."""
+"""Shared code of `run` and `watch`: the run of a process that does not use the agent."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from seamark.settings import Settings, read_settings
 
 
 def add_names(parser: argparse.ArgumentParser, stage: str = "SEAMARK_STAGE") -> None:
-    """Offer the names of a run; of the stage with what counts where it is not said."""
+    """Add the arguments of a run's names; `stage` is the default shown in the help."""
     parser.add_argument("--run", help="the run's name (SEAMARK_RUN)")
     parser.add_argument("--project", help="its project (SEAMARK_PROJECT)")
-    parser.add_argument("--stage", help=f"which part of the run it is ({stage})")
+    parser.add_argument("--stage", help=f"the part of the run ({stage})")
     parser.add_argument(
         "--tag", action="append", default=[], help="add a tag; may be repeated"
     )
 
 
 def settings_of(chosen: argparse.Namespace) -> Settings:
-    """Return what was chosen, or raise InvalidSetting if it cannot be meant."""
+    """Return the settings from the arguments; raises InvalidSetting."""
     return read_settings(
         chosen.run,
         project=chosen.project,
@@ -36,7 +36,7 @@ def settings_of(chosen: argparse.Namespace) -> Settings:
 
 
 def opened(settings: Settings, tags: list[str]) -> Run:
-    """Return a run that has begun to measure."""
+    """Return a started run."""
     run = Run(settings)
     run.start()
     if tags:
@@ -45,7 +45,7 @@ def opened(settings: Settings, tags: list[str]) -> Run:
 
 
 def tell_json(settings: Settings, **more: object) -> None:
-    """Say which run it was, where the program's own output does not go."""
+    """Print the run's names to standard error, apart from the program's output."""
     names = {
         "run": settings.run,
         "project": settings.project,

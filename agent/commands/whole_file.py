@@ -1,4 +1,4 @@
-"""A file that has its name only once it is complete."""
+"""Writes files atomically."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from seamark.commands.output import Refusal
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file aside, and give it its name when the block has ended well.
+    """Open a temporary file, and rename it when the block succeeds.
 
-    What a killed process left aside is written over by the next one.
+    A temporary file left by a killed process is overwritten.
     """
     aside = path.with_name(f".{path.name}.part")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -36,7 +36,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 def _claim(file: BinaryIO, aside: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Whoever had it until now may just have given it its name.
+        # The previous holder may just have renamed it.
         is_ours = os.path.samestat(os.fstat(file.fileno()), aside.stat())
     except OSError:
         is_ours = False

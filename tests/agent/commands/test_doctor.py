@@ -67,9 +67,9 @@ def test_people_are_told_in_lines_with_what_to_do(perform):
     code, output, errors = perform("doctor")
 
     assert code == 1
-    assert "problem   no server is known" in output
+    assert "problem   no server is configured" in output
     assert "-> start one with `seamark up`" in output
-    assert output.endswith("What keeps points from arriving: 1 problem.\n")
+    assert output.endswith("1 problem found: data does not arrive.\n")
     assert errors == ""
 
 

@@ -156,8 +156,8 @@ def test_of_files_that_hold_the_same_one_is_imported(log, tmp_path, messages, ca
 
     told = capsys.readouterr()
     assert json.loads(told.out)["points"] == 4
-    assert f"{str(log)!a} is passed over" in told.err
-    assert f"{str(copy)!a} is passed over, as {str(log)!a} holds the same" in told.err
+    assert f"{str(log)!a} is skipped" in told.err
+    assert f"{str(copy)!a} is skipped: {str(log)!a} has the same content" in told.err
     assert list(values_of(messages()).values()).count("gpu.csv") == 1
 
 
@@ -176,7 +176,7 @@ def test_that_nobody_says_whether_it_was_imported_before_is_told(
     main(["import", "nvidia-smi", str(log), "--project", "p", "--run", "r"])
 
     site.stop()
-    assert ("could not be asked" in capsys.readouterr().err) is is_told
+    assert ("cannot check for an earlier import" in capsys.readouterr().err) is is_told
 
 
 def test_a_file_that_gives_nothing_is_not_remembered(log, tmp_path, messages):
@@ -498,7 +498,10 @@ def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, 
     assert first == Path("monitoring/trace/traces/w.json")
     assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
     told = capsys.readouterr().err
-    assert f"{later}, line 1: its steps go on from those of the trace before" in told
+    assert (
+        f"{later}, line 1: its steps are numbered after those of the previous trace"
+        in told
+    )
 
 
 def test_steps_that_no_other_trace_has_keep_their_numbers(tmp_path, messages, capsys):
@@ -512,7 +515,7 @@ def test_steps_that_no_other_trace_has_keep_their_numbers(tmp_path, messages, ca
 
     points = points_of(messages(), "monitoring/trace/step/seconds")
     assert [step for step, _ in points] == [0, 1, 2, 7, 8]
-    assert "its steps go on" not in capsys.readouterr().err
+    assert "its steps are numbered after" not in capsys.readouterr().err
 
 
 def test_times_that_count_from_a_base_are_dates(tmp_path, messages):
@@ -532,7 +535,7 @@ def test_times_without_a_date_end_when_the_file_was_written(tmp_path, messages, 
 
     (closed,) = of_kind(messages(), "close")
     assert abs(closed["time"] / 1e6 - path.stat().st_mtime) < 1
-    assert "the file's date is taken" in capsys.readouterr().err
+    assert "the file's date is used" in capsys.readouterr().err
 
 
 def test_of_a_trace_that_is_cut_off_the_beginning_counts(tmp_path, messages, capsys):
@@ -541,7 +544,7 @@ def test_of_a_trace_that_is_cut_off_the_beginning_counts(tmp_path, messages, cap
 
     assert main(["import", "trace", str(path), "--no-upload"]) == 0
 
-    assert "it ends too early, or is damaged" in capsys.readouterr().err
+    assert "it is truncated or damaged" in capsys.readouterr().err
     assert "monitoring/trace/step/seconds" in paths_of(messages())
 
 
@@ -562,7 +565,7 @@ def test_no_file_can_do_harm(tmp_path, kind, content, capsys):
     path.write_bytes(content)
 
     assert main(["import", kind, str(path)]) == 1
-    assert "should not happen" not in capsys.readouterr().err
+    assert "Unexpected error" not in capsys.readouterr().err
 
 
 def test_a_long_log_is_imported_whole(tmp_path, messages):

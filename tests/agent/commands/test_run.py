@@ -395,10 +395,7 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
         text=True,
     ).stderr
 
-    assert (
-        f"is measured as the run {tracker.of_kind('open')[0]['run']!r} of 'default'"
-        in told
-    )
+    assert f"as the run {tracker.of_kind('open')[0]['run']!r} of 'default'" in told
     assert states(tracker) == [("failed", "The program ended with exit code 3.")]
     assert "monitoring/main/watched" not in tracker.attributes()
 

@@ -54,7 +54,7 @@ def test_a_name_does_nothing_to_the_terminal(left, capsys):
 def test_it_is_said_at_once_that_something_waits(left, capsys):
     main([])
 
-    assert "to be delivered: 1 spool of processes" in capsys.readouterr().out
+    assert "1 spool of ended processes not delivered" in capsys.readouterr().out
 
 
 def test_what_is_delivered_is_told_to_programs(left, tracker, capsys):
@@ -83,7 +83,9 @@ def test_an_end_that_the_server_does_not_take_is_told_apart(
     assert main(["sync", "--json", "--any-host"]) == 1
 
     (spool,) = said(capsys)["left"]
-    assert "did not take that its process has ended, but all else" in spool["reason"]
+    assert (
+        "did not accept the end of its process, but all other data" in spool["reason"]
+    )
     assert main(["sync", "--json", "--any-host"]) == 0
     assert tracker.gone
 
@@ -101,7 +103,7 @@ def test_what_a_process_may_have_in_memory_is_told_apart(
     assert main(["sync", "--json", "--any-host"]) == 1
 
     (spool,) = said(capsys)["left"]
-    assert "a process has points of it in memory" in spool["reason"]
+    assert "a process has its points in memory" in spool["reason"]
     assert tracker.frames == {}
     ring.close()
     assert main(["sync", "--json", "--any-host"]) == 0
@@ -212,7 +214,7 @@ def test_a_folder_that_cannot_be_looked_into_is_refused(
 @pytest.mark.parametrize("command", ["status", "sync"])
 def test_of_who_never_logged_nothing_waits(tracker, spool_root, capsys, command):
     assert main([command]) == 0
-    assert "Everything is delivered" in capsys.readouterr().out
+    assert "All data is delivered" in capsys.readouterr().out
 
     spool_root.parent.mkdir(parents=True, exist_ok=True)
     spool_root.touch()
@@ -295,7 +297,7 @@ def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
     (spool,) = found["in_use"]
     assert (spool["run"], spool["pending_bytes"] > 0) == ("r", True)
     assert "is in use" in told
-    assert "Everything is delivered" not in told
+    assert "All data is delivered" not in told
 
 
 @pytest.mark.usefixtures("left")
@@ -338,8 +340,8 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(left, tracker, answer)
     [
         (Scripted(502), "cannot take data now (502)"),
         (Scripted(0, cuts=True), "does not answer"),
-        (Scripted(200, b'{"stored": 0}'), "stores nothing of what it takes"),
-        (Scripted(409, b'{"error": {"expected": 1}}'), "asks again"),
+        (Scripted(200, b'{"stored": 0}'), "accepts data but stores none of it"),
+        (Scripted(409, b'{"error": {"expected": 1}}'), "requests the same data again"),
     ],
     ids=lambda value: str(value.status) if isinstance(value, Scripted) else None,
 )

@@ -193,7 +193,7 @@ def test_the_doctor_finds_nothing_wrong_with_a_real_server(seamark, project):
     done = seamark("doctor")
 
     assert done.returncode == 0, done.stdout
-    assert "Nothing keeps points from arriving." in done.stdout
+    assert "No problems found." in done.stdout
 
 
 def exported(folder, run):
@@ -446,7 +446,7 @@ def test_summaries_are_waited_for_after_the_end_of_a_run(
     assert code == 0
     assert (found["count"], found["mean"], found["value"]) == ("3", "2.0", "2.0")
     assert len(table(folder, "points.csv")) == 3
-    assert "waiting for the server to sum up 3 points" in capsys.readouterr().err
+    assert "waiting for the server to summarize 3 points" in capsys.readouterr().err
     assert json.loads((folder / "run.json").read_text())["settled"] is True
 
 
