@@ -1,4 +1,4 @@
-"""`python -m seamark` is the command `seamark`."""
+"""Runs the `seamark` command as `python -m seamark`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""init, with which a training script begins, and what reads back what is stored."""
+"""The functions a script calls: `init` starts logging, `runs` and `open_run` read back."""
 
 from __future__ import annotations
 
@@ -35,47 +35,47 @@ def init(
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
 ) -> Run:
-    """Create the run of that name, or join it, and start measuring the hardware.
+    """Create or join the run of that name and start measuring the hardware.
 
-    Never waits for the network. What is not given is looked up in the environment,
-    under the name in parentheses. The run ends with the script: failed after an
-    exception or a `sys.exit` that says so, else finished, even after `raise
-    SystemExit(1)`, whose code Python tells nobody. As a context manager the run sees
-    that, too.
+    Never waits for the network. Missing arguments are read from the environment
+    variables in parentheses. The run ends with the script: as failed after an exception
+    or a nonzero `sys.exit`, otherwise as finished. `raise SystemExit(1)` counts as
+    finished because Python does not expose its code, unless the run is used as a
+    context manager.
 
     Args:
-        run: The run's name (SEAMARK_RUN); a readable one is made if there is none.
+        run: The run's name (SEAMARK_RUN); by default a readable name is generated.
         project: The project's name (SEAMARK_PROJECT).
-        stage: Which part of the run this script is (SEAMARK_STAGE), by default
+        stage: The part of the run that this script is (SEAMARK_STAGE), by default
             `main`: preprocess, train, infer, ...
-        tags: Tags to add to the run, or one.
-        params: Parameters, nested as they like; stored below `params/`.
-        rank: Which process of a distributed run this is (RANK, SLURM_PROCID, …).
+        tags: One tag or several to add to the run.
+        params: Parameters, nested to any depth; stored under `params/`.
+        rank: The process index in a distributed run (RANK, SLURM_PROCID, …).
         monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
-        sample_seconds: How often to, from 0.5 to 60 (SEAMARK_SAMPLE_SECONDS), by
-            default every second.
-        capture: What to store besides (SEAMARK_CAPTURE), by default everything: True,
+        sample_seconds: Seconds between hardware samples, 0.5 to 60
+            (SEAMARK_SAMPLE_SECONDS), by default 1.
+        capture: Additional sources to store (SEAMARK_CAPTURE), by default all: True,
             False, or names out of `console`, `environment`, `failure`, `git`, `host`,
-            `packages`, `signals` and `source`; each with a minus before it: all others.
+            `packages`, `signals` and `source`; names prefixed with a minus are excluded.
         mode: `online`, `offline` (keep everything until `seamark sync`)
             or `disabled` (SEAMARK_MODE).
-        strict: Raise what cannot be stored instead of warning once.
-        separate_ranks: Whether what ranks from 1 on append, log and upload lies below
-            `rank-<rank>/` (SEAMARK_SEPARATE_RANKS), by default not: several processes
-            that log to one path share its chart.
-        resume: Whether this script goes on with the run from a checkpoint
+        strict: Raise an error for data that cannot be stored instead of warning once.
+        separate_ranks: Whether ranks from 1 on log and upload under `rank-<rank>/`
+            (SEAMARK_SEPARATE_RANKS), by default no: processes that log to one path
+            share its chart.
+        resume: Whether this script continues the run from a checkpoint
             (SEAMARK_RESUMED), by default only when SLURM or torchrun restarted the job:
             points logged again replace earlier ones from their step on. A token that
             may only log can resume a finished run only if its user passed `resume=True`
             before the run finished.
-        quiet: Whether to leave out the line with the run's address (SEAMARK_QUIET), by
-            default not.
-        started_at: When the run started, if it is logged later: a datetime or seconds
-            since 1970. `run.finish(ended_at=...)` sets the end.
+        quiet: Whether to omit the line with the run's address (SEAMARK_QUIET), by
+            default no.
+        started_at: The start time of a run that is logged afterwards: a datetime or
+            seconds since 1970. `run.finish(ended_at=...)` sets the end.
 
     Raises:
-        InvalidSetting: An argument cannot be used. A variable of the environment that
-            cannot is warned of and passed over, and raises only if `strict`.
+        InvalidSetting: An argument is invalid. An invalid environment variable is
+            ignored with a warning, and raises only if `strict`.
     """
     settings = read_settings(
         run,
@@ -106,12 +106,12 @@ def init(
 def _opened(settings: Settings) -> Run:
     known = find_open_run(settings)
     if isinstance(known, Run):
-        # A notebook cell that runs again goes on with the same run.
+        # A notebook cell that runs again continues the same run.
         return known
     run = Run(settings)
     first = claim_names(run)
     if isinstance(first, Run) and first is not run:
-        # Another thread was quicker, and is just starting it.
+        # Another thread created the run first and is starting it.
         return first
     run.start()
     run.announce()
@@ -119,9 +119,9 @@ def _opened(settings: Settings) -> Run:
 
 
 def _is_imported_again() -> bool:
-    """Whether a child of multiprocessing imports the script, to find functions in it.
+    """Return whether a multiprocessing child imports the script to find its functions.
 
-    What stands at its top is not meant to happen again there.
+    The script's top-level code must have no effects there.
     """
     process = sys.modules.get("multiprocessing.process")
     return process is not None and getattr(
@@ -130,9 +130,9 @@ def _is_imported_again() -> bool:
 
 
 def _opened_again(settings: Settings) -> Run:
-    """Return what may log to the parent's run, and starts nothing until it does.
+    """Return a run that logs to the parent's run and starts on its first call.
 
-    The parent has said what there is to say, measures this process too, and sees its end.
+    The parent prints the notices, measures this process too, and records its end.
     """
     run = Run(
         settings._replace(
@@ -157,37 +157,37 @@ def runs(
     """Return the runs of a project.
 
     Args:
-        query: Which ones, in the query language: `train/loss < 0.3 and tags contains
-            "dali"`; by default all.
-        project: The project's name, slug, or workspace and slug with a slash between
+        query: A filter in the query language: `train/loss < 0.3 and tags contains
+            "dali"`; by default all runs.
+        project: The project's name, slug, or workspace and slug separated by a slash
             (SEAMARK_PROJECT).
         sort: `started`, `name`, `state`, `duration`, or `path:` and an attribute's
-            path; a `-` before it turns the order around.
-        columns: Up to 50 paths of attributes whose values are wanted for each run, or
-            one.
-        limit: The most runs to return; by default all.
+            path; a leading `-` reverses the order.
+        columns: One attribute path or up to 50 whose values to read for each run.
+        limit: The maximum number of runs to return; by default all.
 
     Raises:
-        InvalidSetting: No server is known.
-        CannotRead: The server refused, or does not answer.
+        InvalidSetting: No server is configured.
+        CannotRead: The server rejected the request or does not answer.
     """
-    # Imported here: training scripts need none of it.
+    # Imported here because training scripts do not need it.
     from seamark.reading.runs import read_runs  # noqa: PLC0415
 
     return read_runs(query, project=project, sort=sort, columns=columns, limit=limit)
 
 
 def open_run(name: str, *, project: str | None = None) -> StoredRun:
-    """Return a stored run by its name or id; the latest, where several have the name.
+    """Return a stored run by name or id; the latest if several have the name.
 
     Args:
-        name: The run's name, or its id as the address of its page has it.
-        project: As for `runs`. With an id it may be left out, whatever SEAMARK_PROJECT
-            says; one that is another than the run's is refused.
+        name: The run's name, or its id as in the address of its page.
+        project: As for `runs`. May be omitted with an id, which takes precedence over
+            SEAMARK_PROJECT; a project that does not contain the run is an error.
 
     Raises:
-        InvalidSetting: No server is known.
-        CannotRead: There is no such run, the server refused, or it does not answer.
+        InvalidSetting: No server is configured.
+        CannotRead: The run does not exist, or the server rejected the request or does
+            not answer.
     """
     from seamark.reading.runs import read_run  # noqa: PLC0415
 

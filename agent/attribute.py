@@ -1,4 +1,4 @@
-"""One named thing of a run, as the user holds it: `run["train/loss"]`."""
+"""One attribute of a run as the user handles it: `run["train/loss"]`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from seamark.recording.values import to_microseconds, to_number, to_step
 if TYPE_CHECKING:
     from seamark.run import Run
 
-# A value, its step and its time, as they were given.
+# A value, its step and its time, as passed by the user.
 Row = tuple[object, float | None, float | datetime | None]
 
 
 class Attribute:
     """A series to append to; single values are assigned: `run["seed"] = 1`.
 
-    Holding on to it spares looking the name up at every step.
+    Keep a reference to it to avoid a name lookup at every step.
     """
 
     __slots__ = ("_name", "_recorder", "_run", "path")
 
     def __init__(self, run: Run, name: str, recorder: Recorder, path: str) -> None:
-        """`name` is what the script calls it, and `path` what that comes to."""
+        """Create it; `name` is the name in the script, and `path` the resulting full
+        path.
+        """
         self._recorder = recorder
         self._run = run
         self._name = name
@@ -48,14 +50,14 @@ class Attribute:
         """Append one point, text, histogram or picture to the series.
 
         Args:
-            value: Anything that is one number: a float, a NumPy or PyTorch
+            value: Any single number: a float, a NumPy or PyTorch
                 scalar, a boolean, a Decimal. NaN and infinities are kept.
-                Or a text, up to 65,536 characters of which are kept; an
+                Or a text, truncated to 65,536 characters; an
                 `agent.Histogram`; or an `agent.Image`, a Matplotlib figure or a PIL
-                image. A series holds one of the four.
+                image. A series holds one of the four kinds.
             step: Orders the points; by default one more than the last step.
-            time: When it was measured, as seconds since 1970 or a datetime, which
-                without a time zone is in this machine's; by default now.
+            time: When it was measured, as seconds since 1970 or a datetime (local time if
+                it has no time zone); by default now.
         """
         self._recorder.append(self.path, value, step, time)
 
@@ -65,9 +67,9 @@ class Attribute:
         steps: Iterable[float] | None = None,
         times: Iterable[float | datetime] | None = None,
     ) -> None:
-        """Append many values; steps and times, where given, are as many as values.
+        """Append many values; `steps` and `times`, if given, have the same length.
 
-        One that cannot be stored takes no other along.
+        An invalid value is rejected alone; the others are stored.
         """
         self._recorder.check_open()
         try:
@@ -79,7 +81,7 @@ class Attribute:
             with suppress(AgentError):
                 self._recorder.extend(self.path, _points(rows))
                 return
-        # One by one: here each is refused by itself.
+        # One by one, so that each invalid value is rejected alone.
         for value, step, time in rows:
             self._recorder.append(self.path, value, step, time)
 
@@ -93,47 +95,49 @@ class Attribute:
     ) -> bool:
         """Store a file here.
 
-        A file of the disk is opened now and copied soon after, by another thread; if
-        it is written to in place meanwhile, what counts is what it holds when it is
-        copied. One that is replaced or deleted is still the one it was. Figures, images,
-        arrays and bytes are as they are now.
+        A file on disk is opened now and copied soon after by another thread. If it is
+        modified in place before the copy, the modified content is stored; replacing or
+        deleting it has no effect. Figures, images, arrays and bytes are stored as they
+        are now.
 
         Args:
-            content: A path, bytes, something to read from, a Matplotlib or Plotly
+            content: A path, bytes, a readable object, a Matplotlib or Plotly
                 figure, a PIL image, a data frame, or an array of pixels: floats from
                 0 to 1, or integers from 0 to 255. Other ranges are scaled.
-            name: What it is called when it is downloaded.
-            media_type: What it holds; by default the name says it.
-            wait: Return only when it is copied and survives the process, or nothing
-                has moved for ten seconds, which is said. Delivery is not waited for.
+            name: The file name for downloads.
+            media_type: The media type; by default guessed from the name.
+            wait: Return only when the copy is complete and survives the process, or,
+                with a warning, after ten seconds without progress. Does not wait for
+                delivery.
 
         Returns:
-            With `wait`, whether it is copied and may be deleted; a strict run raises
-            otherwise. Without, False where it is known already that it is not stored.
+            With `wait`, whether the file is copied and may be deleted; a strict run raises
+            an error instead of returning False. Without `wait`, False if the file is
+            already known not to be stored.
         """
         return self._recorder.upload(
             self.path, content, name=name, media_type=media_type, wait=wait
         )
 
     def upload_files(self, pattern: str | PathLike[str], *, wait: bool = False) -> bool:
-        """Store all files that a pattern names, or that lie in a folder, below here.
+        """Store all files that match a pattern or lie in a folder, under this path.
 
-        Each is an attribute of its own, named as below the folder: of
-        `run["model"].upload_files("checkpoints/*.pt")`, `model/last.pt`.
+        Each becomes an attribute named by its path in the folder:
+        `run["model"].upload_files("checkpoints/*.pt")` stores `model/last.pt`.
 
         Args:
-            pattern: A folder, or a pattern with `*`, `?`, `[abc]` and `**`; looked for
+            pattern: A folder, or a pattern with `*`, `?`, `[abc]` and `**`; resolved
                 soon after the call, in the working directory of the call.
-            wait: Return only when all are copied, or nothing has moved for ten seconds,
-                which is said.
+            wait: Return only when all are copied, or, with a warning, after ten seconds
+                without progress.
 
         Returns:
-            As `upload`, of all of them.
+            As for `upload`, for all files together.
         """
         return self._recorder.upload_files(self.path, pattern, wait=wait)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel, as in a model that is copied, as what the run calls so."""
+        """Support copies and pickles, for example of a model that holds it."""
         return operator.getitem, (self._run, self._name)
 
     def __repr__(self) -> str:
@@ -145,12 +149,12 @@ def _rows(
     steps: Iterable[float] | None,
     times: Iterable[float | datetime] | None,
 ) -> list[Row]:
-    """Return each value with its step and its time, or refuse them all."""
+    """Return each value with its step and its time, or raise for all of them."""
     listed = _listed(values, None, "has no values to append")
     columns = [
         [None] * len(listed)
         if column is None
-        # One more than there may be shows that there are more.
+        # One more than allowed is enough to detect that the lengths differ.
         else _listed(column, len(listed) + 1, "has no steps or times")
         for column in (steps, times)
     ]
@@ -160,12 +164,12 @@ def _rows(
     return list(zip(listed, *columns, strict=True))
 
 
-# Any: what is in them is looked at one by one, later.
+# Any: the elements are checked one by one, later.
 def _listed(values: Iterable[Any], most: int | None, requirement: str) -> list[Any]:
     try:
         return list(islice(values, most))
     except Exception as error:
-        # Their own code ran: a number has no elements, nor has a tensor of one.
+        # User code ran: a number is not iterable, nor is a zero-dimensional tensor.
         reason = f"{requirement} ({type(error).__name__})"
         raise UnsupportedValue(values, reason) from error
 

@@ -1,19 +1,19 @@
-"""What the agent raises, as one tree.
+"""The exceptions of the agent, as one tree.
 
     AgentError
     ├── InvalidSetting     an argument of init(), or, if strict, of the environment
     ├── InvalidPath        the name of an attribute
-    ├── UnsupportedValue   something that is neither a number nor a value
+    ├── UnsupportedValue   an object that cannot be stored
     ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
-    ├── Rejected           something that the server refused to store
+    ├── Rejected           data that the server refused to store
     ├── RunClosed          writing to a run that is finished on the server
-    ├── NotStored          a file that was waited for, and is not copied
-    ├── CannotRead         what was asked for cannot be read back
-    └── NoAnswer           the tracker cannot be reached (never leaves the agent)
+    ├── NotStored          a file that was waited for but not copied
+    ├── CannotRead         a read request that failed
+    └── NoAnswer           the server cannot be reached (internal)
 
-After `init` only a run that was made with `strict=True` raises them, and what reads.
+After `init`, only runs with `strict=True` and functions that read data raise them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LONGEST_SHOWN = 80  # characters of a name in a message
 
 
 class AgentError(Exception):
-    """Base of everything the agent raises; `code` never changes."""
+    """Base class of all exceptions of the agent; `code` is stable."""
 
     code: str = "agent_error"
 
 
 class InvalidSetting(AgentError):
-    """A setting cannot be used; the message says what is accepted."""
+    """A setting is invalid; the message names the accepted values."""
 
     code = "invalid_setting"
 
@@ -37,7 +37,7 @@ class InvalidSetting(AgentError):
 
 
 class InvalidPath(AgentError):
-    """The name of an attribute cannot be used."""
+    """The name of an attribute is invalid."""
 
     code = "invalid_path"
 
@@ -46,7 +46,7 @@ class InvalidPath(AgentError):
 
 
 class UnsupportedValue(AgentError):
-    """Something cannot be stored."""
+    """An object cannot be stored."""
 
     code = "unsupported_value"
 
@@ -56,12 +56,12 @@ class UnsupportedValue(AgentError):
         super().__init__(f"{self._kind} {requirement}.")
 
     def name(self, path: object) -> None:
-        """Say what it was to be stored as; known further out than where it is raised."""
+        """Add the attribute's path to the message; known only to the callers."""
         self.args = (f"{self._kind} for {shown(path)} {self._requirement}.",)
 
 
 class TypeConflict(AgentError):
-    """A path was first used for one kind of content, and then for another."""
+    """A path was first used for one kind of content, then for another."""
 
     code = "type_conflict"
 
@@ -72,7 +72,7 @@ class TypeConflict(AgentError):
 
 
 class TooManyAttributes(AgentError):
-    """The run holds as many attributes as a run may have."""
+    """The run has reached the maximum number of attributes."""
 
     code = "too_many_attributes"
 
@@ -83,7 +83,7 @@ class TooManyAttributes(AgentError):
 
 
 class Rejected(AgentError):
-    """The server refused to store something that was logged; `code` is the server's.
+    """The server refused to store logged data; `code` is the server's.
 
     Raised by the next call and by `finish()` of a strict run.
     """
@@ -96,12 +96,12 @@ class Rejected(AgentError):
 
 
 class RunFinished(AgentError):
-    """Something was logged after `finish()`."""
+    """Data was logged after `finish()`."""
 
     code = "run_finished"
 
     def __init__(self, run: str) -> None:
-        super().__init__(f"The run {shown(run)} is finished; nothing more is logged.")
+        super().__init__(f"The run {shown(run)} is finished; it accepts no more data.")
 
 
 class RunClosed(AgentError):
@@ -120,20 +120,21 @@ class RunClosed(AgentError):
 
 
 class NotStored(AgentError):
-    """A file was to be waited for, and is not copied, or not all of several."""
+    """A file that was waited for is not copied, or only some of several files are."""
 
     code = "not_stored"
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
-            problem or f"{shown(path)} is not copied yet, and no longer waited for"
+            problem or f"{shown(path)} is not copied yet; stopped waiting for it"
         )
 
 
 class CannotRead(AgentError):
-    """The server refused, or did not answer; `code` is the server's, or no_answer.
+    """The server rejected a request or did not answer; `code` is its code or no_answer.
 
-    A server that is busy says after how many seconds to ask again; None: it does not.
+    `retry_after` is the number of seconds after which a busy server asks to retry, or
+    None.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class CannotRead(AgentError):
 
 
 class NoAnswer(AgentError):
-    """The tracker could not be reached or did not answer as a tracker does."""
+    """The server could not be reached, or the response is not from a Seamark server."""
 
     code = "no_answer"
 
@@ -157,7 +158,7 @@ def _with_article(kind: str) -> str:
 
 
 def shown(value: object) -> str:
-    """How a name of unknown content and length appears in a message."""
+    """Return the ASCII form of a name for a message, truncated."""
     try:
         text = ascii(value)
     except Exception:  # noqa: BLE001 - the name's own code ran

@@ -1,4 +1,4 @@
-"""What people are told to type."""
+"""Builds the command lines shown in messages to the user."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from seamark.lifecycle.bounded_io import within
 
-# A folder of the PATH may lie on the file system that this is about, which hangs.
+# A folder of PATH may lie on a network file system that hangs.
 _LOOK_SECONDS = 0.1
 
 
 def command_line(arguments: str) -> str:
     """Return the command line that runs `seamark` with these arguments on this machine.
 
-    Where the command is not installed, for example in a checkout, that is
-    `python -m seamark`.
+    Falls back to `python -m seamark` where the command is not installed, for example in
+    a checkout.
     """
     try:
         is_installed = within(_LOOK_SECONDS, _is_installed)
@@ -27,7 +27,7 @@ def command_line(arguments: str) -> str:
 
 
 def _is_installed() -> bool:
-    """Whether the command is there, beside the interpreter or on the PATH."""
+    """Return whether the command is installed next to the interpreter or on PATH."""
     folders = [Path(folder) for folder in os.get_exec_path()]
     if sys.executable:
         folders.insert(0, Path(sys.executable).parent)

@@ -1,7 +1,7 @@
-"""What travels to the tracker; the other half of docs/protocol.md.
+"""Encodes the messages to the server; see docs/protocol.md.
 
-Each function returns one message, encoded. Columns are little-endian byte
-strings, so that every bit of a float survives, NaN payloads included.
+Each function returns one encoded message. Columns are little-endian byte strings, so
+that every bit of a float survives, NaN payloads included.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import msgspec
 
 from seamark.recording.values import Value
 
-# The same key order for ever: golden files compare bytes.
+# Fixed key order: golden files compare bytes.
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _decode = msgspec.msgpack.Decoder().decode
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Which process of which run a spool belongs to."""
+    """The process and run that a spool belongs to."""
 
     project: str
     run: str
@@ -32,22 +32,22 @@ class Origin:
     pid: int
     agent: str
     time: int  # microseconds since 1970, UTC
-    # Whether another process of the run started it, and sees how it ends.
+    # Whether another process of the run started it and records its exit.
     is_helper: bool = False
-    # Whether it resumes the run, which may have finished.
+    # Whether it resumes a run that may have finished.
     is_resuming: bool = False
-    # When the process began, if `time` is later: as of a spool that goes on as another.
+    # Process start if `time` is later, as for a spool that continues another.
     began_at: int = 0
 
     def stored(self) -> dict[str, Any]:
-        """Return its fields as JSON; those of later agents only if they are set."""
+        """Return its fields as JSON; fields of later versions only if they are set."""
         later = {"is_helper", "is_resuming", "began_at"}
         fields = asdict(self).items()
         return {name: value for name, value in fields if value or name not in later}
 
 
 def open_spool(origin: Origin) -> bytes:
-    """The first message of a spool: joins or creates the run."""
+    """Encode the first message of a spool, which joins or creates the run."""
     said = {
         "t": "open",
         "project": origin.project,
@@ -74,7 +74,7 @@ def points(
     times: Sequence[int],
     columns: Sequence[Sequence[float]],
 ) -> bytes:
-    """Points of series that were logged together: a column of values for each path."""
+    """Encode points of series logged together, with a column of values for each path."""
     count = len(steps)
     packed = [struct.pack(f"<{count}d", *column) for column in columns]
     return packed_points(paths, steps, times, packed)
@@ -86,7 +86,7 @@ def packed_points(
     times: Sequence[int],
     columns: Iterable[bytes],
 ) -> bytes:
-    """The same of columns that are little-endian doubles already."""
+    """Encode points whose columns are already little-endian doubles."""
     count = len(steps)
     return _encode(
         {
@@ -106,7 +106,7 @@ def records(
     times: Sequence[int],
     values: Sequence[bytes],
 ) -> bytes:
-    """Records of one series: the bytes of their values, one after the other."""
+    """Encode records of one series; the bytes of their values are concatenated."""
     count = len(steps)
     return _encode(
         {
@@ -122,14 +122,14 @@ def records(
 
 
 def set_value(path: str, value: Value, early: bool = False) -> bytes:
-    """One attribute's value; `early`: set before the process logged any points."""
+    """Encode an attribute's value; `early`: set before the process logged any points."""
     stored = sorted(value) if isinstance(value, frozenset) else value
     message: dict[str, object] = {"t": "set", "path": path, "value": stored}
     return _encode({**message, "early": True} if early else message)
 
 
 def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> bytes:
-    """What an attribute that is a file holds; the content travels by itself."""
+    """Encode an attribute that is a file; its content is uploaded separately."""
     return _encode(
         {
             "t": "file",
@@ -143,25 +143,25 @@ def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> b
 
 
 def rewind(paths: Sequence[str], steps: Sequence[float], time: int) -> bytes:
-    """From which steps on series are logged again, instead of what came before a time."""
+    """Encode the steps from which series are logged again, replacing older points."""
     packed = struct.pack(f"<{len(steps)}d", *steps)
     return _encode({"t": "rewind", "paths": paths, "steps": packed, "time": time})
 
 
 def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
-    """Tags the run gains and loses."""
+    """Encode added and removed tags."""
     return _encode({"t": "tags", "add": sorted(add), "remove": sorted(remove)})
 
 
 def drop(count: int) -> bytes:
-    """How many points and records were discarded since this was last said."""
+    """Encode the number of points and records dropped since the last such message."""
     return _encode({"t": "drop", "points": count})
 
 
 def close(*, failure: str | None, time: int, is_preempted: bool = False) -> bytes:
-    """The last message of a spool; without a failure, it finished.
+    """Encode the last message of a spool; without a failure, it finished.
 
-    That it was told to end is beside the state: trackers before it read the state.
+    Preemption is a separate field, because older servers read only the state.
     """
     state = "finished" if failure is None else "failed"
     said = {"t": "close", "state": state, "failure": failure or "", "time": time}
@@ -169,12 +169,12 @@ def close(*, failure: str | None, time: int, is_preempted: bool = False) -> byte
 
 
 def payload(messages: Sequence[bytes]) -> bytes:
-    """The payload of one frame: an array of messages encoded before."""
+    """Encode the payload of one frame: an array of encoded messages."""
     return _encode([msgspec.Raw(message) for message in messages])
 
 
 def count_points(data: bytes) -> int:
-    """How many points and records a frame's payload holds, as far as it can be read."""
+    """Return the number of points and records in a payload, as far as it is readable."""
     found = _decoded(data)
     columns = [
         message.get("steps" if message.get("t") == "records" else "values", b"")
@@ -184,7 +184,7 @@ def count_points(data: bytes) -> int:
 
 
 def holds_close(data: bytes) -> bool:
-    """Whether a frame's payload ends its spool."""
+    """Return whether a frame's payload contains the last message of its spool."""
     return any(message.get("t") == "close" for message in _decoded(data))
 
 

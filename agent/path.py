@@ -1,4 +1,4 @@
-"""Attribute paths: cleaning and joining."""
+"""Attribute paths: cleaning and validation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LARGEST_PATH = 2048  # bytes of UTF-8
 
 
 def clean_path(path: object) -> str:
-    """Return the path as the tracker stores it, or refuse it."""
+    """Return the path as the server stores it; raises InvalidPath."""
     if not isinstance(path, str):
         raise InvalidPath(path, "is not a string")
     cleaned = str.strip(path, "/")
@@ -25,12 +25,12 @@ def clean_path(path: object) -> str:
         raise InvalidPath(path, "contains half of a surrogate pair") from error
     if size > LARGEST_PATH:
         raise InvalidPath(path, f"is larger than {LARGEST_PATH} bytes")
-    # A subclass of str may carry anything; the plain text is kept.
+    # A subclass of str may override methods; store the plain text.
     return str(cleaned)
 
 
 def is_encodable(text: str) -> bool:
-    """Whether the text can be written as UTF-8."""
+    """Return whether the text can be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

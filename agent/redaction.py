@@ -1,10 +1,9 @@
-"""Takes secrets out of text before it leaves the machine.
+"""Removes secrets from text before it leaves the machine.
 
-Three ways to know one: by its shape (what cloud and hub services issue), by the name
-beside it (`password=…`), and by its value (what the environment holds under such a
-name). What is a secret by none of these is not recognised.
-
-Every repetition is bounded: a text of any kind takes time in proportion to its length.
+A secret is recognized by its shape (tokens of cloud and hub services), by its name
+(`password=…`), or by its value (environment variables with such names). Others are not
+recognized. Every repetition in the expressions is bounded: the time is proportional to
+the length of the text.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from seamark.capture.texts import REDACTED as MARK
 
-# A value that is shorter is as likely to be an ordinary word.
+# A shorter value is as likely to be an ordinary word.
 _SHORTEST_KNOWN = 8  # characters
 _MAX_KNOWN = 200
 
-# By shape: what its issuer chose for being found. Beside each is a text that it has to
-# hold, which is looked for first, because expressions are slow.
+# By shape: token prefixes chosen by their issuers. Each has a hint that the text must
+# contain, searched first because expressions are slow.
 _SHAPES = tuple(
     (hint, re.compile(shape))
     for hints, shape in (
-        # Seamark's own, and its sign-in links.
+        # Seamark's tokens and sign-in links.
         ("smk_", r"smk_[\w-]{6,}"),
         ("sml_", r"sml_[\w-]{6,}"),
         ("/sign-in/", r"(?<=/sign-in/)[\w-]{8,}"),
@@ -84,16 +83,16 @@ _PEM = re.compile(
     re.DOTALL,
 )
 
-# `scheme://user:password@host`; an address of git alone is not a secret, and what is
-# behind a host may be a port.
+# `scheme://user:password@host`. The user `git` alone is not a secret, and a number
+# after a host may be a port.
 _USER_INFO = re.compile(
     r"(?<=://)(?!git@)"
     r"(?:[^\s/?#'\"<>@:]{0,256}:(?!\d{1,5}/)[^\s'\"<>]{1,512}@"
     r"|[^\s/?#'\"<>@]{1,512}@)"
 )
 
-# By name. What may follow `token` is short: `tokens`, `tokenizer` and `token_id` are
-# everyday words of those who train language models.
+# By name. The suffixes after `token` are limited: `tokens`, `tokenizer` and `token_id`
+# are common words in language model training.
 _NAME = (
     r"pass(?:word|wd|phrase|code)|(?<![a-z])(?:pwd|pw)(?![a-z])|secret|credential|"
     r"(?:api|access|account|auth|private|signing|encryption|license|master|shared|"
@@ -119,7 +118,7 @@ _OPTION_VALUE = re.compile(
     r"([\"']?)([^\s\"'-][^\s\"']{3,2048})"
 )
 _ENDS_AS_OPTION = re.compile(rf"(?i)^--?[\w.-]{{0,60}}(?:{_NAME})[\w.-]{{0,40}}$")
-# By what stands before it, and a word of that.
+# By the text before it, with a hint.
 _MARKED = tuple(
     (word, re.compile(pattern))
     for word, pattern in (
@@ -152,7 +151,7 @@ _MARKED = tuple(
     )
 )
 
-# What stands behind such names in code and is no secret.
+# Harmless values after such names in code.
 _HARMLESS = re.compile(
     r"(?i)^(?:none|null|nil|true|false|yes|no|str|bytes|int|float|bool|string|object|"
     r"optional\b.*|self\..*|args\..*|config\..*|cfg\..*|os\..*|settings\..*|kwargs\..*|"
@@ -160,21 +159,21 @@ _HARMLESS = re.compile(
     r"required|optional|default|unset|empty|missing|invalid|expired|changeme|"
     r"[+-]?[\d.,_]+(?:e[+-]?\d+)?[a-z%/]{0,8}|.*\.(?:py|json|txt|model))$"
 )
-# What the environment holds under such a name and is searched for nowhere. Passwords may
-# begin and end as they like, so these are whole values.
+# Values of such environment variables that are not searched for. These are matched as a
+# whole, because passwords may begin and end with any characters.
 _NO_SECRET = re.compile(
     r"(?i)(?:none|null|nil|true|false|yes|no|required|optional|default|unset|empty|"
     r"missing|invalid|expired|changeme|disabled|undefined|[+-]?[\d.,_]+(?:e[+-]?\d+)?|"
     r"([-*x.=_#])\1*|<[\w| -]*>|\[[A-Z_]*\])"
 )
-# Under these there is the place of a secret, or of the process: the working directory is
-# no password.
+# Variables that name the location of a secret or of the process: the working directory
+# is not a password.
 _NAMES_A_PLACE = re.compile(
     r"(?i)(?:_|^)(?:file|path|dir|directory|folder|location|root|home|sock|socket)s?"
     r"(?:_override)?$|^google_application_credentials$|^(?:old)?pwd$"
 )
-# Lines that keys and files of settings are made of: without them other secrets would
-# not be recognised any more.
+# Structural lines of keys and configuration files: redacting them would hide the
+# context by which other secrets are recognized.
 _STRUCTURE = re.compile(r"-----.*-----|.*[:{\[(]")
 _SPECIAL_TOKEN = re.compile(
     r"^(?:<[^<>]{0,60}>|\[[A-Z_]{1,30}\]|\W{1,8}|\\.*|<\|.*\|>)$"
@@ -182,31 +181,31 @@ _SPECIAL_TOKEN = re.compile(
 
 
 class Redactor:
-    """Takes secrets out of text, those of this process's environment among them."""
+    """Removes secrets from text, including those in this process's environment."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        """Where too many are known, the first of them are looked for."""
+        """Create it; only the first of too many known values are searched for."""
         values = dict.fromkeys(
             value for value in known if len(value) >= _SHORTEST_KNOWN
         )
-        # The longest first: one may begin with another.
+        # The longest first: one value may begin with another.
         longest = sorted([*values][:_MAX_KNOWN], key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def __call__(self, text: str) -> str:
-        """Return the text without what is recognised as a secret."""
+        """Return the text without recognized secrets."""
         if self._known is not None:
             text = self._known.sub(MARK, text)
         return redacted(text)
 
 
 def make_redactor() -> Redactor:
-    """Return one that knows what this process's environment holds."""
+    """Return a Redactor with the secrets in this process's environment."""
     return Redactor(secret_values(os.environ))
 
 
 def redacted(text: str) -> str:
-    """Return the text without secrets that are known by their shape or name."""
+    """Return the text without secrets recognized by shape or name."""
     if "PRIVATE KEY" in text:
         text = _PEM.sub(_without_key, text)
     if "://" in text:
@@ -247,9 +246,9 @@ def redacted_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
-    """Return the values that the environment holds under names of secrets.
+    """Return the values of environment variables with names of secrets.
 
-    Of one of several lines each is one, too: a console is looked at line by line.
+    Includes each line of a value, because console output is redacted line by line.
     """
     values = [
         value.strip()
@@ -263,7 +262,7 @@ def secret_values(environment: Mapping[str, str]) -> list[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what has this name is probably a secret."""
+    """Return whether a name probably belongs to a secret."""
     return _NAME_RE.search(name) is not None
 
 

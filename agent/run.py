@@ -1,4 +1,4 @@
-"""Run: what a training script holds and writes to."""
+"""The Run class, the handle of a training script to its run."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _PAUSE_SECONDS = 0.01
 
 
 class Run:
-    """One execution of a training program, from this process's point of view.
+    """One execution of a training program, as seen by this process.
 
-    Made by `agent.init`. Everything may be called from any thread; nothing
-    waits for the network, and unless the run is strict nothing raises.
+    Created by `agent.init`. All methods are thread-safe and never wait for the network;
+    they raise errors only in strict runs.
     """
 
     def __init__(self, settings: Settings, *, url: str | None = None) -> None:
@@ -54,7 +54,7 @@ class Run:
             prefix=settings.own_prefix,
         )
         self._attributes: dict[str, Attribute] = {}
-        # For what integrates frameworks; scripts have `loader` and `phase`.
+        # For framework integrations; scripts use `loader` and `phase`.
         self.steps = Steps(self._recorder, settings.namespace)
         self._session: Session | None = None
         self._starting = threading.Lock()
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def project(self) -> str:
-        """The project the run belongs to."""
+        """The run's project."""
         return self.settings.project
 
     @property
@@ -85,22 +85,22 @@ class Run:
 
     @property
     def rank(self) -> int:
-        """Which process of a distributed run this is."""
+        """The rank of this process in a distributed run."""
         return self.settings.rank
 
     @property
     def url(self) -> str | None:
         """The address of the run's page.
 
-        None offline, disabled, and while no server is known.
+        None if the run is offline or disabled, or no server is configured.
         """
         return self._url
 
     @property
     def id(self) -> str | None:
-        """The run's id on the server, as `agent.open_run` takes it.
+        """The run's id on the server, as accepted by `agent.open_run`.
 
-        None until the server has answered, which takes about a second, and offline.
+        None offline and until the server has answered, after about a second.
         """
         if not self._id and self._session is not None:
             self._id = self._session.run_id
@@ -111,22 +111,22 @@ class Run:
         try:
             return self._attributes[path]
         except Exception:  # noqa: BLE001 - foreign code
-            # It is new, or nothing that can be a name: its hash may raise anything.
+            # A new path, or an invalid one, whose hash may raise anything.
             pass
         try:
             cleaned = self._recorder.own_path(path)
         except AgentError as error:
             self._recorder.refuse(error, path)
-            # Appending to it must do nothing rather than fail.
+            # Appending to an invalid path has no effect and does not fail.
             return Attribute(self, path, _ignoring(), "refused")
         attribute = Attribute(self, path, self._recorder, cleaned)
-        # Beyond the limit nothing is stored, so nothing is remembered either.
+        # Above the limit nothing is stored, so nothing is cached either.
         if len(self._attributes) >= LARGEST_RUN:
             return attribute
         return self._attributes.setdefault(path, attribute)
 
     def __setitem__(self, path: str, value: object) -> None:
-        """Set a single value, or, from nested dictionaries, many."""
+        """Set a single value, or several from nested dictionaries."""
         self._recorder.set_value(path, value)
 
     def log(
@@ -138,23 +138,23 @@ class Run:
         """Append one point, text, histogram or picture to each of several series.
 
         Args:
-            data: Paths and what `append` takes; nested dictionaries are joined by
-                slashes.
-            step: The same for all; by default each series' last step plus one.
-            time: The same for all; by default now.
+            data: Values by path, of the types that `append` accepts; nested dictionaries
+                are joined by slashes.
+            step: The step of all values; by default each series' last step plus one.
+            time: The time of all values; by default now.
         """
         self._recorder.log(data, step, time)
 
     def add_tags(self, *tags: str | Iterable[str]) -> None:
-        """Add tags to the run, or those of lists."""
+        """Add tags to the run, given one by one or as lists."""
         self.tags.add(*tags)
 
     def note(self, text: str, step: float | None = None) -> None:
-        """Write down what happened: a mark on the run's charts, a line in its logs.
+        """Log a note: a mark on the run's charts and a line in its logs.
 
         Args:
-            text: What to say; charts show the first 1,000 characters of it.
-            step: Where on the charts; by default the last step that was logged.
+            text: The note; charts show its first 1,000 characters.
+            step: The position on the charts; by default the last logged step.
         """
         self._recorder.note(f"notes/{self.stage}", text, step)
 
@@ -162,7 +162,7 @@ class Run:
         """Time a part of the step: `with run.phase("forward"): ...`."""
         name = str(name)
         if not name.isascii():
-            # Half of a surrogate pair, as in names of files, cannot be sent.
+            # Lone surrogates, as in some file names, cannot be encoded.
             name = name.encode("utf-8", "replace").decode()
         return Phase(self, name)
 
@@ -176,8 +176,8 @@ class Run:
         """Iterate over batches, measuring steps and the wait for data.
 
         Args:
-            batches: Any iterable; a PyTorch DataLoader says its batch size and
-                workers by itself.
+            batches: Any iterable; the batch size and workers of a PyTorch DataLoader are
+                detected.
             batch_size: The number of examples in a full batch.
             workers: The number of loader processes; 0 if there are none.
         """
@@ -185,19 +185,19 @@ class Run:
 
     @property
     def probe(self) -> Trials:
-        """What tries parts of the training by themselves, each for a minute at most.
+        """Micro-benchmarks of parts of the training, each up to a minute long.
 
-        `run.probe.loader(loader)` says how fast the loader is without the model;
-        docs/how-to/micro-benchmarks.md has the others.
+        `run.probe.loader(loader)` measures the loader's throughput without the model;
+        docs/how-to/micro-benchmarks.md describes the others.
         """
-        # Imported here: most scripts never ask.
+        # Imported here, because most scripts do not use it.
         with importing():
             from seamark.trials.trials import Trials  # noqa: PLC0415
         is_enabled = self.settings.mode is not Mode.DISABLED and not self._is_finished
         return Trials(self.steps, self._notices, is_enabled=is_enabled)
 
     def fail(self, error: BaseException | str) -> None:
-        """Say that the run failed, and finish it."""
+        """Mark the run as failed, and finish it."""
         if isinstance(error, BaseException):
             self.note_exception(type(error), error, error.__traceback__)
         else:
@@ -205,10 +205,10 @@ class Run:
         self._finish(None)
 
     def preempt(self) -> None:
-        """Say that the run was told to end before it was done, and finish it.
+        """Mark the run as preempted, and finish it.
 
-        After SIGTERM, which the script handles, this is known; call it where something
-        else said so, as a signal that the scheduler was asked to send.
+        Preemption by SIGTERM is detected if the script handles the signal; call this
+        after other notifications, such as a signal requested from the scheduler.
         """
         self._is_preempted = True
         self.finish()
@@ -226,17 +226,17 @@ class Run:
         *,
         ended_at: float | datetime | None = None,
     ) -> None:
-        """End this process's part of the run and deliver what is left.
+        """End this process's part of the run and deliver the remaining data.
 
         Args:
-            timeout: Seconds to wait for delivery; by default the end takes 5 in
-                all, or SEAMARK_EXIT_SECONDS. What is not delivered then stays in
-                the spool, and the next process delivers it.
-            ended_at: When the run ended, if it is logged later: a datetime or seconds
-                since 1970.
+            timeout: Seconds to wait for delivery; by default the whole end is limited to
+                SEAMARK_EXIT_SECONDS, 5 unless set. Undelivered data stays in the
+                offline queue, and the next process delivers it.
+            ended_at: The end time of a run that is logged afterwards: a datetime or
+                seconds since 1970.
 
         Raises:
-            Rejected: The run is strict, and the server did not store something.
+            Rejected: The run is strict, and the server refused to store something.
         """
         if ended_at is not None and not self._is_finished:
             self._set_end(ended_at)
@@ -252,7 +252,9 @@ class Run:
         except InvalidSetting as error:
             if self.settings.strict:
                 raise
-            self._notices.warn("ended_at", f"the run ends now: {error}")
+            self._notices.warn(
+                "ended_at", f"the current time is used as the end: {error}"
+            )
 
     def _finish(self, timeout: float | None, share: float = 1.0) -> None:
         if self._is_finished:
@@ -269,13 +271,13 @@ class Run:
             try:
                 session.end_capture(ending)
             except KeyboardInterrupt:
-                # Nothing more is waited for, and what was logged is written all the same.
+                # Stop waiting, but still write the logged data.
                 ending = session.ending(0.0, share)
                 raise
             finally:
                 self._recorder.end()
                 if self._failure is None and not session.was_told_to_end:
-                    # Told to end, a script does so with whatever code.
+                    # After SIGTERM the exit code is arbitrary.
                     self._failure = self._exit_failure
                 remainder = session.finish(
                     failure=self._failure,
@@ -309,22 +311,22 @@ class Run:
     def end(self, failure: str | None = None, *, share: float = 1.0) -> None:
         """Finish at the end of the process; called by the agent itself.
 
-        `failure` is what the exit code says, if it says that something went wrong.
-        `share` is how much of the time that the end may take this run has.
+        `failure` describes a nonzero exit code. `share` is the fraction of the exit
+        timeout for this run, 0 to 1.
         """
         self._exit_failure = failure
         try:
             self._finish(None, share)
         except KeyboardInterrupt:
-            # Whoever presses Ctrl-C a second time wants to leave, and knows why.
+            # A second Ctrl-C means that the user wants to exit at once.
             return
 
     def note_failure(self, failure: str) -> None:
-        """Remember why the run will not finish well; called by the agent itself."""
+        """Store the reason for which the run fails; called by the agent itself."""
         self._failure = failure
 
     def log_at(self, values: Mapping[str, float], step: float, moment: int) -> None:
-        """Log numbers of the past, by clean paths; called by the agent itself."""
+        """Log numbers at a past time (µs), by clean paths; called by the agent itself."""
         if self._recorder.is_awake or self._wake():
             self._recorder.log_measured(values, step, moment)
 
@@ -333,11 +335,15 @@ class Run:
         self._recorder.log_again(steps)
 
     def note_end(self, moment: int) -> None:
-        """Remember when what is imported ended; called by the agent itself."""
+        """Set the end time of imported data, in microseconds; called by the agent
+        itself.
+        """
         self._ended_at = moment
 
     def wait_until_written(self, seconds: float) -> bool:
-        """Wait for the spool, so that nothing is dropped; called by the agent itself."""
+        """Wait up to `seconds` until all data is in the spool; called by the agent
+        itself.
+        """
         deadline = time.monotonic() + seconds
         session = self._session
         if session is not None:
@@ -354,7 +360,7 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Remember which exception ends it; called by the agent itself."""
+        """Store the exception that ends the run; called by the agent itself."""
         self.note_failure(process_hooks.describe(kind, error, trace))
         if self._session is not None:
             self._session.note_exception(kind, error, trace)
@@ -362,14 +368,14 @@ class Run:
             examine(error, self.steps)
 
     def start_anew_in_child(self) -> None:
-        """Leave everything to the parent process; called by the agent itself."""
-        # Locks are copied in whatever state the parent's threads left them.
+        """Release the parent's state in a forked child; called by the agent itself."""
+        # Locks are copied in the state in which the parent's threads left them.
         self._starting = threading.Lock()
         self._recorder.start_anew()
         self.steps.start_anew_in_child()
         session, self._session = self._session, None
-        # The parent measures its process tree, this child included, and has said
-        # what there is to say about the machine and the script.
+        # The parent measures its process tree, including this child, and stores the
+        # facts about the machine and the script.
         self.settings = self.settings._replace(
             monitor=False,
             capture=self.settings.capture & {"failure"},
@@ -381,36 +387,36 @@ class Run:
     def start(self) -> None:
         """Open the spool and start the threads; called by `agent.init`."""
         if self.settings.mode is Mode.DISABLED:
-            # Callbacks find it, rather than open one.
+            # Registered so that callbacks find this run and do not open another.
             process_hooks.add_open_run(self)
         self._wake()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes as a handle: names and folder, never a token."""
+        """Support pickling to other processes: as names and folder, never with a token."""
         handle = self.settings._asdict()
         handle["mode"] = self.settings.mode.value
         handle["spool"] = str(self.settings.spool)
-        # Of no use to who does not measure.
+        # Not needed in a process that does not measure.
         handle["dataset"] = None
         return attach, (handle, self._url)
 
     def __deepcopy__(self, memo: object) -> Run:
-        """Return the run itself, finished or not: what holds it is copied, not the run."""
+        """Return the run itself: an object that holds it is copied, the run is not."""
         return self
 
     def __repr__(self) -> str:
         return f"<Run {self.name!a} of {self.project!a}, stage {self.stage!a}>"
 
     def _wake(self) -> bool:
-        """Start what takes from the buffer; return whether anything will."""
+        """Start the session; return whether logged data is accepted."""
         if self._is_finished:
-            # The SDK's own threads may be late; the script did nothing wrong.
+            # The agent's own threads may be late; that is no error of the script.
             if threading.get_ident() not in own_threads:
                 self._recorder.refuse(RunFinished(self.name))
             return False
         if self.settings.mode is Mode.DISABLED:
             return False
-        # Not waited for: a signal handler may interrupt the very start.
+        # Non-blocking: a signal handler may interrupt the start itself.
         if not self._starting.acquire(blocking=False):
             return True
         try:
@@ -422,7 +428,7 @@ class Run:
                     self._recorder.begin(self._session.ring, self._session.files)
                     self._session.start()
             if self._session is None:
-                # Nowhere to write: said once, and not tried at every step.
+                # No writable folder: reported once and not retried at every step.
                 self.settings = self.settings._replace(mode=Mode.DISABLED)
                 self._recorder.give_up()
             return self._recorder.is_awake
@@ -430,8 +436,7 @@ class Run:
             self._starting.release()
 
     def _open_session(self) -> Session | None:
-        # Imported here: `import agent` stays light, and costs a script that
-        # never logs nothing.
+        # Imported here to keep `import agent` light for scripts that never log.
         with importing():
             from seamark.lifecycle.session import open_session  # noqa: PLC0415
         return open_session(
@@ -443,7 +448,7 @@ class Run:
 
     def _register_end(self) -> None:
         process_hooks.add_open_run(self)
-        # Children of multiprocessing end without atexit, but call these.
+        # multiprocessing children skip atexit functions but call finalizers.
         multiprocessing = sys.modules.get("multiprocessing.util")
         process = sys.modules.get("multiprocessing.process")
         if multiprocessing and process and process.parent_process() is not None:
@@ -460,41 +465,39 @@ class Run:
     def _is_expected(self, error: BaseException) -> bool:
         if process_hooks.is_orderly_exit(error):
             return True
-        # Told to end, a script does so with whatever code.
+        # After SIGTERM the exit code is arbitrary.
         session = self._session
         is_told = session is not None and session.was_told_to_end
         return is_told and isinstance(error, SystemExit)
 
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
-        # For people who find a run incomplete: one line, and the exit code stays.
-        lost = "" if is_written else ", as far as it could be written,"
+        # One line to explain an incomplete run; the exit code is unchanged.
+        lost = "" if is_written else " (incompletely written)"
         by_hand = f"`{command_line(f'sync --spool {folder.parent}')}`"
         if self.settings.mode is Mode.OFFLINE:
-            line = (
-                f"seamark: run {self.name!a} lies{lost} in {folder} until {by_hand}\n"
-            )
+            line = f"seamark: run {self.name!a} is stored{lost} in {folder} until {by_hand}\n"
         else:
             sync = command_line("sync")
             who = f"the next agent.init() on this machine or by `{sync}`"
             if folder.parent != self.settings.spool:
                 who = by_hand
             line = (
-                f"seamark: run {self.name!a} is not completely delivered; the rest lies"
-                f"{lost} in {folder} and is delivered by {who}\n"
+                f"seamark: run {self.name!a} is not completely delivered; the rest is"
+                f" stored{lost} in {folder} and delivered by {who}\n"
             )
         _write_line(line)
 
 
 def _write_line(line: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        # The stream may be closed or absent by now.
+        # The stream may be closed or absent.
         sys.stderr.write(line)
 
 
 def attach(handle: dict[str, Any], url: str | None = None) -> Run:
-    """Return the run a handle stands for: this process's own, or another part of it.
+    """Return the run of a handle: this process's own, or a new part of it.
 
-    `url` is the address that the process of the handle uses.
+    `url` is the page address from the process that made the handle.
     """
     settings = Settings(
         **{

@@ -1,7 +1,7 @@
-"""Which server there is, and where users keep things: the environment, then a file.
+"""The server's address and token, and the agent's folders, from environment and file.
 
-The address and token are looked up anew whenever they are needed, so that a new token
-reaches a process that runs already.
+Address and token are read again whenever they are needed, so that a new token reaches a
+running process.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ Environment = Mapping[str, str]
 
 
 class Server(NamedTuple):
-    """A tracker's address and the token for it."""
+    """A server's address and the token for it."""
 
     url: str
     token: str
 
     def __repr__(self) -> str:
-        # Never the token: this may come into a log.
+        # Without the token, because this may be logged.
         return f"Server({self.url!r})"
 
     @property
     def token_digest(self) -> str:
-        """Tells tokens apart, and says nothing of one to whoever reads it."""
+        """A short hash that identifies the token without revealing it."""
         import hashlib  # noqa: PLC0415 - only once a run begins
 
         return hashlib.sha256(self.token.encode()).hexdigest()[:16]
 
 
 def find_server(environment: Environment) -> Server | None:
-    """Return the server to send to, or None as long as none is known."""
+    """Return the server to send to; None if none is configured."""
     return next(iter(find_servers(environment)), None)
 
 
 def find_servers(environment: Environment) -> list[Server]:
-    """Return the server with each token that is known for it, the one to use first.
+    """Return the server with each known token, the preferred one first.
 
-    The environment of a process is as old as the process, so a token that was stored
-    meanwhile may be the one that still holds.
+    A process's environment is as old as the process, so a token stored in the file
+    since then may be the valid one.
     """
     stored_url, stored_token = read_agent_file(environment)
     url = environment.get("SEAMARK_URL") or stored_url
@@ -59,13 +59,13 @@ def find_servers(environment: Environment) -> list[Server]:
 
 
 def token_variable(environment: Environment) -> str | None:
-    """Return the variable that says the token, or in which file it is, if one does."""
+    """Return the environment variable that sets the token or its file; None if unset."""
     names = ("SEAMARK_TOKEN", "SEAMARK_TOKEN_FILE")
     return next((name for name in names if environment.get(name)), None)
 
 
 def named_token(environment: Environment) -> str | None:
-    """Return the token of the environment; None, too, if its file cannot be read."""
+    """Return the token of the environment; None if unset or if its file is unreadable."""
     token = environment.get("SEAMARK_TOKEN")
     file = environment.get("SEAMARK_TOKEN_FILE")
     if token or not file:
@@ -77,7 +77,7 @@ def named_token(environment: Environment) -> str | None:
 
 
 def usable_token(text: str) -> str | None:
-    """Return a token as it can be sent; None for what cannot be one."""
+    """Return a stripped token; None if it is not a valid token."""
     token = text.strip()
     return token if token and token.isascii() and token.isprintable() else None
 
@@ -88,14 +88,14 @@ def find_url(environment: Environment) -> str | None:
 
 
 def agent_file(environment: Environment) -> Path:
-    """Return where the address and token are stored."""
+    """Return the path of the file with the address and token."""
     chosen = environment.get("SEAMARK_CONFIG")
     folder = _user_folder(environment, "XDG_CONFIG_HOME", ".config")
     return Path(chosen) if chosen else folder / "agent.json"
 
 
 def read_agent_file(environment: Environment) -> tuple[str | None, str | None]:
-    """Return the stored address and token, each None where there is none."""
+    """Return the stored address and token, each None if absent."""
     try:
         stored = json.loads(agent_file(environment).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -110,7 +110,7 @@ def read_agent_file(environment: Environment) -> tuple[str | None, str | None]:
 
 
 def store_server(path: Path, server: Server) -> None:
-    """Replace the file as a whole; only its owner may read it."""
+    """Replace the file atomically; only its owner may read it."""
     import tempfile  # noqa: PLC0415 - `import agent` stays light
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def spool_root(environment: Environment) -> Path:
 
 
 def origin(url: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port of an address, or None if it is not one."""
+    """Return scheme, host and port of an address; None if it is invalid."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -149,7 +149,7 @@ def origin(url: str) -> tuple[str, str, int] | None:
 
 def _user_folder(environment: Environment, variable: str, default: str) -> Path:
     chosen = environment.get(variable, "")
-    # The XDG specification has relative paths ignored.
+    # The XDG specification requires relative paths to be ignored.
     if chosen.startswith("/"):
         return Path(chosen) / "seamark"
     return _home(environment) / default / "seamark"
@@ -159,13 +159,13 @@ def _home(environment: Environment) -> Path:
     try:
         return Path(environment.get("HOME") or "~").expanduser()
     except RuntimeError:
-        # Of a user whom the machine does not know, as in containers. Where that cannot
-        # be written, another folder will be found.
+        # The user has no home directory, as in some containers. If this is not
+        # writable, a fallback folder is used.
         return Path("/")
 
 
 def check_url(url: str) -> None:
-    """Refuse what is not the address of a server."""
+    """Raise InvalidSetting unless the URL is a valid server address."""
     if not _is_address(url):
         raise InvalidSetting("SEAMARK_URL", "must look like http://host:port")
 

@@ -1,4 +1,4 @@
-"""Where settings come from: arguments, then the environment."""
+"""Reads settings from arguments and the environment."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from seamark.user_warnings import Notices
 if TYPE_CHECKING:
     from seamark.capture.relay import Relay
 
-# In characters, as the tracker takes them.
+# In characters, as limited by the server.
 _LONGEST_NAMES = {"project": 200, "run": 255, "stage": 100}
-# More often, counters of the kernel say nothing; more seldom, rules cannot judge.
+# Kernel counters do not change more often; at lower rates the rules lack data.
 _SAMPLE_SECONDS = (0.5, 60.0)
-# The launcher nearest to the process first: below `mpirun` in a batch script, all ranks
-# inherit what SLURM says of that script.
+# The launcher nearest to the process first: with `mpirun` in a batch script, all ranks
+# inherit SLURM's variables of that script.
 _LOCAL_RANK_VARIABLES = (
     "LOCAL_RANK",
     "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -46,31 +46,31 @@ _WORLD_SIZE_VARIABLES = (
     "WORLD_SIZE",
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
-    # Unlike SLURM_NTASKS, not there in the batch script, which is one process.
+    # Unlike SLURM_NTASKS, not set in the batch script, which is one process.
     "SLURM_STEP_NUM_TASKS",
 )
 
-# A file or another machine may have a clock that is ahead.
+# Another machine's clock, or a file's, may be ahead.
 _CLOCK_SKEW_MICROSECONDS = 60_000_000
 
 Meant = TypeVar("Meant")
 
-# Each slip is told of once, however many runs a process has.
+# Each invalid setting is reported once per process, not per run.
 _notices = Notices()
 
 
 class Mode(str, Enum):
-    """Where what is logged goes."""
+    """The destination of logged data."""
 
-    ONLINE = "online"  # to the server, over the spool
-    OFFLINE = "offline"  # into the spool only, until `seamark sync`
-    DISABLED = "disabled"  # nowhere
+    ONLINE = "online"  # to the server, through the spool
+    OFFLINE = "offline"  # only to the spool, until `seamark sync`
+    DISABLED = "disabled"  # discarded
 
 
-# Named tuples, here and in what else `import agent` reads: the standard library's data
-# classes take longer to import than half of the agent.
+# Named tuples, here and in other modules of `import agent`, because the standard
+# library's dataclasses take longer to import than half of the agent.
 class Settings(NamedTuple):
-    """Everything a process decides about its run; the same for its life."""
+    """Immutable run configuration of a process."""
 
     project: str
     run: str
@@ -79,56 +79,55 @@ class Settings(NamedTuple):
     mode: Mode
     spool: Path
     monitor: bool = True
-    # What the agent stores besides what it is told; see agent/capture/choice.py.
+    # Additional sources to store; see agent/capture/choice.py.
     capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
-    # Where somebody logs who measures this machine for the run already, if so.
+    # The namespace of another process that measures this machine for the run, if any.
     measured_by: str | None = None
-    # How often the hardware is measured.
+    # Interval of hardware samples.
     sample_seconds: float = 1.0
-    # Which of the machine's processes of a distributed run this is, if it is one.
+    # The index of this process on its machine in a distributed run.
     local_rank: int | None = None
-    # The folder that training data are read from, where it was said.
+    # The folder of the training data, if set.
     dataset: Path | None = None
-    # When what is logged began, in microseconds since 1970, if that is not now.
+    # The start of logged data in microseconds since 1970, if it is not now.
     began_at: int | None = None
-    # Where the files ended that it writes to, if it was started from here.
+    # Sizes of the followed program's output files when it started.
     followed: Mapping[str, int] = {}
-    # What carries on what it writes to terminals and pipes.
+    # Relays of the program's terminals and pipes.
     relays: Mapping[str, Relay] = {}
     strict: bool = False
-    # How long the end of the script waits for delivery.
+    # Timeout of the end of the script.
     exit_seconds: float = 5.0
-    # How much of files may wait in the spool for delivery.
+    # Maximum bytes of files that wait for delivery.
     spool_files_bytes: int = 50 * 2**30
-    # How much of everything else, if it was said.
+    # Maximum bytes of all other queued data, if set.
     spool_points_bytes: int | None = None
-    # Since when the job runs that was started again, in microseconds since 1970; None
-    # for one that was not.
+    # The start of a restarted job in microseconds since 1970; None for other jobs.
     resumed_at: int | None = None
-    # Whether somebody chose the run's name: only then can a later start find it.
+    # Whether the user named the run: only then can a later start find it.
     is_named: bool = True
-    # Whether ranks from 1 on log to paths of their own.
+    # Whether ranks from 1 on log to their own paths.
     separate_ranks: bool = False
-    # Whether another process of the run started this one, and sees how it ends.
+    # Whether another process of the run started this one and records its exit.
     is_helper: bool = False
-    # Whether it is one that imports its parent's script again.
+    # Whether it is a child that imports its parent's script again.
     is_imported_again: bool = False
-    # Whether the line with the run's address is left out.
+    # Whether to omit the line with the run's address.
     is_quiet: bool = False
-    # How many processes a launcher has started as one job, this one among them.
+    # The number of processes that the launcher started for the job.
     world_size: int = 1
 
     @property
     def namespace(self) -> str:
-        """Where the agent writes by itself, without a slash at the end."""
+        """The path prefix of the agent's own series, without a trailing slash."""
         below = f"/rank-{self.rank}" if self.rank else ""
         return f"monitoring/{self.stage}{below}"
 
     @property
     def own_prefix(self) -> str:
-        """What the paths that this process logs to begin with, slash included."""
+        """The prefix of paths logged by this process, with its slash; may be ""."""
         return f"rank-{self.rank}/" if self.separate_ranks and self.rank else ""
 
 
@@ -149,10 +148,10 @@ def read_settings(
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
 ) -> Settings:
-    """Return the settings of this process, or refuse an argument that cannot be meant.
+    """Return the settings of this process; raises InvalidSetting for invalid arguments.
 
-    A slip in the environment is warned of, and refused only if that is to be strict: a
-    job that has waited for its machines for hours is not to end in its first line.
+    Invalid environment variables cause a warning and raise only if `strict`: a job that
+    waited hours for its machines must not fail in its first line.
     """
     said = _Said(environment, is_strict=strict)
     said.url()
@@ -199,7 +198,7 @@ def read_settings(
 
 
 def end_of(ended_at: float | datetime, *, began_at: int) -> int:
-    """Return the end of a run that began then, in microseconds since 1970."""
+    """Return the end of a run in microseconds since 1970; not before `began_at`."""
     ended = _past("ended_at", ended_at)
     if ended < began_at:
         raise InvalidSetting(
@@ -210,7 +209,7 @@ def end_of(ended_at: float | datetime, *, began_at: int) -> int:
 
 
 def _past(setting: str, value: float | datetime) -> int:
-    """Return a time in microseconds since 1970, up to now."""
+    """Return a time that is not in the future, in microseconds since 1970."""
     try:
         moment = to_microseconds(value)
     except UnsupportedValue:
@@ -223,7 +222,7 @@ def _past(setting: str, value: float | datetime) -> int:
 
 
 def as_monitored(settings: Settings) -> str:
-    """Return what SEAMARK_MONITORED says to the programs of who measures a machine."""
+    """Return the value of SEAMARK_MONITORED for child programs."""
     from seamark.lifecycle.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     return json.dumps(
@@ -232,19 +231,19 @@ def as_monitored(settings: Settings) -> str:
 
 
 class _Said:
-    """What the environment says; where that cannot be meant, what is used instead."""
+    """Reads settings from environment variables, with fallbacks for invalid values."""
 
     def __init__(self, environment: Environment, *, is_strict: bool) -> None:
         self._environment = environment
         self._is_strict = is_strict
 
     def of(self, variable: str, read: Callable[[str], Meant], default: str) -> Meant:
-        """Return what a variable means, else what the default does."""
+        """Return a variable's parsed value, or that of the default."""
         text = self._environment.get(variable) or default
         try:
             return read(text)
         except InvalidSetting as error:
-            self._refuse(error, f"what holds is {default or 'what it is by default'}")
+            self._refuse(error, f"using {default or 'the default'}")
             return read(default)
 
     def url(self) -> None:
@@ -253,30 +252,32 @@ class _Said:
             if url:
                 check_url(url)
         except InvalidSetting as error:
-            self._refuse(error, "nothing is sent until it does")
+            self._refuse(error, "nothing is sent until it is valid")
 
     def token(self) -> None:
         token = self._environment.get("SEAMARK_TOKEN")
         if token and usable_token(token) is None:
-            error = InvalidSetting("SEAMARK_TOKEN", "must be a token as it was shown")
-            self._refuse(error, "it is passed over")
+            error = InvalidSetting("SEAMARK_TOKEN", "must be a complete token")
+            self._refuse(error, "it is ignored")
 
     def spool(self) -> Path:
         try:
             return spool_root(self._environment)
         except OSError:
             root = spool_root({**self._environment, "SEAMARK_SPOOL": ""})
-            self._refuse(_is_nowhere("SEAMARK_SPOOL"), f"what holds is {root}")
+            self._refuse(_is_nowhere("SEAMARK_SPOOL"), f"using {root}")
             return root
 
     def name(self, variable: str, setting: str) -> str:
-        """Return a name; "" for none. The same is made of it in each process of a run."""
+        """Return a name, or "" if unset; an invalid one is changed as in all other
+        processes.
+        """
         name = self._environment.get(variable) or ""
         try:
             return _name(setting, name) if name else ""
         except InvalidSetting as error:
             usable = _usable(setting, name)
-            self._refuse(error, f"it is called {usable or 'as it is by default'} now")
+            self._refuse(error, f"using {usable or 'the default'}")
             return usable
 
     def stage(self) -> str:
@@ -284,7 +285,7 @@ class _Said:
         if "/" in name:
             error = InvalidSetting("SEAMARK_STAGE", "must not contain a slash")
             name = name.replace("/", "-")
-            self._refuse(error, f"it is called {name} now")
+            self._refuse(error, f"using {name}")
         return name
 
     def mode(self) -> Mode:
@@ -301,7 +302,7 @@ class _Said:
         if seconds != clamped:
             self._refuse(
                 _too_often_or_seldom("SEAMARK_SAMPLE_SECONDS"),
-                f"what holds is {clamped:g}",
+                f"using {clamped:g}",
             )
         return clamped
 
@@ -311,7 +312,7 @@ class _Said:
             return chosen_in_text(text)
         except InvalidSetting as error:
             wanted = surely_wanted(text)
-            self._refuse(error, f"captured is {', '.join(sorted(wanted)) or 'nothing'}")
+            self._refuse(error, f"capturing {', '.join(sorted(wanted)) or 'nothing'}")
             return wanted
 
     def _refuse(self, error: InvalidSetting, instead: str) -> None:
@@ -321,7 +322,7 @@ class _Said:
 
 
 def _usable(setting: str, name: str) -> str:
-    """Return a name that can be used and is another one for another name; "" for none."""
+    """Return a valid and still distinct name; "" if nothing is left of it."""
     name = name.encode("utf-8", "replace").decode().strip()
     longest = _LONGEST_NAMES[setting]
     if len(name) <= longest:
@@ -339,7 +340,7 @@ def _name(setting: str, name: object) -> str:
     longest = _LONGEST_NAMES[setting]
     if len(name) > longest:
         raise InvalidSetting(setting, f"must have at most {longest} characters")
-    # Of a member of an enumeration, its value: its text is another one.
+    # The value of an enumeration member; its text differs.
     return str.__str__(name)
 
 
@@ -354,11 +355,11 @@ def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
     if rank is None:
         variables: tuple[str, ...] = _RANK_VARIABLES
         if environment.get("NODE_RANK", "0") == "0":
-            # All that Lightning's launcher says; on the first node it is the rank.
+            # Lightning's launcher sets only this; on the first node it is the rank.
             variables = (*variables, "LOCAL_RANK")
         return _launched(environment, variables) or 0
     try:
-        # Of numpy and torch, too.
+        # Also accepts integers of numpy and torch.
         number = operator.index(rank)
     except Exception:  # noqa: BLE001 - foreign code
         number = -1
@@ -368,10 +369,10 @@ def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
 
 
 def _launched(environment: Environment, variables: Sequence[str]) -> int | None:
-    """Return what the first of a launcher's variables says that says anything."""
+    """Return the first number that a launcher's variables set; None if none does."""
     found = (environment.get(name, "") for name in variables)
     text = next(filter(None, found), "")
-    # Some launchers leave such variables unset as "" or "-1".
+    # Some launchers set unused variables to "" or "-1".
     return int(text) if re.fullmatch(r"\d{1,7}", text) else None
 
 
@@ -408,7 +409,7 @@ def _number_of_seconds(text: str) -> float:
 
 def _sample_seconds(seconds: float) -> float:
     try:
-        # Of numpy and torch, too.
+        # Also accepts numbers of numpy and torch.
         number = float(seconds)
     except Exception:  # noqa: BLE001 - foreign code
         number = float("nan")
@@ -423,7 +424,9 @@ def _too_often_or_seldom(setting: str) -> InvalidSetting:
 
 
 def _measured_by(settings: Settings, said: str | None) -> str | None:
-    """Return the namespace of who measures this machine for this run; None if nobody."""
+    """Return the namespace of the process that measures this machine; None if there is
+    none.
+    """
     if not said:
         return None
     from seamark.lifecycle.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
@@ -444,9 +447,9 @@ def _dataset(text: str) -> Path | None:
 
 
 def _is_nowhere(variable: str) -> InvalidSetting:
-    """Say that a folder is named by where the process is, which is deleted."""
+    """Return the error for a relative path in a deleted working directory."""
     return InvalidSetting(
-        variable, "must begin with a slash where the working directory is gone"
+        variable, "must be absolute because the working directory is deleted"
     )
 
 

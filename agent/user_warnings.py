@@ -1,4 +1,4 @@
-"""Tells the user what went wrong, once per cause."""
+"""Warns the user, once per cause."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Notices:
         self._said: set[str] = set()
 
     def warn(self, cause: str, message: str) -> None:
-        """Log the message unless something was said about the cause before."""
+        """Log the message unless the cause was reported before."""
         if cause in self._said:
             return
-        # Remembered first: a logging handler may log to the run again.
+        # Added first: a logging handler may log to the run again.
         self._said.add(cause)
         logger.warning(_TEXT if logger.hasHandlers() else _NAMED_TEXT, message)
 
     def inform(self, cause: str, message: str) -> None:
-        """As `warn`, for what costs the user nothing."""
+        """Log at info level, once per cause, for events without loss of data."""
         if cause not in self._said:
             self._said.add(cause)
             logger.info("%s", message)
 
     def forget(self, cause: str) -> None:
-        """Let the cause be warned about again: it went away in between."""
+        """Allow the cause to be reported again after it was resolved."""
         self._said.discard(cause)

@@ -1,3 +1,3 @@
-"""The version of the agent, as it introduces itself to the tracker."""
+"""The version of the agent, sent to the server."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""A daemon thread that takes turns and is started again when it dies."""
+"""A daemon thread that runs a function periodically and restarts if it dies."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from seamark.user_warnings import Notices
 
 logger = logging.getLogger(__name__)
 
-# All threads begin with the run, and would take their first turns while the script
-# waits for init() to return.
+# All threads start with the run; without a delay their first turns would compete with
+# init().
 _FIRST_SECONDS = 0.05
 _RESTART_SECONDS = 1.0
-# Of a thread that dies again and again; one that lives as long starts anew.
+# For a thread that keeps dying; after this long alive, the delay is reset.
 _LONGEST_RESTART_SECONDS = 60.0
 
-# A child that is forked while another thread imports a module would wait for
-# ever when it imports the same one: the lock is copied, its owner is not.
-# Re-entrant, because a signal handler that forks or imports may interrupt an import.
+# A child forked while another thread imports a module would deadlock when it imports
+# the same one: fork copies the lock but not its owner. Re-entrant, because a signal
+# handler that forks or imports may interrupt an import.
 _importing = threading.RLock()
 
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Keep forks out while this thread imports something."""
+    """Hold off forks while this thread imports a module."""
     with _importing:
         yield
 
 
-# Of the process, which has one limit for all.
+# Shared by the process, because the thread limit is.
 _notices = Notices()
-# Idents of the threads that are the agent's.
+# Identifiers of the agent's own threads.
 own_threads: set[int] = set()
 
 
@@ -56,15 +56,15 @@ if hasattr(os, "register_at_fork"):
 
 
 class Background:
-    """Calls `turn` again and again; it returns the seconds until its next turn."""
+    """Calls `turn` repeatedly; it returns the seconds until its next call."""
 
     def __init__(self, name: str, turn: Callable[[], float]) -> None:
         self._name = name
         self._turn = turn
-        # Unlike an event's, its lock is no trap for a signal handler that interrupts us;
-        # and whoever waits takes one step instead of a dozen of Python's.
+        # Unlike an Event, it cannot deadlock with a signal handler that interrupts this
+        # code, and a wait takes one step of the interpreter instead of a dozen.
         self._calls: SimpleQueue[None] = SimpleQueue()
-        # Re-entrant, because a signal handler may stop what its thread is starting.
+        # Re-entrant, because a signal handler may stop a thread that is being started.
         self._starting = threading.RLock()
         self._is_starting = False
         self._stopping = False
@@ -80,8 +80,8 @@ class Background:
         return self._thread is not None and self._thread.is_alive()
 
     def ensure(self) -> None:
-        """Start the thread, or start it again if it has died."""
-        # The other threads look after this one, perhaps at the same moment.
+        """Start the thread, or restart it if it has died."""
+        # Several threads may call this at the same time.
         if self.is_alive or not self._starting.acquire(blocking=False):
             return
         try:
@@ -91,11 +91,11 @@ class Background:
             self._starting.release()
 
     def wake(self) -> None:
-        """Have the next turn now."""
+        """Run the next turn now."""
         self._calls.put(None)
 
     def stop(self, seconds: float) -> bool:
-        """Take a last turn and end; return whether that happened in time."""
+        """Run a last turn and end; return whether that happened within `seconds`."""
         with self._starting:
             self._stopping = True
         self.wake()
@@ -123,7 +123,7 @@ class Background:
         try:
             thread.start()
         except (RuntimeError, MemoryError) as error:
-            # None is there to look after, until whoever asks next can start one.
+            # The next call of `ensure` tries again.
             self._thread = None
             if not _is_ending(error):
                 _tell_of_limit(error)
@@ -131,15 +131,15 @@ class Background:
         self._thread = thread
 
     def _tell_of_death(self, now: float) -> float:
-        """Say so, the first time; return how long it is to be left alone."""
+        """Log the first death; return the delay before the restart, in seconds."""
         if now > self._started_at + _LONGEST_RESTART_SECONDS:
             self._restart_seconds = _RESTART_SECONDS
         seconds = self._restart_seconds
         self._restart_seconds = min(2 * seconds, _LONGEST_RESTART_SECONDS)
         level = logging.WARNING if seconds == _RESTART_SECONDS else logging.DEBUG
-        # What ended it may end this, too: too little memory, for one.
+        # The cause of death, such as a lack of memory, may also prevent logging.
         with contextlib.suppress(Exception):
-            logger.log(level, "the thread %s died and is started again", self._name)
+            logger.log(level, "the thread %s died and is restarted", self._name)
         return seconds
 
     def _run(self) -> None:
@@ -150,14 +150,15 @@ class Background:
             own_threads.discard(threading.get_ident())
 
     def _live(self) -> None:
-        """Take turns until the last; go on after SystemExit and its like.
+        """Run turns until the last one; continue after SystemExit and similar
+        exceptions.
 
-        Of a thread that dies, others learn some seconds later.
+        Restarting in place is faster: other threads notice a dead thread seconds later.
         """
         while True:
             try:
                 self._take_turns()
-            except BaseException:  # noqa: BLE001 - it is told, and nobody else hears of it
+            except BaseException:  # noqa: BLE001 - it is logged, and the thread has no caller to raise to
                 seconds = self._tell_of_death(time.monotonic())
             else:
                 return
@@ -166,7 +167,7 @@ class Background:
             self._rest(seconds)
 
     def _rest(self, seconds: float) -> None:
-        """Wait, whoever calls: a thread that dies at once must not be a busy loop."""
+        """Wait, even if woken, so that a failing thread does not become a busy loop."""
         end = time.monotonic() + seconds
         while not self._stopping and (left := end - time.monotonic()) > 0:
             self._wait(left)
@@ -184,7 +185,7 @@ class Background:
             self._wait(seconds)
 
     def _wait(self, seconds: float) -> None:
-        """Wait to be woken; one turn answers all calls that have come by then."""
+        """Wait to be woken; one turn serves all wake-ups received by then."""
         try:
             self._calls.get(timeout=max(0.0, seconds))
             while True:
@@ -196,8 +197,8 @@ class Background:
         try:
             return self._turn()
         except Exception as error:
-            # The rim of the thread: whatever went wrong, the training goes on
-            # and the next turn may succeed.
+            # The outermost frame of the thread: training continues after any error, and
+            # the next turn may succeed.
             level = logging.DEBUG if repr(error) == self._last_error else logging.ERROR
             self._last_error = repr(error)
             logger.log(level, "the thread %s failed", self._name, exc_info=True)
@@ -205,15 +206,15 @@ class Background:
 
 
 def _is_ending(error: BaseException) -> bool:
-    """Whether it is the end of the interpreter that keeps a thread from starting."""
-    # Python 3.12 starts none either while functions of atexit are called.
+    """Return whether the thread cannot start because the interpreter is shutting down."""
+    # Python 3.12 also refuses threads while atexit functions run.
     return sys.is_finalizing() or "shutdown" in str(error)
 
 
 def _tell_of_limit(error: BaseException) -> None:
     _notices.warn(
         "threads",
-        f"seamark cannot start a thread ({str(error) or type(error).__name__}), as where"
-        " processes or memory are limited; what is logged is kept, and will be sent when"
-        " one can be started, or at the end",
+        f"seamark cannot start a thread ({str(error) or type(error).__name__}): processes"
+        " or memory may be limited; logged data is kept and sent when"
+        " a thread can be started, or at the end",
     )

@@ -1,4 +1,4 @@
-"""Does what a file system may hang in, and waits for it only so long."""
+"""Runs blocking I/O with a timeout."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def within(
     make: Callable[[], Made],
     unmake: Callable[[Made], None] = lambda _: None,
 ) -> Made:
-    """Return what `make` returns, from a thread of its own; TimeoutError if it is late.
+    """Return the result of `make`, run in a thread; TimeoutError after `seconds`.
 
-    What is made too late is unmade by that thread. It raises what `make` raises.
+    A late result is passed to `unmake` by that thread. Exceptions of `make` are raised.
     """
     making = _Making(make, unmake)
     thread = threading.Thread(target=making.run, name="seamark-opener", daemon=True)
     try:
         thread.start()
     except (RuntimeError, MemoryError):
-        # The interpreter is ending and accepts no more threads, or there is no room.
+        # The interpreter is shutting down and accepts no threads, or memory is full.
         making.run()
     return making.result(seconds)
 
@@ -43,7 +43,7 @@ class _Making(Generic[Made]):
     def run(self) -> None:
         try:
             made = self._make()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             self._error = error
             self._is_done.set()
             return
@@ -58,7 +58,7 @@ class _Making(Generic[Made]):
         try:
             self._is_done.wait(seconds)
         except BaseException:
-            # Ctrl-C, while somebody waits.
+            # For example KeyboardInterrupt while waiting.
             self._give_up()
             raise
         if self._give_up_unless_done():

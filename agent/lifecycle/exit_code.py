@@ -1,11 +1,10 @@
-"""Learns the code that a script ends with by sys.exit, exit or quit.
+"""Determines the exit code of a script that ends by sys.exit, exit or quit.
 
-Python tells it nobody. What these raise gets a mark. A mark that goes away while nothing of Python's is
-running was dropped by the interpreter itself: nobody caught the exception, and the
-process ends with its code. One that is caught goes away while the code runs that
-caught it, and means nothing.
-
-docs/decisions/capture.md says why it is so.
+Python does not expose it. The exceptions of these functions carry a mark. If the mark
+is deleted while no Python code runs, the interpreter itself dropped the exception: it
+was not caught, and the process ends with its code. The mark of a caught exception is
+deleted while the code that caught it runs, and is ignored. See
+docs/decisions/capture.md.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from typing import Any, NoReturn
 
 _frame = sys._getframe  # noqa: SLF001 - documented, and as old as sys
 _NOTHING = object()
-# What runs a script, and what runs a module by its name.
+# The outermost function of a script, and of a module run by name.
 _OUTERMOST = ("<module>", "_run_module_as_main")
 _found: object = _NOTHING
 _original = sys.exit
 _is_observing = False
-# What `exit` and `quit` are, where Python has been started with them and nobody, as
-# IPython does, has put others in their place.
+# The type of `exit` and `quit`, unless Python runs without `site` or another program,
+# such as IPython, has replaced them.
 _Quitter: Any = type(getattr(builtins, "exit", None))
 if _Quitter.__module__ != "_sitebuiltins":
     _Quitter = None
@@ -34,7 +33,7 @@ _quitter_call = _Quitter and _Quitter.__call__
 
 
 def observe() -> None:
-    """Have sys.exit, exit and quit mark what they raise, if they do not yet."""
+    """Make sys.exit, exit and quit mark their exceptions; idempotent."""
     global _original, _is_observing
     if not _is_observing:
         _is_observing, _original = True, sys.exit
@@ -45,7 +44,7 @@ def observe() -> None:
 
 
 def forget() -> None:
-    """Leave all as it was, unless somebody else has changed it since."""
+    """Restore the original functions, unless other code has replaced them since."""
     global _is_observing
     if sys.exit is _exit:
         sys.exit, _is_observing = _original, False
@@ -54,27 +53,27 @@ def forget() -> None:
 
 
 def found() -> object:
-    """Return the code that the process ends with, if one of them said so; else None."""
+    """Return the exit code that one of the functions set; None if there is none."""
     return None if _found is _NOTHING else _found
 
 
 class _Mark:
-    """Goes away with the exception that it hangs on."""
+    """Deleted together with the exception that holds it."""
 
     __slots__ = ("_code",)
 
     def __init__(self, code: object) -> None:
         self._code = code
 
-    # What it needs is bound here: at the very end modules lose their names.
+    # Bound as a default: at interpreter shutdown module globals are gone.
     def __del__(self, caller: Callable[[], FrameType] = _frame) -> None:
-        global _found  # noqa: PLW0603 - it is the process's
-        # The first to go is that of the last exception; those it came from follow.
+        global _found  # noqa: PLW0603 - the exit code belongs to the process
+        # The mark of the last exception is deleted first, then those of its causes.
         if caller().f_back is None and _found is _NOTHING:
             _found = self._code
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        # An exception may travel to another process, and its copy means nothing there.
+        # An exception may be pickled to another process, where a mark has no meaning.
         return object, ()
 
 
@@ -102,11 +101,10 @@ def _quit(self: object, code: object = None) -> None:
 
 
 def _mark(leaving: SystemExit) -> None:
-    # In another thread it ends that thread alone, and where Python calls back at its end
-    # that call alone.
+    # In another thread it ends only that thread; in an atexit function, only that call.
     if threading.current_thread() is threading.main_thread() and _is_in_script():
         vars(leaving)["_seamark"] = _Mark(leaving.code)
 
 
-# From the import on: `sys.exit(main())` looks it up before main() calls init().
+# At import: `sys.exit(main())` looks up sys.exit before main() calls init().
 observe()

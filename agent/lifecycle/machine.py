@@ -1,4 +1,4 @@
-"""Which machine this is, and whether another process ran on it."""
+"""Identifies this machine, and whether another process ran on it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from seamark.queue.ring import boot_id
 
 
 def host_name() -> str:
-    """Return what this machine, or this container, calls itself."""
+    """Return the host name of this machine or container."""
     return os.uname().nodename.encode("utf-8", "replace").decode()
 
 
 def machine_id() -> str:
-    """Return what tells this machine from others while it runs."""
+    """Return an identifier of this machine that is stable until it reboots."""
     return boot_id() or host_name()
 
 
 def is_this_machine(host: str | None, boot: str | None) -> bool:
-    """Whether locks of a process with this host and boot are seen here.
+    """Return whether locks of a process with this host and boot are visible here.
 
-    Containers have names of their own and share the machine's boot; a machine that was
-    started again keeps its name. Of what nobody knows, it is believed.
+    Containers have their own host names but share the machine's boot id; a rebooted
+    machine keeps its host name. Unknown origin counts as this machine.
     """
     if host is None and boot is None:
         return True

@@ -1,4 +1,4 @@
-"""What is worth knowing of a failure before the process that holds it is gone."""
+"""Examines a failure before the process that holds it exits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def examine(error: BaseException, steps: Steps) -> None:
-    """Log what memory was full of, if memory is what ran out."""
+    """Log the contents of GPU memory after an out-of-memory error."""
     if "torch" not in sys.modules:
         return
     try:
@@ -25,5 +25,5 @@ def examine(error: BaseException, steps: Steps) -> None:
         if is_out_of_memory(error):
             steps.state("out_of_memory", report(error))
     except Exception:
-        # The rim: the failure itself is what must be told, and it is.
+        # Broad: the failure itself is reported in any case.
         logger.debug("the failure cannot be examined", exc_info=True)

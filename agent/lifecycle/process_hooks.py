@@ -1,6 +1,6 @@
-"""What happens to open runs when the process ends, fails or forks.
+"""Hooks for open runs when the process ends, fails or forks.
 
-Signals are left alone: a training script has its own plans for SIGTERM.
+Installs no signal handlers: a training script may have its own for SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from seamark.lifecycle import exit_code
 from seamark.lifecycle.background import importing
 from seamark.settings import Mode, Settings
 
-# The last lines say what went wrong, so the front is what is cut.
+# Tracebacks are cut at the front, because the last lines name the error.
 _LONGEST_FAILURE = 20_000  # characters
-# Modules that run what is typed: that of code.interact(), and Python's own since 3.13.
+# Modules of interactive consoles: code.interact(), and Python's own since 3.13.
 _CONSOLES = ("code", "_pyrepl.main")
 
 Identity = tuple[str, str, str, int]
 
 
 class OpenRun(Protocol):
-    """What the hooks know of a run."""
+    """The interface of a run that the hooks use."""
 
     settings: Settings
 
     def end(self, failure: str | None = None, *, share: float = 1.0) -> None:
-        """Finish, because the process ends; `failure` says what is wrong with that.
+        """Finish at process exit; `failure` is the reason if the process failed.
 
-        The run has that share of the time that the end may take.
+        `share` is the fraction of the exit timeout for this run, 0 to 1.
         """
 
     def note_exception(
@@ -42,44 +42,44 @@ class OpenRun(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Remember why the process will end."""
+        """Store the exception that will end the process."""
 
     def start_anew_in_child(self) -> None:
-        """Let go of everything that belongs to the parent process."""
+        """Release everything that belongs to the parent process."""
 
 
-# In the order of their opening. Two may have the same names: handles of one run that
-# were unpickled before either logged.
+# In order of opening. Two may have the same names: handles of one run that were
+# unpickled before either logged.
 _open_runs: list[OpenRun] = []
-# Whom init() returns for these names.
+# Open runs by identity, as returned by init().
 _named: dict[Identity, OpenRun] = {}
 _previous_excepthook = sys.excepthook
 _is_installed = False
 
 
 def identity(settings: Settings) -> Identity:
-    """Return what makes two calls of init() mean the same run."""
+    """Return the key under which calls of init() return the same run."""
     return settings.project, settings.run, settings.stage, settings.rank
 
 
 def find_open_run(settings: Settings) -> OpenRun | None:
-    """Return the run of this process with these names."""
+    """Return the open run of this process with these names."""
     return _named.get(identity(settings))
 
 
 def claim_names(run: OpenRun) -> OpenRun:
-    """Return the run that has these names in this process: this one, if there is none."""
-    # In one step, as several threads may begin at once.
+    """Register a run under its names; return the run that already has them, if any."""
+    # Atomic, because several threads may start at once.
     return _named.setdefault(identity(run.settings), run)
 
 
 def open_runs() -> list[OpenRun]:
-    """Return the open runs of this process, in the order of their opening."""
+    """Return the open runs of this process in order of opening."""
     return [*_open_runs]
 
 
 def add_open_run(run: OpenRun) -> None:
-    """Have the run finished when the process ends."""
+    """Finish the run when the process ends."""
     if run.settings.mode is not Mode.DISABLED:
         _install()
     claim_names(run)
@@ -87,7 +87,7 @@ def add_open_run(run: OpenRun) -> None:
 
 
 def remove_open_run(run: OpenRun) -> None:
-    """The run is finished."""
+    """Unregister a finished run."""
     if find_open_run(run.settings) is run:
         del _named[identity(run.settings)]
     with contextlib.suppress(ValueError):
@@ -101,17 +101,17 @@ def describe(
     error: BaseException | None,
     trace: TracebackType | None,
 ) -> str:
-    """Return an exception's traceback as text that can be sent."""
+    """Return an exception's traceback as encodable text without secrets."""
     return described("".join(traceback.format_exception(kind, error, trace)))
 
 
 def described(failure: object) -> str:
-    """Return what somebody said of a failure as text that can be sent."""
+    """Return a failure's description as encodable text without secrets."""
     try:
         text = str(failure)
     except Exception:  # noqa: BLE001 - foreign code
         text = f"a {type(failure).__name__}"
-    # Imported here: few processes fail.
+    # Imported here, because few processes fail.
     with importing():
         from seamark.capture.texts import redacted_end  # noqa: PLC0415
     text = redacted_end(text, without_secrets, _LONGEST_FAILURE).rstrip()
@@ -119,17 +119,18 @@ def described(failure: object) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without what this process knows as secrets."""
-    # Imported here: `import agent` stays light.
+    """Return the text without the secrets known to this process."""
+    # Imported here to keep `import agent` light.
     with importing():
         from seamark.redaction import make_redactor  # noqa: PLC0415
     return make_redactor()(text)
 
 
 def in_flight(earlier: BaseException | None) -> BaseException | None:
-    """Return what is on its way out while a child of multiprocessing ends.
+    """Return the exception that ends a multiprocessing child, if any.
 
-    `earlier` is what was handled when the run began: the parent's, if it forked then.
+    `earlier` is the exception that was handled when the run began, possibly the
+    parent's at the fork.
     """
     error = sys.exc_info()[1]
     if error is None or error is earlier or is_orderly_exit(error):
@@ -138,14 +139,14 @@ def in_flight(earlier: BaseException | None) -> BaseException | None:
 
 
 def is_orderly_exit(error: BaseException) -> bool:
-    """Whether it only ends a generator, or the program and says that all went well."""
+    """Return whether it ends only a generator, or the program with exit code 0."""
     if isinstance(error, SystemExit):
         return error.code in (None, 0)
     return isinstance(error, GeneratorExit)
 
 
 def _install() -> None:
-    global _is_installed, _previous_excepthook  # noqa: PLW0603 - hooks are the process's
+    global _is_installed, _previous_excepthook  # noqa: PLW0603 - hooks belong to the process
     exit_code.observe()
     if _is_installed:
         return
@@ -168,8 +169,10 @@ def _note_uncaught(
 
 
 def _is_at_prompt() -> bool:
-    """Whether people type lines, or will, of which an error ends one and no program."""
-    # `python -i`, which goes on after a script that failed.
+    """Return whether an interactive prompt catches errors, so that none ends the
+    program.
+    """
+    # `python -i` continues after a script that failed.
     if sys.flags.interactive:
         return True
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
@@ -177,7 +180,8 @@ def _is_at_prompt() -> bool:
         if frame.f_globals.get("__name__") in _CONSOLES:
             return True
         frame = frame.f_back
-    # Before 3.13 Python's own is in no frame. A script's is what code.interact() left.
+    # Before 3.13 Python's own prompt has no frame. In a script, `sys.ps1` is left over
+    # from code.interact().
     return hasattr(sys, "ps1") and not hasattr(sys.modules.get("__main__"), "__file__")
 
 
@@ -185,13 +189,13 @@ def _end_all() -> None:
     failure = _failure_of(exit_code.found())
     ending = open_runs()
     for run in ending:
-        # One that needs less leaves the rest unused: there is seldom more than one.
+        # Equal shares: there is seldom more than one run.
         run.end(failure, share=1 / len(ending))
 
 
 def _failure_of(code: object) -> str | None:
-    """Say what an exit code says, as Python understands it: a text stands for 1."""
-    # Of a larger number, systems see the last eight bits.
+    """Return the failure of an exit code; Python exits with 1 for a text."""
+    # The system keeps only the last eight bits.
     if code is None or (isinstance(code, int) and code & 0xFF == 0):
         return None
     if isinstance(code, int):
@@ -201,6 +205,6 @@ def _failure_of(code: object) -> str | None:
 
 def _start_anew_in_child() -> None:
     for run in open_runs():
-        # Whatever is wrong with one, the others must not write for the parent.
+        # An error in one run must not let the others write for the parent.
         with contextlib.suppress(Exception):
             run.start_anew_in_child()

@@ -1,8 +1,8 @@
-"""A spool that goes on as another one, because its numbers were used twice.
+"""Re-registration: a spool continues as a new one when its frame numbers conflict.
 
-Where a machine is set back, or copied while it runs, frames get numbers that the
-tracker has others of. What it lacks is sent as the frames of a new spool; the files
-stay as they are, and with them the numbers they are read and acknowledged by.
+If a machine is restored from a backup or copied while it runs, new frames reuse numbers
+that the server already has. Missing frames are sent as those of a new spool; the files
+and their own numbers stay unchanged.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ from seamark.messages import Origin, open_spool
 from seamark.queue.own_files import read_if_there, write_file
 
 RENEWAL_FILE = "renewal.json"
-# Behind the frame that opens the new spool.
+# After the frame that opens the new spool.
 FIRST_NUMBER = 2
-# By the tracker's clock, the process starts anew after the old spool was last heard of.
+# By the server's clock, the process restarts after the old spool's last activity.
 _CLOCKS_DIFFER_BY = 5_000_000  # microseconds
 
 
 @dataclass(frozen=True)
 class Renewal:
-    """As which spool the frames of a folder are sent, and from which on."""
+    """The spool id under which the frames of a folder are sent, and from which frame
+    on.
+    """
 
     id: str
     first: int  # the frame that is sent as number 2
-    stored: tuple[int, ...]  # frames behind it that the tracker has already
+    stored: tuple[int, ...]  # later frames that the server already has
     origin: Origin
 
     @property
     def shift(self) -> int:
-        """How much larger numbers are in the files than in the new spool."""
+        """The difference between frame numbers in the files and in the new spool."""
         return self.first - FIRST_NUMBER
 
 
@@ -44,7 +46,7 @@ def renewed(
     before: Renewal | None, origin: Origin, first: int, stored: Collection[int]
 ) -> Renewal:
     """Return a new spool of the same run for the frames from `first` on."""
-    # What had to be left out before is still stored elsewhere.
+    # Frames skipped earlier are still stored under other numbers.
     left_out = {*stored, *(before.stored if before else ())}
     now = time.time_ns() // 1000
     return Renewal(
@@ -60,7 +62,7 @@ def renewed(
 
 
 def store_renewal(folder: Path, renewal: Renewal) -> bool:
-    """Write it into the spool's folder; return whether it can be read again."""
+    """Write it to the spool's folder; return whether it can be read back."""
     aside = folder / f".{RENEWAL_FILE}"
     try:
         write_file(aside, json.dumps(_stored(renewal)).encode())
@@ -75,9 +77,9 @@ def _stored(renewal: Renewal) -> dict[str, Any]:
 
 
 def read_renewal(folder: Path) -> Renewal | None:
-    """Return what was stored; None where there is nothing that can be used.
+    """Return the stored re-registration; None if there is no valid one.
 
-    Raises OSError where that cannot be known now.
+    Raises OSError if it cannot be read now.
     """
     try:
         stored = json.loads(read_if_there(folder / RENEWAL_FILE))
@@ -87,7 +89,7 @@ def read_renewal(folder: Path) -> Renewal | None:
             stored=tuple(int(number) for number in stored["stored"]),
             origin=Origin(**stored["origin"]),
         )
-        # JSON holds what no message can.
+        # JSON may hold values that a message cannot.
         open_spool(renewal.origin)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

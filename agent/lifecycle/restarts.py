@@ -1,4 +1,4 @@
-"""Whether the job was started again, as after a preemption, and when."""
+"""Detects whether and when the job was restarted, for example after a preemption."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 _LONGEST_COUNT = 12  # digits
 _STATUS = Path("/proc/self/stat")
-# Behind the name of the program, which may hold anything up to its bracket.
+# Index after the program name, which may contain any characters up to its bracket.
 _STARTED = 19
 
 
@@ -20,28 +20,28 @@ def resumed_at(
     said: bool | None = None,
     began: Callable[[float], float] = float,
 ) -> int | None:
-    """Return since when a job runs that was started again; None for one that was not.
+    """Return the start of a restarted job in microseconds since 1970, else None.
 
-    In microseconds since 1970; `now` in seconds. `said` is what somebody says who must
-    know, and `began` tells from `now` when this process was started.
+    `now` is in seconds. `said` is the user's explicit setting, and `began` returns the
+    start of this process for `now`.
     """
     requeues = _count(environment, "SLURM_RESTART_COUNT")
     restarts = _count(environment, "TORCHELASTIC_RESTART_COUNT")
     if said is False or not (said or requeues or restarts):
         return None
     if restarts:
-        # torchrun starts all ranks of a job again, at one moment. By the time that a slow
-        # one asks, others have logged, and what they have logged must not be hidden.
+        # torchrun restarts all ranks at once. When a slow rank asks, others have
+        # already logged, and their points must not be hidden.
         return round(began(now) * 1_000_000)
-    # SLURM says when the job began this time; whatever a script of it did before this
-    # one is of the same attempt.
+    # The start of the current attempt of a SLURM job: earlier scripts of the job belong
+    # to the same attempt.
     started = _count(environment, "SLURM_JOB_START_TIME")
     is_told = requeues and 0 < started < now
     return round((started if is_told else now) * 1_000_000)
 
 
 def process_start(now: float) -> float:
-    """Return when this process was started, in seconds since 1970; `now` if unknown."""
+    """Return the start of this process in seconds since 1970; `now` if unknown."""
     try:
         _, _, said = _STATUS.read_text("ascii", "replace").rpartition(")")
         since_boot = int(said.split()[_STARTED]) / os.sysconf("SC_CLK_TCK")

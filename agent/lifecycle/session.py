@@ -1,4 +1,4 @@
-"""What moves the data of one run in one process: spool, writer, sender, sampler."""
+"""Moves the data of one run in one process: spool, writer, sender, sampler."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ from seamark.upload.sender import Sender
 from seamark.user_warnings import Notices
 from seamark.version import VERSION
 
-# Of the end of a run, what writing has, however short the wait for delivery; at the
-# least, whatever took long before it.
+# Time for writing at the end of a run, independent of the timeout for delivery, and the
+# minimum if earlier work took long.
 _WRITE_SECONDS = 2.0
 _MIN_SECONDS = 0.3
 _SAMPLE_SECONDS = 1.0
-# What a machine may lose that loses its power.
+# The maximum loss at a power failure.
 _SYNC_SECONDS = 5.0
-# How often others hear that the process lives, of which an hour's silence is the end.
+# Interval of signs of life for other processes; an hour without one means the end.
 _LIFE_SECONDS = 60.0
 _STOP_SECONDS = 0.1
-# A file system that takes longer hangs, as far as a script can wait for it.
+# A file system that takes longer is treated as hanging.
 _OPEN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Remainder:
-    """What could not be delivered before the end."""
+    """Data that could not be delivered before the end."""
 
     folder: Path
     is_written: bool
 
 
 class Session:
-    """Started by the first thing a process logs, and ended with its run."""
+    """Starts with the first logged data of a process and ends with its run."""
 
     def __init__(
         self,
@@ -73,7 +73,8 @@ class Session:
         places_left: Iterator[Place],
         url: str | None = None,
     ) -> None:
-        """`places_left` is where the spool may go on if its disk fails.
+        """Create it; `places_left` are fallback folders for the spool if its disk
+        fails.
 
         `url` is the address of the run's page.
         """
@@ -99,11 +100,11 @@ class Session:
             sync=spool.sync,
             most_bytes=settings.spool_files_bytes,
         )
-        # A thread of its own: a disk may take its time, and nothing else must wait.
+        # A separate thread, because a slow disk must not block the others.
         self._syncer = Background("seamark-syncer", self._sync)
         self._notices = notices
         self._is_tidied = False
-        self._next_life = 0.0  # by the clock of time.monotonic
+        self._next_life = 0.0  # time.monotonic()
         self._sender: Sender | None = None
         self._sampler: Sampler | None = None
         if settings.mode is Mode.ONLINE:
@@ -142,16 +143,16 @@ class Session:
 
     @property
     def run_id(self) -> str:
-        """The run's id; "" until the tracker has answered."""
+        """The run's id; "" until the server has answered."""
         return "" if self._sender is None else self._sender.run_id
 
     @property
     def is_all_written(self) -> bool:
-        """Whether all that was logged is in the spool."""
+        """Whether all logged data is in the spool."""
         return self._writer.is_all_written
 
     def hurry(self) -> None:
-        """Have all that was logged written to the spool soon."""
+        """Write all logged data to the spool soon."""
         self._writer.hurry()
 
     def start(self) -> None:
@@ -166,22 +167,22 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Store which exception ends the process."""
+        """Store the exception that ends the process."""
         self._capture.note_exception(kind, error, trace)
 
     @property
     def was_told_to_end(self) -> bool:
-        """Whether a signal said a short while ago that the process is to end."""
+        """Whether a signal asked the process to end a short while ago."""
         return self._capture.was_told_to_end
 
     def ending(self, timeout: float | None, share: float) -> Ending:
-        """Return how long the end may take: by default that share of the settings'."""
+        """Return the time limit of the end: by default the share of the exit timeout."""
         if timeout is not None:
             return Ending(timeout)
         return Ending(share * self._settings.exit_seconds, is_within=True)
 
     def end_capture(self, ending: Ending) -> None:
-        """Wait for what the SDK collects by itself, and leave streams as they were."""
+        """Finish capture and sampling, and restore the standard streams."""
         self._capture.finish(ending)
         if self._sampler is not None:
             self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
@@ -194,7 +195,7 @@ class Session:
         ending: Ending,
         ended_at: int | None = None,
     ) -> Remainder | None:
-        """End the spool and deliver it; what is left of it in the end is returned."""
+        """End the spool and deliver it; return the undelivered rest, if any."""
         is_written = is_sent = False
         try:
             try:
@@ -203,9 +204,9 @@ class Session:
                 ending = Ending(0.0)
                 raise
             finally:
-                # However short the wait for delivery, and whoever ended that for what
-                # is copied: what is not written is lost, and a run whose end is not
-                # written counts as crashed.
+                # Always written, however short the timeout and even after an
+                # interruption: unwritten data is lost, and a run without a written end
+                # counts as crashed.
                 is_written = self._writer.finish(
                     failure=failure,
                     is_preempted=is_preempted or self.was_told_to_end,
@@ -225,14 +226,14 @@ class Session:
 
     def _finish_logging(self, ending: Ending) -> None:
         if self._sampler is not None:
-            # An interrupt may have come before.
+            # An interruption may have skipped it.
             self._sampler.stop(0.0)
-        # What is not copied now is lost, however short the wait for delivery.
+        # Files that are not copied now are lost, however short the timeout.
         copying = max(ending.left_of_first(_WRITE_SECONDS), ending.left_for_most)
         self.files.finish(copying)
 
     def forget(self) -> None:
-        """Let go of the parent's session in a forked child, and touch nothing of it."""
+        """Release the parent's session in a forked child without changing it."""
         self._spool.forget()
         self._capture.forget()
         if self.ring is not None:
@@ -241,13 +242,14 @@ class Session:
     def _end(self, *, is_delivered: bool, is_written: bool) -> None:
         if self._sender is not None:
             self._sender.stop()
-        # A disk that hangs is not waited for.
+        # Does not wait for a disk that hangs.
         self._syncer.stop(_STOP_SECONDS)
         if not self._writer.close():
-            # It hangs in a write. Nobody else may go on with the spool meanwhile.
+            # The writer hangs in a write; no other process may take the spool
+            # meanwhile.
             return
         if self.ring is not None:
-            # What is left in it is for whoever delivers the rest of the spool.
+            # Its remaining rows are moved when the spool is delivered.
             (self.ring.remove if is_written else self.ring.close)()
         if is_delivered:
             self._spool.remove()
@@ -255,17 +257,17 @@ class Session:
             self._spool.close(is_complete=is_written)
 
     def _sync(self) -> float:
-        # The other threads may wait long, for a server; or there are none.
+        # The other threads may be waiting for a server, or may not exist.
         self._writer.background.ensure()
         if not self._is_tidied:
             self._is_tidied = True
             recover_all(self._spool.folder.parent, self._notices)
             if self._sender is not None:
-                # It may have found one locked meanwhile.
+                # The sender may have found a locked spool before.
                 self._sender.search_leftovers()
-        # What cannot be written is told by the writer.
+        # The writer reports its own errors.
         with contextlib.suppress(Exception):
-            # What comes meanwhile may wait for the next time.
+            # Bounded: data logged meanwhile is written next time.
             for _ in range(MAX_ROW_BYTES // RING_BYTES_AT_ONCE):
                 if not self._writer.catch_up():
                     break
@@ -277,7 +279,7 @@ class Session:
         return _SYNC_SECONDS
 
     def _go_on_elsewhere(self, reason: OSError) -> bool:
-        """Have the spool go on in another folder, its own being lost; whether it can."""
+        """Continue the spool in a fallback folder; return False if there is none."""
         refuge = self._found_refuge()
         if refuge is None:
             return False
@@ -289,11 +291,11 @@ class Session:
         if lost:
             self._buffer.count_dropped(lost)
         root = self._spool.folder.parent
-        given_up = f"; {lost:,} points there cannot be read" if lost else ""
+        given_up = f"; {lost:,} points in it cannot be read" if lost else ""
         self._notices.warn(
             f"moved {before}",
-            f"the spool {before} is left, as its disk fails ({reason}){given_up}; what"
-            f" is logged goes to {root}; should delivery not be finished in time, run "
+            f"the disk of the spool {before} fails ({reason}){given_up}; new"
+            f" data is stored in {root}; if it is not delivered in time, run "
             f"`{command_line(f'sync --spool {root}')}`",
         )
         return True
@@ -325,7 +327,7 @@ class Session:
             self.files.background.ensure()
 
     def cpu_seconds(self) -> float:
-        """CPU time of the agent's own threads."""
+        """Return the CPU time of the agent's own threads, in seconds."""
         parts = (self._writer, self._sender)
         threads = [part.background for part in parts if part is not None]
         threads += [self._syncer, self.files.background, *self._capture.threads]
@@ -334,7 +336,7 @@ class Session:
 
 
 class _Opened(NamedTuple):
-    """A spool that was made, and what was found on the way."""
+    """A new spool with its ring buffer, mount and server."""
 
     spool: Spool
     ring: Ring | None
@@ -349,9 +351,10 @@ def open_session(
     notices: Notices,
     find_data: Callable[[], Path | None] = ANY_JOB.find_data,
 ) -> Session | None:
-    """Open a session, not started; None, with a warning, if nothing can be written.
+    """Open a session without starting it; None, with a warning, if no folder is
+    writable.
 
-    `find_data` says where the training data lie, once that is known.
+    `find_data` returns the folder of the training data, once it is known.
     """
     others = places(settings.spool)
     opened = _open_spool(settings, others, notices)
@@ -361,17 +364,17 @@ def open_session(
     if settings.mode is Mode.ONLINE and not opened.knows_server:
         notices.warn(
             "no server",
-            "no server is known; everything is kept in "
-            f"{spool.folder} until `seamark login` was said or a server on this "
-            "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
+            "no server is configured; all data is kept in "
+            f"{spool.folder} until you run `seamark login` or start a server on this "
+            "machine (or set SEAMARK_URL and SEAMARK_TOKEN)",
         )
     if not settings.is_named:
         _tell_of_name(settings, notices)
     if opened.mount is not None and opened.mount.is_network:
         notices.warn(
             "network file system",
-            f"the spool folder {spool.folder.parent} lies on a network file system"
-            f" ({opened.mount.kind}), which may hang and whose locks may not hold; set"
+            f"the spool folder {spool.folder.parent} is on a network file system"
+            f" ({opened.mount.kind}), which may hang and have unreliable locks; set"
             " SEAMARK_SPOOL to a folder on a local disk",
         )
     return Session(
@@ -394,27 +397,27 @@ def _page_url(settings: Settings, opened: _Opened) -> str | None:
 
 
 def _tell_of_name(settings: Settings, notices: Notices) -> None:
-    """Say who cannot join a run because it has no name that they could know."""
-    name = "name it in the job's script, as with SEAMARK_RUN"
+    """Warn about processes that cannot join the run because it is unnamed."""
+    name = "name the run in the job's script, for example with SEAMARK_RUN"
     if settings.resumed_at is not None:
         notices.warn(
             "unnamed",
-            "this job was started again, but its run has no name of its own, so"
+            "this job was restarted, but its run has no fixed name, so"
             f" {settings.run} is a new one; {name}",
         )
     is_first = settings.rank == 0 and not settings.is_helper
     if settings.world_size > 1 and is_first:
         notices.warn(
             "unnamed ranks",
-            f"this is one of {settings.world_size:,} processes that each make a run of"
-            f" their own, {settings.run} here, as it has no name that all know; {name}",
+            f"each of {settings.world_size:,} processes creates its own run,"
+            f" {settings.run} here, because the run has no common name; {name}",
         )
     if settings.is_imported_again:
         notices.warn(
             "unnamed again",
-            "this child of multiprocessing has imported the script again, and logs to a"
-            f" run of its own, {settings.run}, as its parent's has no name; name it, or"
-            ' begin it below `if __name__ == "__main__":` and hand it over',
+            "this multiprocessing child has imported the script again and logs to"
+            f" its own run, {settings.run}, because its parent's run is unnamed; name it, or"
+            ' start it under `if __name__ == "__main__":` and pass it to the child',
         )
 
 
@@ -441,7 +444,8 @@ def _open_spool(
             opened = within(_OPEN_SECONDS, make, _unmake)
         except TimeoutError as error:
             reason = reason or error
-            # The server's address and token lie in the same home, as a rule.
+            # The files with the server's address and token are usually on the same file
+            # system.
             nothing = dict.fromkeys(
                 ("SEAMARK_CONFIG", "SEAMARK_TOKEN_FILE"), os.devnull
             )
@@ -451,17 +455,17 @@ def _open_spool(
         else:
             if reason is not None:
                 _tell_of_other_place(settings.spool, reason, opened.spool, notices)
-            # What could not be asked may be known.
+            # The server's files were not read, so a server may be configured.
             is_asked = environment is os.environ
             return opened._replace(knows_server=opened.knows_server or not is_asked)
-    notices.warn("spool", f"nothing is logged: no folder can be written ({reason})")
+    notices.warn("spool", f"nothing is logged: no folder is writable ({reason})")
     return None
 
 
 def _opened_at(
     place: Place, settings: Settings, origin: Origin, environment: Mapping[str, str]
 ) -> _Opened:
-    """Make a spool there. All that a file system may hang in is done here."""
+    """Make a spool at a place; all blocking file system calls happen here."""
     server = find_server(environment)
     most_bytes = settings.spool_points_bytes
     spool = create_spool(
@@ -493,6 +497,6 @@ def _tell_of_other_place(
     notices.warn(
         "spool",
         f"the spool folder {chosen} cannot be written ({reason}); "
-        f"using {root}; should delivery not be finished in time, run "
+        f"using {root}; if the data is not delivered in time, run "
         f"`{command_line(f'sync --spool {root}')}`",
     )

@@ -1,6 +1,6 @@
-"""Contents of files in a spool's folder, each under its digest until it is delivered.
+"""Contents of files in a spool's folder, stored by digest until they are delivered.
 
-Nothing is in the folder under a digest but what was copied to its end.
+A file under its digest name is always a complete copy.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from seamark.queue.own_files import sync, sync_open
 FOLDER = "blobs"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _READ_BYTES = 1024 * 1024
-# Of a large file no more than this waits for the disk at once: whoever waits for the copy
-# sees that it moves.
+# A large file is synced in parts of this size, so that a waiting caller sees progress.
 _SYNC_BYTES = 64 * 1024 * 1024
-# Of what says that it is empty, and may not be, as files of the kernel.
+# Limit for files that report size 0 but have content, such as those in /proc.
 _UNSAID_BYTES = 64 * 1024 * 1024
 _ATTEMPTS = 3
-# What is left to everybody else on the disk.
+# Free space left for other programs on the disk.
 _MIN_FREE_BYTES = 1024 * 1024 * 1024
-# What waits is not counted again before so many times as long as that took.
+# The queued contents are recounted only after this many times the duration of the last
+# count.
 _RESTS = 10
-# Linux: share the blocks of another file, on file systems that can.
+# Linux: share the blocks of another file on file systems that support it.
 _FICLONE = 0x40049409
 
 
@@ -46,19 +46,21 @@ class Blob(NamedTuple):
 
 @dataclass
 class _Count:
-    """How much waits in a folder at most: what was delivered since is in it, too."""
+    """An upper bound of the bytes queued in a folder; contents delivered since are
+    included.
+    """
 
     folder: Path
     size: int
-    again_at: float  # by the clock of time.monotonic
+    again_at: float  # time.monotonic()
 
 
 class Changed(Exception):
-    """A file was written to for as long as anybody tried to copy it."""
+    """A file kept changing during every attempt to copy it."""
 
 
 class Shortened(Exception):
-    """A content is shorter than it was when it was listed."""
+    """A content is shorter than when it was listed."""
 
 
 class Blobs:
@@ -72,14 +74,16 @@ class Blobs:
         progress: Callable[[], None] = lambda: None,
         is_hurried: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_hurried` says when to leave it to the system when contents are on the disk."""
+        """Open the folder; while `is_hurried()` is true, contents are not synced to
+        disk.
+        """
         self.folder = spool / FOLDER
         self._most_bytes = most_bytes
         self._progress = progress
         self._count: _Count | None = None
         self._is_hurried = is_hurried
-        # Folders in which names are that the disk has perhaps not yet, and those whose own
-        # name it has.
+        # Folders with new names that may not be on the disk yet, and folders whose own
+        # name is synced.
         self._unsynced: set[Path] = set()
         self._synced: set[Path] = set()
 
@@ -94,18 +98,20 @@ class Blobs:
             return self._named(place, file, digest, len(data))
 
     def keep_file(self, descriptor: int) -> Blob:
-        """Store a copy of an open file, as it is at one moment; OSError, or Changed."""
+        """Store a consistent copy of an open file; raises OSError or Changed."""
         for _ in range(_ATTEMPTS):
             before = os.fstat(descriptor)
             self._check_room(before.st_size)
             with self._made() as (place, file):
                 if _clone(descriptor, file.fileno()):
                     return self._named(place, file, *self._copy(file.fileno(), None))
-                # One that grows as fast as it is copied would have no end.
+                # Otherwise a file that grows as fast as it is copied would be copied
+                # without end.
                 most = before.st_size or _UNSAID_BYTES
                 digest, size = self._copy(descriptor, file, most_bytes=most)
                 after = os.fstat(descriptor)
-                # In place; one that was put in its place is another file.
+                # Detects changes in place; a replaced file keeps this descriptor
+                # unchanged.
                 is_same = (before.st_size, before.st_mtime_ns) == (
                     after.st_size,
                     after.st_mtime_ns,
@@ -115,10 +121,10 @@ class Blobs:
         raise Changed
 
     def sync(self) -> None:
-        """Wait until the names of all that was stored survive the machine; OSError if not.
+        """Sync the names of all stored contents to disk; OSError on failure.
 
-        Its contents do already. Whoever stores many files asks once, as each time the disk
-        writes down the folder.
+        The contents are synced already. Call it once for many files, because each call
+        writes the folder to disk.
         """
         if self._is_hurried():
             return
@@ -130,29 +136,28 @@ class Blobs:
                 self._synced.add(folder)
 
     def pending(self) -> list[Blob]:
-        """Return what waits for delivery, the oldest first; costs as much as there is.
+        """Return the contents that wait for delivery, oldest first; takes O(contents).
 
-        OSError where that cannot be known now.
+        OSError if the folder cannot be read now.
         """
         found = []
         for entry in self._entries():
-            # It may be delivered meanwhile.
+            # It may be delivered in the meantime.
             with contextlib.suppress(FileNotFoundError):
                 known = entry.stat(follow_symlinks=False)
                 found.append((known.st_mtime_ns, Blob(entry.name, known.st_size)))
         return [blob for _, blob in sorted(found)]
 
     def digests(self) -> Iterator[str]:
-        """Yield what waits for delivery, in no order, no further than it is asked for.
-
-        OSError as above.
+        """Yield the digests that wait for delivery, lazily and in no order; raises
+        OSError.
         """
         for entry in self._entries():
             yield entry.name
 
     def read(self, blob: Blob, offset: int, most_bytes: int) -> bytes:
-        """Return a part of a content; OSError if that is not possible now, Shortened if
-        it never will be.
+        """Return a part of a content; OSError if it cannot be read now, Shortened if
+        never.
         """
         with self._opened(blob) as file:
             part = os.pread(file, min(most_bytes, blob.size - offset), offset)
@@ -161,12 +166,12 @@ class Blobs:
         return part
 
     def is_intact(self, blob: Blob) -> bool:
-        """Whether a content still is what its digest says; OSError as above."""
+        """Return whether a content still matches its digest; raises OSError."""
         with self._opened(blob) as file:
             return self._copy(file, None)[0] == blob.digest
 
     def remove(self, blob: Blob) -> bool:
-        """Delete a content: it is delivered, or never will be; False if that fails."""
+        """Delete a content; return False if that fails."""
         try:
             (self.folder / blob.digest).unlink()
         except FileNotFoundError:
@@ -176,7 +181,7 @@ class Blobs:
         return True
 
     def go_on_in(self, spool: Path) -> None:
-        """Keep what comes from now on in another spool's folder."""
+        """Store new contents in another spool's folder from now on."""
         self.folder = spool / FOLDER
 
     @contextlib.contextmanager
@@ -201,7 +206,8 @@ class Blobs:
                 place.unlink()
 
     def _named(self, place: Path, file: BinaryIO, digest: str, size: int) -> Blob:
-        # Before it has its name: under a digest lies nothing else, whatever the power does.
+        # Synced before the rename, so that a digest name never has partial content,
+        # even after a power failure.
         if not self._is_hurried():
             sync_open(file.fileno())
         place.rename(self.folder / digest)
@@ -213,7 +219,7 @@ class Blobs:
     def _copy(
         self, source: int, to: BinaryIO | None, *, most_bytes: int = 2**63
     ) -> tuple[str, int]:
-        """Copy to the end, or until it is more; return its digest and its size."""
+        """Copy to the end or past `most_bytes`; return the digest and the size."""
         total = hashlib.sha256()
         size = 0
         while size <= most_bytes and (data := os.pread(source, _READ_BYTES, size)):
@@ -238,7 +244,7 @@ class Blobs:
         if space.f_bavail * space.f_frsize - size < _MIN_FREE_BYTES:
             raise OSError(errno.ENOSPC, "the disk would be nearly full")
         if self._is_full(size):
-            raise OSError(errno.EDQUOT, "the files that wait for delivery are too many")
+            raise OSError(errno.EDQUOT, "too many files wait for delivery")
 
     def _is_full(self, size: int) -> bool:
         count = self._count
@@ -247,7 +253,7 @@ class Blobs:
         elif (
             count.size + size > self._most_bytes and time.monotonic() >= count.again_at
         ):
-            # Another thread delivers, and tells nobody.
+            # Another thread delivers contents without updating this count.
             count = self._counted()
         return count.size + size > self._most_bytes
 
@@ -256,18 +262,18 @@ class Blobs:
         try:
             size = sum(blob.size for blob in self.pending())
         except OSError:
-            # No reason not to store a file; counted the next time.
+            # Not a reason to reject a file; the next call counts again.
             return _Count(folder, 0, began)
         ended = time.monotonic()
         self._count = _Count(folder, size, ended + _RESTS * (ended - began))
         return self._count
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
-        # There is no folder before the first file.
+        # The folder is created with the first file.
         absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
         with absent, os.scandir(self.folder) as entries:
             for entry in entries:
-                # Links could lead anywhere; the folder is ours, its content is not trusted.
+                # The folder's content is not trusted: a link could lead anywhere.
                 if _DIGEST.fullmatch(entry.name) and entry.is_file(
                     follow_symlinks=False
                 ):
@@ -275,7 +281,7 @@ class Blobs:
 
 
 def _clone(source: int, to: int) -> bool:
-    """Make a file a copy of another in no time; False where that is not possible."""
+    """Share the blocks of a file (reflink); False if that is not supported."""
     try:
         fcntl.ioctl(to, _FICLONE, source)
     except OSError:
@@ -284,7 +290,7 @@ def _clone(source: int, to: int) -> bool:
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:
-    """Write what is left again and again: the next write says why it took too little."""
+    """Write all bytes; after a partial write, the next write raises the reason."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]

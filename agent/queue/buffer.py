@@ -1,7 +1,7 @@
-"""What was logged and is not yet written: the ring, and beside it queues without locks.
+"""Logged data that is not yet written: lock-free queues for records and changes.
 
-The training thread only writes to mapped memory or appends to a deque, which is safe in
-signal handlers, finalizers and logging handlers too: nothing here is waited for.
+Rows go to the ring buffer first. The training thread only writes to mapped memory or
+appends to a deque, which is safe in signal handlers, finalizers and logging handlers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import NamedTuple
 from seamark.recording.records import Record
 from seamark.recording.values import Value
 
-# Of rows, when the ring is full or there is none; at a rate no training loop keeps.
+# For rows when the ring buffer is full or absent; far above the rate of a training
+# loop.
 CAPACITY_BYTES = 64 * 1024 * 1024
-# What Python takes for a row besides its bytes.
+# Python's overhead for a row.
 _ROW_BYTES = 48
 MAX_CHANGES = 200_000
-# Of records: who prints so much within a quarter of a second reads none of it.
+# For records: more output than this within a quarter of a second is dropped.
 RECORD_CAPACITY_BYTES = 32 * 1024 * 1024
-# What Python takes for a record besides its bytes.
+# Python's overhead for a record.
 _RECORD_BYTES = 250
 
 
@@ -30,12 +31,12 @@ class SetValue(NamedTuple):
 
     path: str
     value: Value
-    # The process had logged no points yet.
+    # Whether the process had logged no points yet.
     early: bool = False
 
 
 class SetFile(NamedTuple):
-    """What a path holds is a file, whose content lies in the spool."""
+    """A file assigned to a path; its content lies in the spool."""
 
     path: str
     digest: str
@@ -52,7 +53,7 @@ class TagChange(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """From which step on a series is logged again, and since when."""
+    """The step from which a series is logged again, and the time of that."""
 
     path: str
     step: float
@@ -63,18 +64,19 @@ Change = SetValue | SetFile | TagChange | Rewind
 
 
 class Buffer:
-    """Holds what the writer will take; drops and counts when full."""
+    """Holds data until the writer takes it; drops and counts when full."""
 
     def __init__(self, capacity: int = CAPACITY_BYTES) -> None:
-        # Called once by what is put next, if somebody sleeps until then.
+        # Called once by the next put, to wake a sleeping writer.
         self.call: Callable[[], None] | None = None
         self._capacity = capacity
         self._rows: deque[bytes] = deque()
-        # About; threads may overwrite each other's sums, and an empty queue corrects it.
+        # Approximate: threads may overwrite each other's sums; reset when the queue is
+        # empty.
         self._row_bytes = 0
         self._changes: deque[Change] = deque()
         self._records: deque[Record] = deque()
-        self._record_bytes = 0  # likewise
+        self._record_bytes = 0  # approximate as well
         self._dropped = 0
         # Re-entrant, because a signal handler may log while its thread counts.
         self._counting = threading.RLock()
@@ -134,12 +136,12 @@ class Buffer:
         return [self._changes.popleft() for _ in range(len(self._changes))]
 
     def count_dropped(self, points: int) -> None:
-        """Remember that points were lost, until the tracker can be told."""
+        """Count lost points until they are reported to the server."""
         with self._counting:
             self._dropped += points
 
     def take_dropped(self) -> int:
-        """How many points were dropped since this was last asked."""
+        """Return the number of points dropped since the last call, and reset it."""
         with self._counting:
             dropped, self._dropped = self._dropped, 0
             return dropped

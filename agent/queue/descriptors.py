@@ -1,7 +1,7 @@
-"""Descriptors that the agent keeps, in a process that may close those of others.
+"""File descriptors that the agent keeps open, protected against reuse of their numbers.
 
-Who becomes a daemon closes every number, and the next file that is opened gets the
-lowest: whatever is then written to one that was kept, or closed, is somebody else's.
+A process that becomes a daemon closes all descriptors, and the next opened file gets
+the lowest number. Writing to or closing the old number would hit that file.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class Descriptor(NamedTuple):
-    """A number, and which file it was of when it was opened."""
+    """A descriptor number and the identity of the file it was opened for."""
 
     number: int
     device: int
     inode: int
 
     def stat(self) -> os.stat_result | None:
-        """Return what is known of the file; None if the number is not its own any more."""
+        """Return the file's status; None if the number now belongs to another file."""
         try:
             found = os.fstat(self.number)
         except OSError as error:
@@ -30,18 +30,20 @@ class Descriptor(NamedTuple):
         return found if is_ours else None
 
     def close(self) -> None:
-        """Close it, unless that was done already; OSError where that fails."""
+        """Close it unless it was closed already; raises OSError."""
         try:
             is_ours = self.stat() is not None
         except OSError:
-            # Of a disk that is lost, as ours may be.
+            # The disk failed; the descriptor may still be ours.
             is_ours = True
         if is_ours:
             os.close(self.number)
 
 
 def descriptor(number: int) -> Descriptor:
-    """Return what is kept of a file that was just opened, or close it and raise."""
+    """Record the identity of a file that was just opened, or close it and raise
+    OSError.
+    """
     try:
         found = os.fstat(number)
     except OSError:

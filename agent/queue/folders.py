@@ -1,4 +1,4 @@
-"""Where a spool may lie: where it was asked for, then where anything may be written."""
+"""Candidate folders for a spool: the configured one, then fallback folders."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import NamedTuple
 from seamark.queue.mounts import file_system_of
 from seamark.queue.ring import SHARED_MEMORY
 
-# Of memory, a spool takes at most this and what is written to a file meanwhile; and
-# none where that would be a large part of it, as data loaders die where it runs out.
+# Limit of a spool in memory. It is not used if that would be a large share of the free
+# memory, because data loaders crash when shared memory is full.
 _MEMORY_BYTES = 16 * 1024 * 1024
 _SMALLEST_PART = 16
 _PREFIX = "seamark-spool-"
 
 
 class Place(NamedTuple):
-    """A folder for spools, which is made when it is asked for; OSError if it cannot be."""
+    """A folder for spools; `root` creates it and raises OSError on failure."""
 
     root: Callable[[], Path]
-    most_bytes: int | None = None  # of a spool there, if not as anywhere else
+    most_bytes: int | None = None  # limit for a spool there, if lower than elsewhere
 
     def at_most(self, most_bytes: int | None) -> int | None:
-        """Return how much a spool may hold there that may hold so much elsewhere."""
+        """Return the smaller of the place's limit and the given one."""
         if most_bytes is None or self.most_bytes is None:
             return most_bytes if self.most_bytes is None else self.most_bytes
         return min(most_bytes, self.most_bytes)
 
 
 def places(chosen: Path) -> Iterator[Place]:
-    """Yield each place to try, best first: the folder of the settings, then others."""
+    """Yield the candidates, best first: the configured folder, then fallback folders."""
     yield Place(lambda: chosen)
     yield Place(lambda: Path(tempfile.mkdtemp(prefix=_PREFIX)))
     yield Place(_in_memory, _MEMORY_BYTES)

@@ -1,7 +1,7 @@
 """Frames: numbered, checksummed payloads, the same bytes in a file and on the wire.
 
-The reader trusts nothing: it returns only frames whose checksum fits, and goes
-on behind whatever was damaged.
+The reader trusts nothing: it returns only frames with a valid checksum and continues
+after damaged ones.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 _HEADER = struct.Struct("<IIQ")  # CRC, length of the payload, number
 _CHECKED_HEADER = struct.Struct("<IQ")
 HEADER_BYTES = _HEADER.size
-# The tracker accepts no larger payload.
+# The largest payload that the server accepts.
 LARGEST_PAYLOAD_BYTES = 4 * 1024 * 1024
-# No spool reaches this; seven digits of a double would look like a number else.
+# No spool reaches this; otherwise seven bytes of a float could pass for a number.
 _LARGEST_NUMBER = 2**40
 _NUMBER_BYTES = 8
 _NOT_ZERO = re.compile(rb"[^\0]")
@@ -25,20 +25,20 @@ _NOT_ZERO = re.compile(rb"[^\0]")
 
 @dataclass(frozen=True)
 class Frame:
-    """One intact frame; `end` is the offset behind it where it was read."""
+    """One intact frame; `end` is the offset after it in the data it was read from."""
 
     number: int
     payload: bytes
     end: int = 0
 
     def to_bytes(self) -> bytes:
-        """The frame as it is stored and sent."""
+        """Return the frame as it is stored and sent."""
         checked = _CHECKED_HEADER.pack(len(self.payload), self.number) + self.payload
         return struct.pack("<I", zlib.crc32(checked)) + checked
 
 
 def read_frames(data: bytes) -> Iterator[Frame]:
-    """Yield every intact frame, in the order in which they lie in `data`."""
+    """Yield every intact frame in `data`, in order."""
     offset = 0
     while offset + HEADER_BYTES <= len(data):
         frame = _read_frame(data, offset)
@@ -50,7 +50,7 @@ def read_frames(data: bytes) -> Iterator[Frame]:
 
 
 def _next_offset(data: bytes, offset: int) -> int:
-    """Return where the next frame may begin: numbers are not zero, as lost pages are."""
+    """Return the next possible frame offset; numbers are nonzero, lost pages are zero."""
     number_at = offset + HEADER_BYTES - _NUMBER_BYTES
     if any(data[number_at : offset + HEADER_BYTES]):
         return offset + 1
@@ -60,7 +60,7 @@ def _next_offset(data: bytes, offset: int) -> int:
 
 def _read_frame(data: bytes, offset: int) -> Frame | None:
     crc, length, number = _HEADER.unpack_from(data, offset)
-    # Cheap tests first: behind damage this runs for every byte.
+    # Cheap tests first: after damage this runs for every byte.
     if not 0 < number < _LARGEST_NUMBER or length > LARGEST_PAYLOAD_BYTES:
         return None
     end = offset + HEADER_BYTES + length

@@ -1,4 +1,4 @@
-"""From rows and changes to the payloads of frames: points become columns (pure)."""
+"""Converts rows and changes to payloads of frames; points become columns (pure)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from seamark.queue.rows import Row
 from seamark.recording.records import Record, grouped
 from seamark.user_warnings import Notices
 
-# Well below the tracker's 4 MiB: a damaged frame then costs little. And below the 1 MiB
-# that nginx accepts by default, also where compression saves nothing.
+# Well below the server's 4 MiB, so that a damaged frame costs little, and below the 1
+# MiB that nginx accepts by default, even without compression.
 PAYLOAD_BYTES = 960 * 1024
 _REWINDS_IN_MESSAGE = 1_000
 _TICKS_IN_MESSAGE = 40_000  # 24 bytes each
 _VALUE_BYTES = 8
-_RECORDS_IN_MESSAGE = 10_000  # 20 bytes each, besides their values
+_RECORDS_IN_MESSAGE = 10_000  # 20 bytes each, plus their values
 _RECORD_BYTES_IN_MESSAGE = PAYLOAD_BYTES // 2
-# Rows of one step that follow each other so soon have the time of the first.
+# Rows of one step within this interval share the timestamp of the first.
 _TICK_MICROSECONDS = 1_000
 
-# How many points a message holds, and what encodes it.
+# The number of points in a message, and the function that encodes it.
 Message = tuple[int, Callable[[], bytes]]
 # A path and its values.
 Column = tuple[str, bytes]
@@ -41,7 +41,7 @@ def encoded(
     dropped: int = 0,
     notices: Notices,
 ) -> list[bytes]:
-    """Return messages that carry everything, those of rows first."""
+    """Return the encoded messages, those of rows first."""
     found: list[bytes] = []
     for points, encode in (
         *_messages_of_rows(rows),
@@ -59,7 +59,7 @@ def encoded(
 
 
 def payloads(encoded_messages: Iterable[bytes]) -> list[bytes]:
-    """Return payloads of frames that hold the messages, in their order."""
+    """Return frame payloads that hold the messages in order."""
     return [messages.payload(group) for group in _fitting(encoded_messages, len)]
 
 
@@ -67,8 +67,10 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
     try:
         return encode()
     except (TypeError, ValueError, OverflowError, struct.error) as error:
-        # What slipped past all checks must not take the others with it.
-        notices.warn("encoding", f"something cannot be sent: {error!r}")
+        # One invalid message must not drop the batch.
+        notices.warn(
+            "encoding", f"a message cannot be encoded and is dropped: {error!r}"
+        )
         return None
 
 
@@ -81,7 +83,7 @@ def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
         elif isinstance(change, TagChange):
             yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
-            # Only the last of several values was ever to be seen.
+            # Only the last of several values would ever be visible.
             values[change.path] = change
     for change in values.values():
         encode = (
@@ -127,7 +129,7 @@ def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:
 
 
 class _Gathered:
-    """The rows of some paths that are always logged together."""
+    """The rows of paths that are always logged together."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
@@ -136,11 +138,11 @@ class _Gathered:
         self.values: list[bytes] = []
 
     def columns(self) -> list[Column]:
-        """Return the values of each path, one after the other."""
+        """Return the values of each path, in order of the paths."""
         data = b"".join(self.values)
         if len(self.paths) == 1:
             return [(self.paths[0], data)]
-        # As words, so that no bit of a NaN changes.
+        # As integers, so that no bit of a NaN changes.
         words = array("Q", data)
         width = len(self.paths)
         return [
@@ -150,10 +152,10 @@ class _Gathered:
 
 
 def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
-    """Gather rows by their paths, with the times of the ticks they belong to.
+    """Group rows by their paths, and align their timestamps.
 
-    Metrics of one step may be logged one after the other; with one time they share
-    the message, and later the storage, of their steps and times.
+    Metrics of one step may be logged by several calls; with one timestamp they share
+    their steps and times in messages and in storage.
     """
     found: dict[tuple[str, ...], _Gathered] = {}
     # The step and time of the first of the rows that were logged together.
@@ -176,10 +178,10 @@ def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
 def _logged_together(
     groups: Iterable[_Gathered],
 ) -> Iterator[tuple[list[float], list[int], list[list[Column]]]]:
-    """Yield steps, times, and the columns of all paths that have these."""
+    """Yield steps, times, and the columns of all paths that share them."""
     together: dict[tuple[object, ...], list[_Gathered]] = {}
     for group in groups:
-        # One that cannot be sent must not take others with it.
+        # A path that cannot be encoded must not affect others.
         apart = () if all(map(is_encodable, group.paths)) else group.paths
         key = (apart, tuple(group.steps), tuple(group.times))
         together.setdefault(key, []).append(group)
@@ -190,7 +192,7 @@ def _logged_together(
 
 
 def _without_repeats(groups: Iterable[_Gathered]) -> Iterator[list[_Gathered]]:
-    """Yield groups that share no path: a message has each once."""
+    """Yield groups without common paths: a message has each path once."""
     some: list[_Gathered] = []
     paths: set[str] = set()
     for group in groups:
@@ -206,7 +208,7 @@ def _without_repeats(groups: Iterable[_Gathered]) -> Iterator[list[_Gathered]]:
 def _fitting(
     items: Iterable[Item], size_of: Callable[[Item], int]
 ) -> Iterator[list[Item]]:
-    """Yield as many at a time as a payload should hold; at least one."""
+    """Yield as many items at a time as fit a payload; at least one."""
     group: list[Item] = []
     size = 0
     for item in items:

@@ -1,11 +1,12 @@
-"""What the rows of a run look like: which series the values of each belong to.
+"""Layouts: the series that the values of a row belong to.
 
-A row is what one call logged, as bytes of one shape:
+A row holds the values of one logging call, as bytes:
 
-    number u64 · layout u64 · time i64 (µs since 1970) · step f64 · values f64 … · number u64
+    number u64 · layout u64 · time i64 (µs since 1970) · step f64 · values f64 … ·
+number u64
 
-The number at both ends tells a row that was written whole from one that was not.
-docs/formats/ring.md says what lies around rows.
+The number at both ends detects rows that were not written completely.
+docs/formats/ring.md describes the file around the rows.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import count
 
-# What the agent measures counts steps and seconds of each process anew.
+# Prefix of hardware metrics; their steps are seconds of each process.
 MEASURED = "monitoring/"
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
-# Beyond these, a call with many values becomes rows of one value each.
+# Above these limits a call with many values becomes rows of one value each.
 MAX_VALUES = 8_192
 _MAX_WIDE_LAYOUTS = 1_000
 _MAX_KEYS = 200_000
@@ -48,12 +49,12 @@ class Layout:
         self.size = shape.size
         self.pack = shape.pack
         self.pack_into = shape.pack_into
-        # Whether whoever finds the ring of a process that was killed knows it.
+        # Whether the ring buffer defines it, so that recovery can read its rows.
         self.is_defined = False
-        # Whether a path of it is in another layout, too.
+        # Whether another layout contains one of its paths too.
         self.is_shared = False
         self.last_step = -1.0
-        # Those of points without one; what takes the next of them takes it alone.
+        # Automatic steps; taking the next one is atomic.
         self.coming_steps: Iterator[float] | None = None
 
 
@@ -62,7 +63,7 @@ class StepsDiffer(Exception):
 
 
 class Layouts:
-    """All layouts of a process, found by what was logged."""
+    """All layouts of a process, by the keys that were logged."""
 
     def __init__(self, define: Callable[[Layout], bool]) -> None:
         # By a path, or by a dictionary's keys as the user wrote them.
@@ -71,7 +72,7 @@ class Layouts:
         self._by_paths: dict[tuple[str, ...], Layout] = {}
         self.by_number: dict[int, Layout] = {}
         self._first_of_path: dict[str, Layout] = {}
-        # The last step of each path of the layouts that share any.
+        # The last step of each path of the layouts that share paths.
         self._shared_steps: dict[str, float] = {}
         self._wide = 0
         self._is_used = False
@@ -80,14 +81,14 @@ class Layouts:
         self._adding = threading.RLock()
 
     def of(self, paths: tuple[str, ...]) -> Layout | None:
-        """Return the layout of these paths; None where there are too many of many."""
+        """Return the layout of these paths; None if it would exceed a limit."""
         known = self._by_paths.get(paths)
         if known is not None:
             return known
         if len(paths) > MAX_VALUES:
             return None
         with self._adding:
-            # Another thread may have been quicker.
+            # Another thread may have added it.
             known = self._by_paths.get(paths)
             if known is not None:
                 return known
@@ -98,25 +99,25 @@ class Layouts:
             return self._add(paths)
 
     def remember(self, key: str | tuple[str, ...], layout: Layout) -> None:
-        """Find a layout by what was logged, the next time."""
+        """Cache a layout by the logged key."""
         if len(self.by_key) < _MAX_KEYS:
             self.by_key[key] = layout
 
     @property
     def is_used(self) -> bool:
-        """Tell whether the script itself has logged points."""
+        """Return whether the script itself has logged points."""
         self._is_used = self._is_used or self.last_step() >= 0.0
         return self._is_used
 
     def last_step(self) -> float:
-        """Return the last step of all that the script itself has logged, or -1."""
+        """Return the last step that the script itself has logged, or -1."""
         with self._adding:
             own = [*self.by_number.values()]
         steps = [x.last_step for x in own if not x.paths[0].startswith(MEASURED)]
         return max(steps, default=-1.0)
 
     def next_step(self, layout: Layout) -> float:
-        """Return one more than the last step of a layout's series, if that is one."""
+        """Return the next step of a layout's series; StepsDiffer if it is ambiguous."""
         if layout.is_shared:
             steps = {self._shared_steps[path] for path in layout.paths}
             if len(steps) > 1:
@@ -131,11 +132,11 @@ class Layouts:
         return next(coming)
 
     def share_step(self, layout: Layout, step: float) -> None:
-        """Remember the last step of series that are in other layouts, too."""
+        """Store the last step of series that are in several layouts."""
         self._shared_steps.update(dict.fromkeys(layout.paths, step))
 
     def give_back(self, layout: Layout, step: float) -> None:
-        """Let the next point have a step that was not used."""
+        """Return an unused step, so that the next point gets it."""
         layout.coming_steps = None
         if layout.last_step == step:
             layout.last_step = step - 1.0
@@ -144,7 +145,7 @@ class Layouts:
                 self._shared_steps[path] = step - 1.0
 
     def define_all(self) -> None:
-        """Write down every layout there is, where they have been defined nowhere yet."""
+        """Write every layout to the ring buffer."""
         with self._adding:
             for layout in [*self.by_number.values()]:
                 layout.is_defined = self._define(layout)
@@ -155,7 +156,8 @@ class Layouts:
         for path in paths:
             first = self._first_of_path.get(path)
             if first is None or self._by_paths.get(first.paths) is not first:
-                # There was none; or adding it was interrupted by an exception.
+                # The path is new, or adding its first layout was interrupted by an
+                # exception.
                 self._first_of_path[path] = layout
             else:
                 self._share(first)
@@ -164,7 +166,7 @@ class Layouts:
             for path in paths:
                 self._shared_steps.setdefault(path, -1.0)
         self.by_number[layout.number] = layout
-        # Last of all: only what is here has been added.
+        # Last: a layout counts as added only with this entry.
         self._by_paths[paths] = layout
         return layout
 

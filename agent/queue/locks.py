@@ -1,4 +1,4 @@
-"""A lock file per spool: held as long as its process lives, by whatever end."""
+"""A lock file per spool, held until its process ends in any way."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from seamark.queue.descriptors import Descriptor, descriptor
 
 LOCK_FILE = "lock"
 
-# As long as the number is of the file that was locked, and nobody closed it.
+# Valid as long as the descriptor still belongs to the locked file.
 Lock = Descriptor
 
 _held: set[Lock] = set()
 
 
 def acquire(folder: Path, *, create: bool = False) -> Lock | None:
-    """Lock a spool folder and return the lock; None if that cannot be done.
+    """Lock a spool folder and return the lock; None on failure.
 
-    Either somebody else has it, or nobody can, as on a read-only disk: see `obstacle`.
+    Another process holds it, or locking fails, for example on a read-only disk: see
+    `obstacle`.
     """
     try:
         return _acquired(folder, os.O_RDWR | (os.O_CREAT if create else 0))
@@ -29,19 +30,19 @@ def acquire(folder: Path, *, create: bool = False) -> Lock | None:
 
 
 def release(lock: Lock) -> None:
-    """Give a lock back."""
+    """Release a lock."""
     if lock in _held:
         _held.discard(lock)
         lock.close()
 
 
 def is_kept(lock: Lock) -> bool:
-    """Whether nobody closed it under us, after which others may have it."""
+    """Return whether the descriptor is still open; otherwise the lock is lost."""
     return lock.stat() is not None
 
 
 def is_of(lock: Lock, folder: Path) -> bool:
-    """Whether a lock is the one of that folder, which may be another by now."""
+    """Return whether a lock belongs to the current lock file of a folder."""
     try:
         found = lock.stat()
         return found is not None and os.path.samestat(
@@ -52,14 +53,14 @@ def is_of(lock: Lock, folder: Path) -> bool:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process, this one included, is seen to have the lock."""
+    """Return whether a live process, possibly this one, holds the lock."""
     return isinstance(obstacle(folder), BlockingIOError)
 
 
 def obstacle(folder: Path) -> OSError | None:
-    """Return what keeps a spool folder from being locked; None if nothing does.
+    """Return the error that prevents locking a spool folder; None if there is none.
 
-    It is a BlockingIOError if a living process, this one included, has the lock.
+    It is a BlockingIOError if a live process, possibly this one, holds the lock.
     """
     try:
         release(_acquired(folder, os.O_RDWR))
@@ -71,7 +72,7 @@ def obstacle(folder: Path) -> OSError | None:
 
 
 def _seen_held(folder: Path) -> BlockingIOError | None:
-    # What is read-only here may be written, and held, by a process elsewhere.
+    # A folder that is read-only here may be locked by a process elsewhere.
     try:
         release(_acquired(folder, os.O_RDONLY | os.O_NONBLOCK))
     except BlockingIOError as error:
@@ -95,10 +96,10 @@ def _acquired(folder: Path, flags: int) -> Lock:
 
 
 def _close_in_child() -> None:
-    # A forked child shares its parent's locks; kept open, they would outlive
-    # the parent and keep its spool from being delivered.
+    # A forked child shares its parent's locks. Left open, they would outlive the parent
+    # and block the delivery of its spool.
     for lock in _held:
-        # What is raised here, Python prints.
+        # Python would print exceptions of this function.
         with contextlib.suppress(OSError):
             lock.close()
     _held.clear()

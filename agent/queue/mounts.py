@@ -1,4 +1,4 @@
-"""On what kind of file system a folder lies, and whether that goes over a network."""
+"""Determines the file system of a folder and whether it is on a network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 _MOUNTS = Path("/proc/self/mountinfo")
-# Their locks or their order of writing cannot be trusted, and they may hang: those of
-# clusters and servers, and of the host of a virtual machine.
+# File systems of clusters, servers and virtual machine hosts: their locks and write
+# order are unreliable, and they may hang.
 _NETWORK = frozenset(
     (
         *("9p", "afs", "beegfs", "beegfs_nodev", "ceph", "cifs", "coda", "davfs"),
@@ -19,7 +19,7 @@ _NETWORK = frozenset(
         *("vboxsf", "virtiofs", "vmhgfs", "wekafs"),
     )
 )
-# Of programs that are file systems (FUSE), by what they call themselves.
+# FUSE programs of network file systems, by their type names.
 _NETWORK_PROGRAMS = frozenset(
     (
         *("afp", "alluxio", "alluxio-fuse", "blobfuse", "blobfuse2", "ceph"),
@@ -31,7 +31,7 @@ _NETWORK_PROGRAMS = frozenset(
         *("sshfs", "vmhgfs-fuse", "xtreemfs"),
     )
 )
-# As near as the file or the folder below them.
+# FUSE programs that are as local as the file or folder they mount.
 _LOCAL_PROGRAMS = frozenset(
     (
         *("apfs-fuse", "archivemount", "bindfs", "cryfs", "dwarfs", "encfs", "exfat"),
@@ -41,7 +41,7 @@ _LOCAL_PROGRAMS = frozenset(
         *("squashfuse", "squashfuse_ll", "unionfs", "unionfs-fuse", "zfs-fuse"),
     )
 )
-# How a source names another machine: s3://bucket, //host/share, host:/export,
+# Sources that name another machine: s3://bucket, //host/share, host:/export,
 # mfs#host:9421, me@host:data.
 _ELSEWHERE = re.compile(
     r"(?!file:)([a-z][a-z0-9+.-]*://|//[^/]|[^/\s]+:/|[^/\s]+:\d{2,5}(/|$)|[^/\s]+@[^/\s]+:)",
@@ -52,18 +52,18 @@ _ELSEWHERE = re.compile(
 class Mount(NamedTuple):
     """A mounted file system."""
 
-    point: str  # as the system writes names of files
+    point: str  # path as the system encodes it
     kind: str  # ext4, nfs4, fuse.s3fs, ...
     device: str  # major:minor
     source: str  # /dev/sda1, server:/export, mountpoint-s3, ...
 
     @property
     def is_network(self) -> bool | None:
-        """Whether it goes over a network; None where nothing says."""
+        """Whether it is on a network; None if unknown."""
         kind, _, program = self.kind.partition(".")
         if kind != "fuse":
             return self.kind in _NETWORK
-        # One that gives no name to its kind may give it to its source.
+        # A FUSE program without a type name may put its name in the source.
         name = (program or self.source.partition("#")[0]).lower()
         if name in _LOCAL_PROGRAMS or name.endswith(".appimage"):
             return False
@@ -73,13 +73,13 @@ class Mount(NamedTuple):
 
 
 def file_system_of(folder: Path) -> str:
-    """Return the kind of file system that a folder lies on, "" if nobody knows."""
+    """Return the type of a folder's file system; "" if unknown."""
     mount = mount_below(folder)
     return "" if mount is None else mount.kind
 
 
 def mount_below(folder: Path) -> Mount | None:
-    """Return the mount that a folder lies on, None if nobody knows."""
+    """Return the mount of a folder; None if unknown."""
     try:
         device = folder.stat().st_dev
         mounts = _MOUNTS.read_bytes()
@@ -101,9 +101,9 @@ def mount_of(folder: PurePath, mounts: bytes) -> Mount | None:
 
 
 def mounts_in(mounts: bytes) -> Iterator[Mount]:
-    """Yield all mounts that /proc/self/mountinfo names; other lines are passed over.
+    """Yield all mounts in /proc/self/mountinfo, skipping invalid lines.
 
-    Names are bytes there, of any encoding, in which white space is octal numbers.
+    Names are bytes of any encoding, with white space as octal escapes.
     """
     for line in mounts.split(b"\n"):
         # … major:minor root mount-point options … - kind source options

@@ -1,6 +1,6 @@
-"""Small files beside the frames, in folders whose content is not trusted.
+"""Small files next to the frames, in folders whose content is not trusted.
 
-No link is followed, no pipe waited for, and nothing read that never ends.
+Does not follow links, wait for pipes, or read files without end.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import os
 import stat
 from pathlib import Path
 
-# No file that the agent makes is as long.
+# Larger than any file that the agent writes.
 LARGEST_BYTES = 32 * 1024 * 1024
-# What an error says where there is nothing, or no file of the agent's own.
+# Errors for a missing file, or a file that the agent did not create.
 NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)
-# What one says of this process or machine, and not of the file.
+# Errors caused by this process or machine, not by the file.
 NO_MEANS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 _CAREFULLY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class CutOff(OSError):
-    """A file can be read up to a place only; `data` is what lies before it."""
+    """A file is readable only up to an offset; `data` is the part before it."""
 
     def __init__(self, data: bytes, error: OSError) -> None:
         super().__init__(error.errno, error.strerror)
@@ -29,7 +29,7 @@ class CutOff(OSError):
 
 
 def read_file(path: Path, offset: int = 0, most: int = LARGEST_BYTES) -> bytes:
-    """Return up to so many bytes of a file from an offset on; OSError for what is none."""
+    """Return up to `most` bytes of a regular file from an offset; raises OSError."""
     file = _opened(path, os.O_RDONLY)
     try:
         length = max(0, os.fstat(file).st_size - offset)
@@ -39,9 +39,9 @@ def read_file(path: Path, offset: int = 0, most: int = LARGEST_BYTES) -> bytes:
 
 
 def read_all(file: int, length: int, offset: int) -> bytes:
-    """Return so many bytes of an open file, fewer only where it ends; OSError, or CutOff."""
+    """Return `length` bytes of an open file, fewer only at its end; OSError or CutOff."""
     data = os.pread(file, length, offset)
-    # Before what cannot be read, reading ends early, as if the file did.
+    # Reading stops early before an unreadable area, as if the file ended there.
     while len(data) < length:
         try:
             more = os.pread(file, length - len(data), offset + len(data))
@@ -54,7 +54,7 @@ def read_all(file: int, length: int, offset: int) -> bytes:
 
 
 def read_if_there(path: Path) -> bytes:
-    """As `read_file`; nothing where there is none, or one that is not the agent's own."""
+    """Return the file's content; b"" if it is missing or not the agent's own."""
     try:
         return read_file(path)
     except OSError as error:
@@ -64,11 +64,11 @@ def read_if_there(path: Path) -> bytes:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file, or over it; OSError where there is something else of its name."""
+    """Write or overwrite a file; OSError if its name belongs to something else."""
     file = _opened(path, os.O_WRONLY | os.O_CREAT)
     try:
         written = os.write(file, content)
-        # Afterwards, so that there is no moment at which it is empty.
+        # Truncated afterwards, so that it is never empty.
         os.ftruncate(file, written)
     finally:
         os.close(file)
@@ -77,7 +77,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def append_to_file(folder: Path, name: str, content: bytes) -> None:
-    """Add to a file of a folder that is made if need be; OSError as above."""
+    """Append to a file, creating its folder if needed; raises OSError."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -89,7 +89,7 @@ def append_to_file(folder: Path, name: str, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, survive the machine; OSError if not."""
+    """Sync a file, or the names in a folder, to disk; raises OSError."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         sync_open(file)
@@ -98,11 +98,11 @@ def sync(path: Path) -> None:
 
 
 def sync_open(file: int) -> None:
-    """Wait for it likewise, of an open file."""
+    """Sync an open file to disk; raises OSError."""
     try:
         os.fsync(file)
     except OSError as error:
-        # Some file systems have nothing to do for it, such as for folders.
+        # Some file systems do not support it, for example for folders.
         if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
             raise
 
@@ -110,8 +110,8 @@ def sync_open(file: int) -> None:
 def _opened(path: Path, flags: int) -> int:
     file = os.open(path, flags | _CAREFULLY, 0o600)
     found = os.fstat(file)
-    # Of another name of somebody's file, what is written would be in that.
+    # With a second hard link, writing would change a foreign file.
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         os.close(file)
-        raise OSError(errno.EINVAL, "it is not a file of the agent's own")
+        raise OSError(errno.EINVAL, "not a file created by the agent")
     return file

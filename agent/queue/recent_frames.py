@@ -1,7 +1,7 @@
-"""Frames of a living process that the tracker does not have yet, in memory too.
+"""Keeps frames of a live process in memory until the server has them.
 
-A disk may not give back what was written to it, or never again: as long as the tracker
-keeps up, nothing of it is lost then, and otherwise it is known how much.
+If the disk fails, nothing is lost as long as the server keeps up; otherwise the number
+of lost points is known.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ _MAX_BYTES = 256 * 1024
 
 
 class RecentFrames:
-    """The last ones, and of all before them how many points they hold."""
+    """The last frames, and the number of points in each frame before them."""
 
     def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._payloads: dict[int, bytes] = {}
         self._bytes = 0
-        # Of the frames before those; the first of the counts is that of `_begin`.
+        # Point counts of earlier frames; the first count belongs to frame `_begin`.
         self._points = array("Q")
         self._begin = 1
-        # The writer adds, and the sender takes away.
+        # The writer adds frames, and the sender removes them.
         self._changing = threading.Lock()
 
     def add(self, number: int, payload: bytes) -> None:
-        """Remember what was written; numbers follow each other."""
+        """Keep a written frame; numbers are consecutive."""
         with self._changing:
             self._payloads[number] = payload
             self._bytes += len(payload)
@@ -41,7 +41,7 @@ class RecentFrames:
                 self._points.append(messages.count_points(self._drop(first)))
 
     def forget(self, number: int) -> None:
-        """The tracker has everything up to this one."""
+        """Drop everything up to a frame that the server has acknowledged."""
         with self._changing:
             while self._payloads and next(iter(self._payloads)) <= number:
                 self._drop(next(iter(self._payloads)))
@@ -50,7 +50,7 @@ class RecentFrames:
             self._begin += passed
 
     def payload(self, number: int) -> bytes | None:
-        """Return what a frame holds; None if it is not in memory."""
+        """Return a frame's payload; None if it is not in memory."""
         return self._payloads.get(number)
 
     def frames(self) -> list[Frame]:
@@ -61,14 +61,16 @@ class RecentFrames:
             ]
 
     def frames_from(self, number: int) -> list[Frame]:
-        """Return a frame and those behind it; nothing if it is not in memory."""
+        """Return a frame and those after it; an empty list if it is not in memory."""
         frames = self.frames()
-        # Numbers follow each other.
+        # Numbers are consecutive.
         place = number - frames[0].number if frames else -1
         return frames[place:] if place >= 0 else []
 
     def count_points(self, numbers: Iterable[int]) -> int:
-        """Return how many points and records are in frames, those in memory not counted."""
+        """Return the number of points and records in frames that are no longer in
+        memory.
+        """
         with self._changing:
             places = (number - self._begin for number in numbers)
             return sum(self._points[i] for i in places if 0 <= i < len(self._points))

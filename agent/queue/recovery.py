@@ -1,7 +1,7 @@
-"""Moves what a killed process left in its ring to its spool, as its writer would have.
+"""Moves the rows of a killed process from its ring buffer to its spool.
 
-It may be killed itself, and then somebody else begins anew: rows are in the spool as
-soon as the last of their frames is, and the ring says which one that is.
+The recovery may be killed too, and another process repeats it: rows are in the spool
+once the last of their frames is, and the ring buffer names that frame.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _decode_paths = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
 class Mark(NamedTuple):
-    """Which frame holds the rows between two positions, once there is such a frame."""
+    """The number of the frame that will hold the rows between two positions."""
 
     frame: int
     low: Position
@@ -59,11 +59,11 @@ class Mark(NamedTuple):
 
 
 class Left:
-    """The rows that are in no frame up to the last one that can be found, one by one.
+    """Iterates over the rows that are in no frame up to the last frame of the spool.
 
-    Of a frame that was written and cannot be found any more, rows may be overwritten
-    already. Those behind it are there, and a mark says where: its own, or that of a
-    recovery which was killed.
+    If a written frame cannot be found any more, some of its rows may be overwritten.
+    Later rows are still there, at the position of a mark by the process or by a
+    recovery that was killed.
     """
 
     def __init__(self, data: bytes, last: int) -> None:
@@ -72,7 +72,7 @@ class Left:
         self.low = START
         if mark is not None:
             self.low = mark.high if mark.frame <= last else mark.low
-        self.end = self.low  # the position behind the last row so far
+        self.end = self.low  # the position after the last row so far
 
     def __iter__(self) -> Iterator[Row]:
         yield from self._rows_from(self.low)
@@ -88,10 +88,9 @@ class Left:
 
 
 def recover(folder: Path, notices: Notices) -> None:
-    """Write the rows of an abandoned spool's ring to the spool, and delete the ring.
+    """Write the rows of an orphaned spool's ring buffer to the spool, and delete it.
 
-    The spool's lock is held by the caller. Raises OSError where it cannot be read, or
-    nothing be written.
+    The caller holds the spool's lock. Raises OSError if reading or writing fails.
     """
     with _opened(folder, os.O_RDWR) as file:
         data = None if file is None else _read(file, folder)
@@ -99,7 +98,7 @@ def recover(folder: Path, notices: Notices) -> None:
             return
         may_go = _move(data, file, folder, notices)
     if may_go:
-        # Another time, it will be seen that nothing is left in it.
+        # If it stays, the next recovery finds it empty.
         with contextlib.suppress(OSError):
             ring = find_ring(folder)
             if ring is not None:
@@ -107,7 +106,7 @@ def recover(folder: Path, notices: Notices) -> None:
 
 
 def remove_ring(folder: Path) -> None:
-    """Delete the ring of a spool that is not wanted any more, if it is its own."""
+    """Delete the ring buffer of a discarded spool, if it belongs to that spool."""
     with _opened(folder, os.O_RDONLY) as file:
         is_own = file is not None and _read(file, folder) is not None
     ring = find_ring(folder)
@@ -116,16 +115,16 @@ def remove_ring(folder: Path) -> None:
 
 
 def recover_all(root: Path, notices: Notices) -> None:
-    """Do so for every abandoned spool below a folder, whether or not it is delivered.
+    """Recover all orphaned spools in a folder, whether or not they are delivered.
 
-    Memory is scarcer than disk, and gone when the machine is started again.
+    Memory is scarcer than disk, and is lost at a reboot.
     """
     for path in root.glob(f"*/{RING_FILE}"):
         lock = locks.acquire(path.parent)
         if lock is None:
             continue
         try:
-            # What cannot be written now will be tried again.
+            # Failed writes are retried by the next recovery.
             with contextlib.suppress(OSError):
                 recover(path.parent, notices)
         finally:
@@ -133,9 +132,9 @@ def recover_all(root: Path, notices: Notices) -> None:
 
 
 def points_left(folder: Path) -> int:
-    """Return how many points of a killed process are in its ring alone.
+    """Return the number of points of a killed process that are only in its ring buffer.
 
-    Raises OSError where that cannot be known now.
+    Raises OSError if it cannot be read now.
     """
     with _opened(folder, os.O_RDONLY) as file:
         data = None if file is None else _read(file, folder)
@@ -145,7 +144,7 @@ def points_left(folder: Path) -> int:
 
 
 def last_mark(data: bytes) -> Mark | None:
-    """Return the mark that was made last, None before the first."""
+    """Return the latest mark; None if there is none."""
     return max(marks_in(data), default=None)
 
 
@@ -154,11 +153,11 @@ def marks_in(data: bytes) -> list[Mark]:
 
 
 def rows_from(data: bytes, low: Position) -> Iterator[tuple[Row, Position]]:
-    """Yield the rows from a position on, each with the position behind it."""
+    """Yield the rows from a position on, each with the position after it."""
     number, place, _ = low
     end, layouts = row_bytes_of(len(data)), layouts_in(data)
     rows = memoryview(data)[ROWS:]
-    # What was killed while it wrote at the start may have left a part of a number there.
+    # A process killed while writing at the start may have left part of a number there.
     for start in dict.fromkeys((place_of(data, number, place), place)):
         is_there = False
         for row, behind in intact_rows(rows, number, start, end, layouts):
@@ -170,7 +169,7 @@ def rows_from(data: bytes, low: Position) -> Iterator[tuple[Row, Position]]:
 
 
 def layouts_in(data: bytes) -> dict[int, Layout]:
-    """Return the layouts that are defined in a ring, as far as they are intact."""
+    """Return the intact layouts defined in a ring buffer, by number."""
     found: dict[int, Layout] = {}
     for frame in read_frames(data[DEFINITIONS:ROWS].rstrip(b"\0")):
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -182,7 +181,7 @@ def _mark_at(data: bytes, place: int) -> Mark | None:
     body = data[place : place + MARK.size]
     (checksum,) = CHECKSUM.unpack_from(data, place + MARK.size)
     frame, *numbers = MARK.unpack(body)
-    # Before it was written there are zeros, whose checksum would be right.
+    # An unwritten mark is all zeros, whose checksum would be valid.
     if not frame or checksum != zlib.crc32(body):
         return None
     return Mark(frame, (*numbers[:2], 0), (*numbers[2:], 0))
@@ -190,7 +189,7 @@ def _mark_at(data: bytes, place: int) -> Mark | None:
 
 @contextlib.contextmanager
 def _opened(folder: Path, mode: int) -> Iterator[int | None]:
-    """Open the ring of a spool; None where there is none that can be believed."""
+    """Open the ring buffer of a spool; None if there is no valid one."""
     ring = find_ring(folder)
     file = None if ring is None else _open(ring, mode)
     try:
@@ -204,14 +203,14 @@ def _open(ring: Path, mode: int) -> int | None:
     try:
         return os.open(ring, mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        # Or what is in it would be thought delivered with the rest.
+        # Otherwise its rows would be treated as delivered.
         if error.errno not in NO_FILE:
             raise
         return None
 
 
 def _read(file: int, folder: Path) -> bytes | None:
-    """Return what is in a ring; None for what is none, or another folder's."""
+    """Return a ring buffer's content; None if it is invalid or another folder's."""
     found = os.fstat(file)
     is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
     is_whole = MIN_ROW_BYTES <= row_bytes_of(found.st_size) <= MAX_ROW_BYTES
@@ -221,7 +220,7 @@ def _read(file: int, folder: Path) -> bytes | None:
     if not head.startswith(MAGICS):
         return None
     is_anothers = is_of_another(head, folder)
-    # Not read before nobody else moves what is in it.
+    # Read only under the lock, so that no other process moves its rows.
     if is_anothers or not lock_ring(file):
         return None
     data = read_all(file, found.st_size, 0)
@@ -231,26 +230,26 @@ def _read(file: int, folder: Path) -> bytes | None:
 
 
 def _lacks(data: bytes, folder: Path) -> bool:
-    """Whether a spool lacks frames that its process wrote, as an older copy does."""
+    """Return whether a spool lacks frames that its process wrote, like an older copy."""
     mark = last_mark(data)
     return mark is not None and mark.frame > SpoolReader(folder).last_number() + 1
 
 
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
-    """Move what is left to the spool; return whether the ring may go."""
+    """Move the remaining rows to the spool; return whether to delete the ring buffer."""
     last = SpoolReader(folder).last_number()
     left = Left(data, last)
     frames, latest = _framed(left, last + 1, notices)
     if not frames:
         return True
     if not last:
-        # Without its first frame it is not even known which run it belongs to. Or its
-        # files are out of sight.
+        # Without its first frame the spool's run is unknown, or its files are not
+        # visible.
         return False
     aside = folder / f".{last + 1:020}.recovered"
     write_file(aside, b"".join(frames))
     _date(aside, folder, latest)
-    # The mark that counts stays as it is until this one is written.
+    # Overwrite the older mark, so that the current one stays valid until then.
     mark = last_mark(data)
     place = next((p for p in MARKS if _mark_at(data, p) != mark), MARKS[0])
     os.pwrite(file, sealed_mark(last + 1, left.low, left.end), place)
@@ -261,7 +260,7 @@ def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
 def _framed(left: Left, first: int, notices: Notices) -> tuple[list[bytes], int]:
     """Return frames that hold all rows, and the latest time of a row.
 
-    Piece by piece: a row takes many times its bytes while it is out of the ring.
+    Works in pieces, because a row takes many times its size outside the ring buffer.
     """
     frames: list[bytes] = []
     latest = 0
@@ -274,7 +273,7 @@ def _framed(left: Left, first: int, notices: Notices) -> tuple[list[bytes], int]
 
 
 def _piece(rows: Iterator[Row]) -> list[Row]:
-    """Take as many rows as fit into one payload, whatever they are."""
+    """Take as many rows as fit into one payload."""
     piece, size = [], 0
     for row in rows:
         piece.append(row)
@@ -285,9 +284,9 @@ def _piece(rows: Iterator[Row]) -> list[Row]:
 
 
 def _date(aside: Path, folder: Path, latest: int) -> None:
-    """Give a file the time when the process was last heard of, as far as that is known.
+    """Set a file's modification time to the estimated last activity of the process.
 
-    Whoever logs may give times of their own, in the past or in the future.
+    Bounded by the spool's files and the clock, because logged times may be arbitrary.
     """
     earliest = max(
         (segment.stat().st_mtime_ns for segment in folder.glob(f"*{SEGMENT_SUFFIX}")),

@@ -1,12 +1,11 @@
-"""A ring of rows in memory that outlives the process: a mapped file.
+"""A crash-safe ring buffer of rows: a memory-mapped file that outlives the process.
 
-What a call has logged is in it when the call returns, so that not even kill -9 takes
-it; the writer moves it on to the spool. What a killed process had not moved yet,
-`agent.recovery` does. Layout in docs/formats/ring.md.
+A row is in it when the logging call returns, so even kill -9 does not lose it; the
+writer moves rows on to the spool. After a crash `agent.recovery` moves them. The layout
+is in docs/formats/ring.md.
 
-It lies in shared memory alone. Where a page of a mapped file cannot be had, the process
-is killed with SIGBUS, so all of it is allocated before; and a page of a disk may have to
-be waited for.
+It is only created in shared memory, fully allocated: a page that cannot be allocated
+later would kill the process with SIGBUS, and pages on disk may block.
 """
 
 from __future__ import annotations
@@ -33,74 +32,74 @@ from seamark.queue.own_files import read_if_there, write_file
 from seamark.queue.rows import Row, read_row
 
 MAGIC = b"SMRING\x02\x00"
-# Rows of the first kind of rings never went back to the start before they had to, which
-# is no difference to those who look for a row in both places.
+# In version 1 rows did not return to the start early; readers look in both places
+# anyway.
 MAGICS = (b"SMRING\x01\x00", MAGIC)
-MARKS = (64, 128)  # where the two lie; they take turns
+MARKS = (64, 128)  # offsets of the two alternating marks
 MARK = struct.Struct("<QQQQQ")
 CHECKSUM = struct.Struct("<I")
-OWNER = 256  # where it says whose ring it is
+OWNER = 256  # offset of the owner
 LENGTH = struct.Struct("<H")
 DEFINITIONS = 4_096
 ROWS = DEFINITIONS + 256 * 1_024
-# Behind the end there is room for the row that reaches it.
+# Room after the end for the row that crosses it.
 OVERHANG_BYTES = 128 * 1_024
-# As much as a million points at once, twenty a call, take.
+# Enough for a million points at once, 20 per call.
 MAX_ROW_BYTES = 12 * 1_024 * 1_024
-# Of which nothing is to be had from small containers. Below this it is no use.
+# Small containers have too little shared memory; below this a ring buffer is useless.
 MIN_ROW_BYTES = 2 * 1_024 * 1_024
 
-# In the spool's folder: the boot of the machine in whose memory its ring is.
+# File in the spool's folder with the boot id of the machine that has the ring buffer.
 RING_FILE = "ring"
 _SUFFIX = ".ring"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SHARED_MEMORY = Path("/dev/shm")
-# Of what is free no larger part is taken: data loaders die where it runs out.
+# At most this share of the free space: data loaders crash when shared memory is full.
 _SMALLEST_PART = 16
 _PAGE_BYTES = 4_096
-# Where processes see other files than we do, they say when they were last used.
+# The mount namespace: processes in another one see other folders, so only age decides.
 _NAMESPACE = Path("/proc/self/ns/mnt")
 _FORGOTTEN_SECONDS = 7 * 86_400
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-# Mappings that cannot be closed without closing somebody else's file.
+# Mappings whose descriptor now belongs to another file, so they cannot be closed.
 _left_open: list[mmap] = []
 
-# Between two rows: the next one's number and place, and the bytes of all before it.
+# Between two rows: number and offset of the next, and the bytes of all rows before it.
 Position = tuple[int, int, int]
 START: Position = (1, 0, 0)
 
 
 class Ring:
-    """The ring of the living process. Rows are written by one thread at a time.
+    """The ring buffer of a live process; one thread at a time writes rows.
 
-    Whenever all rows have been read, the next one lies at the start again: as long as
-    the writer keeps up, the same few pages are used, which the processor has at hand.
+    When all rows have been read, the next one goes to the start again: as long as the
+    writer keeps up, the same few pages are used and stay in the CPU cache.
     """
 
     def __init__(
         self, path: Path, memory: mmap, descriptor: Descriptor | None = None
     ) -> None:
-        """`descriptor` is the one that the mapping keeps, where that is known."""
+        """Create it; `descriptor` is the one kept by the mapping, if known."""
         self.path = path
         self._memory = memory
         self._descriptor = descriptor
         self.row_bytes = row_bytes_of(len(memory))
-        # Called once when half of it waits to be read, or at the next row.
+        # Called once when half of it is unread, or at the next row.
         self.call_writer: Callable[[], None] = lambda: None
         self._call_at = self.row_bytes // 2
         self._has_called = False
-        # Numbers and places of the next row, and the bytes before it: where to write,
-        # and where to read. Each is replaced at once, whatever interrupts us.
+        # Positions of the next row to write and to read. Each is replaced in one
+        # assignment, so that an interruption leaves no partial state.
         self._head = START
         self._read = START
         self._defined = DEFINITIONS
         self._marks = 0
 
     def define(self, layout: Layout) -> bool:
-        """Write down what rows of a layout hold; False where there is no room left."""
+        """Store the paths of a layout; False if there is no room."""
         definition = Frame(layout.number, _encode(layout.paths)).to_bytes()
         size = len(definition)
         low = self._defined
@@ -114,7 +113,7 @@ class Ring:
     def write(
         self, layout: Layout, moment: int, step: float, values: Collection[float]
     ) -> bool:
-        """Add a row, or return False where it does not fit; raise for no numbers."""
+        """Add a row; False if there is no room. Raises struct.error for non-numbers."""
         number, place, passed = self._head
         size = layout.size
         unread = passed - self._read[2]
@@ -142,7 +141,7 @@ class Ring:
     def read(
         self, layouts: Mapping[int, Layout], *, most_bytes: int
     ) -> tuple[list[Row], Position]:
-        """Return the oldest rows, and the position behind them."""
+        """Return the oldest rows, and the position after them."""
         rows: list[Row] = []
         number, place, passed = self._read
         most = min(self._head[2], passed + most_bytes)
@@ -157,9 +156,9 @@ class Ring:
         return rows, (number, place, passed)
 
     def announce(self, frame: int, high: Position) -> None:
-        """Say that a frame will hold all rows up to a position, before it is written.
+        """Mark that a frame will hold all rows up to a position, before it is written.
 
-        Whoever finds the ring then knows by that frame where to go on.
+        A recovery uses the mark to find the first row that is not in the spool.
         """
         sealed = sealed_mark(frame, self._read, high)
         place = MARKS[self._marks % len(MARKS)]
@@ -167,23 +166,24 @@ class Ring:
         self._memory[place : place + len(sealed)] = sealed
 
     def release(self, high: Position) -> None:
-        """Give the room of rows back that are in the spool."""
+        """Free the room of rows that are in the spool."""
         self._read = high
         self._has_called = False
 
     def call_at_next_row(self) -> None:
-        """Have the next row call, however little waits."""
+        """Call the writer at the next row, however little is unread."""
         self._call_at = -1
         self._has_called = False
 
     def call_when_half_full(self) -> None:
-        """Have rows call as usual."""
+        """Call the writer when half of the buffer is unread."""
         self._call_at = self.row_bytes // 2
 
     def go_on_with(self, folder: Path, moves: int) -> None:
-        """Belong to the spool in another folder, in which it goes on now.
+        """Move to the spool in another folder.
 
-        Whoever finds the folder before finds no ring for it, and delivers no row twice.
+        Until the last step the new folder has no ring buffer, so no row is delivered
+        twice.
         """
         with contextlib.suppress(OSError, ValueError):
             owner, path = _owner(folder), ring_path(folder, moves)
@@ -202,21 +202,22 @@ class Ring:
         return self._head[2] == self._read[2]
 
     def close(self) -> None:
-        """Close the file, and leave it to others."""
+        """Close the file without deleting it."""
         if not self._has_descriptor:
             _left_open.append(self._memory)
             return
-        # A thread that is just writing lets go of it by itself.
+        # Fails while a thread writes; the mapping is then closed with its last
+        # reference.
         with contextlib.suppress(BufferError):
             self._memory.close()
 
     @property
     def _has_descriptor(self) -> bool:
-        """Whether the number is not somebody else's by now, as far as that is known."""
+        """Whether the descriptor still belongs to this file, as far as known."""
         try:
             return self._descriptor is None or self._descriptor.stat() is not None
         except OSError:
-            return False  # of memory, nothing fails
+            return False  # cannot happen for memory
 
     def remove(self) -> None:
         """Close and delete the file."""
@@ -226,7 +227,7 @@ class Ring:
 
 
 def create_ring(folder: Path) -> Ring | None:
-    """Make the ring of a spool; None where there is no memory that can be relied on."""
+    """Create the ring buffer of a spool; None if shared memory is unusable."""
     boot, path = boot_id(), ring_path(folder)
     if not boot or shared_memory_problem() or not _is_ours(path.parent):
         return None
@@ -244,29 +245,29 @@ def create_ring(folder: Path) -> Ring | None:
 
 
 def mark_ring(folder: Path, moves: int = 0) -> None:
-    """Say in a spool's folder of what boot its ring is, if it has one."""
+    """Store the boot id in a spool's folder, if the spool has a ring buffer."""
     if ring_path(folder, moves).exists():
         write_file(folder / RING_FILE, _boot_and(moves))
 
 
 def ring_path(folder: Path, moves: int = 0) -> Path:
-    """Return where the ring of a spool is, if it has one.
+    """Return the path of a spool's ring buffer, which may not exist.
 
-    `moves` says how often the spool had gone on in another folder.
+    `moves` is the number of times that the spool moved to another folder.
     """
     name = f"{folder.name}.{moves}" if moves else folder.name
     return SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{name}{_SUFFIX}"
 
 
 def find_ring(folder: Path) -> Path | None:
-    """Return where the ring of a spool is; None if there is none to be believed.
+    """Return the path of a spool's ring buffer; None if there is no valid one.
 
-    Raises OSError where that cannot be known now.
+    Raises OSError if it cannot be determined now.
     """
     try:
         said = read_if_there(folder / RING_FILE).decode("ascii")
         boot, _, moves = said.partition("\n")
-        # Memory of before the machine was started again is gone, whatever lies there.
+        # After a reboot the memory is lost, whatever file has that name.
         if boot and boot == _read_boot_id():
             return ring_path(folder, int(moves or 0))
     except (FileNotFoundError, ValueError):
@@ -279,15 +280,15 @@ def _boot_and(moves: int) -> bytes:
 
 
 def sealed_mark(frame: int, low: Position, high: Position) -> bytes:
-    """Return what is written down of a frame that will hold the rows in between."""
+    """Return the mark of a frame that will hold the rows between two positions."""
     body = MARK.pack(frame, *low[:2], *high[:2])
     return body + CHECKSUM.pack(zlib.crc32(body))
 
 
 def boot_id() -> str:
-    """Return what is another one each time the machine starts; "" if nobody knows.
+    """Return an id that changes with each boot; "" if unknown.
 
-    What a mapped file holds is in order while the machine runs, and only then.
+    The content of a mapped file is only consistent until the machine stops.
     """
     try:
         return _read_boot_id()
@@ -300,10 +301,10 @@ def _read_boot_id() -> str:
 
 
 def is_of_another(head: bytes, folder: Path) -> bool | None:
-    """Whether a ring belongs to another spool, of which the one in a folder is a copy.
+    """Return whether a ring buffer belongs to a spool of which a folder is a copy.
 
-    Copies have the name that rings are found by. None where the folder that it was made
-    for is gone or out of sight, as where it was moved.
+    Copies have the same file name. None if the original folder is gone or not visible,
+    for example because it was moved.
     """
     owner = _owner_in_sight(head)
     if owner is None:
@@ -317,26 +318,26 @@ def is_of_another(head: bytes, folder: Path) -> bool | None:
 
 
 def lock_ring(file: int) -> bool:
-    """Keep a ring from others as long as the file is open; whether it is still there.
+    """Lock a ring buffer while the file is open; return whether it still exists.
 
-    Raises BlockingIOError while a process has it.
+    Raises BlockingIOError while another process holds the lock.
     """
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.fstat(file).st_nlink > 0
 
 
 def _owner_in_sight(head: bytes) -> Path | None:
-    """Return the folder that a ring was made for, if its name means the same here."""
+    """Return a ring buffer's original folder, if this process sees the same folders."""
     with contextlib.suppress(ValueError, struct.error):
         owner, namespace = _owner_in(head)
-        # What a path may hold, and no more.
+        # The path may contain anything.
         if namespace == _namespace() and "\0" not in str(owner):
             return owner
     return None
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two names are of one file, also where it is seen through two mounts."""
+    """Return whether two paths are one file, even through different mounts."""
     found = [
         (status.st_ino, status.st_ctime_ns) for status in (one.stat(), other.stat())
     ]
@@ -344,7 +345,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def remove_orphans(place: Path) -> None:
-    """Delete rings whose spools are gone, and those that nobody will ever look for."""
+    """Delete ring buffers whose spools are gone, and very old ones."""
     for path in place.glob(f"*{_SUFFIX}"):
         with contextlib.suppress(OSError, ValueError, struct.error):
             _remove_orphan(path)
@@ -352,24 +353,24 @@ def remove_orphans(place: Path) -> None:
 
 def _remove_orphan(path: Path) -> None:
     with path.open("rb") as file:
-        # That of a living process is locked.
+        # A live process holds the lock.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         head = file.read(DEFINITIONS)
         is_forgotten = time.time() - path.stat().st_mtime > _FORGOTTEN_SECONDS
         if not head.startswith(MAGICS):
             return
         folder, namespace = _owner_in(head)
-        # Whoever delivers what is there has to find this, however old it is.
+        # Kept for delivery, whatever its age.
         if _is_folder(folder):
             return
-        # Containers may share this memory, and not their folders.
+        # Containers may share this memory but not their folders.
         is_gone = namespace == _namespace()
         if is_gone or is_forgotten:
             path.unlink(missing_ok=True)
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether it is there; OSError if that cannot be known now."""
+    """Return whether a folder exists; OSError if it cannot be determined now."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -377,40 +378,40 @@ def _is_folder(path: Path) -> bool:
 
 
 def shared_memory_problem() -> str:
-    """Return why there is no shared memory that nobody will miss; "" if there is."""
+    """Return why shared memory is unusable; "" if it is usable."""
     try:
         space = os.statvfs(SHARED_MEMORY)
     except OSError:
-        return "this machine has no such shared memory"
+        return "this machine has no shared memory"
     if file_system_of(SHARED_MEMORY) != "tmpfs":
-        return "it is not in memory"
+        return "it is not a tmpfs"
     free = space.f_bavail * space.f_frsize
     wanted = _SMALLEST_PART * ring_bytes_with(MIN_ROW_BYTES)
     if free < wanted:
-        return f"{free >> 20:,} MiB are free, and {wanted >> 20:,} MiB are wanted"
+        return f"{free >> 20:,} MiB are free, but {wanted >> 20:,} MiB are needed"
     return ""
 
 
 def ring_bytes_with(row_bytes: int) -> int:
-    """Return how large the file is whose rows have so much room."""
+    """Return the file size for a number of bytes for rows."""
     return ROWS + row_bytes + OVERHANG_BYTES
 
 
 def row_bytes_of(ring_bytes: int) -> int:
-    """Return how much room the rows of a file of that size have."""
+    """Return the bytes for rows in a file of that size."""
     return ring_bytes - ROWS - OVERHANG_BYTES
 
 
 def place_of(data: bytes | mmap, number: int, place: int) -> int:
-    """Return where a row lies: at the place behind the one before, or at the start.
+    """Return the offset of a row: after the previous one, or at the start.
 
-    What stands at the start is always a row, and no two have one number.
+    The start always holds a row, and row numbers are unique.
     """
     return 0 if HEAD.unpack_from(data, ROWS)[0] == number else place
 
 
 def _room() -> int:
-    """Return how large a ring may be; raise OSError if that is too little by now."""
+    """Return the size for a ring buffer; OSError if there is too little memory."""
     space = os.statvfs(SHARED_MEMORY)
     part = space.f_bavail * space.f_frsize // _SMALLEST_PART
     part -= part % _PAGE_BYTES
@@ -420,7 +421,7 @@ def _room() -> int:
 
 
 def _is_ours(place: Path) -> bool:
-    """Make a folder that we alone may enter; False if somebody else was there before."""
+    """Create a private folder; False if it belongs to another user."""
     try:
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
@@ -435,20 +436,20 @@ def _created(path: Path, folder: Path) -> Ring:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     file = os.open(path, flags, 0o600)
     try:
-        # The mapping keeps a descriptor of its own, and with it the lock.
+        # The mapping keeps its own descriptor, and with it the lock.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # First of all, so that it is known as one if we are killed now.
+        # Written first, so that the file is recognizable if the process is killed now.
         os.pwrite(file, MAGIC, 0)
         os.pwrite(file, _owner(folder), OWNER)
         size = _room()
         os.posix_fallocate(file, 0, size)
-        # Which number the mapping will keep: the lowest that is free.
+        # Predicts the mapping's descriptor: the lowest free number.
         free = os.dup(file)
         os.close(free)
         memory = mmap(file, size)
         found = os.fstat(file)
         kept = Descriptor(free, found.st_dev, found.st_ino)
-        # Another thread may have had it first.
+        # Another thread may have taken that number.
         return Ring(path, memory, kept if kept.stat() is not None else None)
     except BaseException:
         path.unlink(missing_ok=True)
@@ -461,7 +462,7 @@ def _owner(folder: Path) -> bytes:
     texts = os.fsencode(folder.absolute()), _namespace().encode()
     owner = b"".join(LENGTH.pack(len(text)) + text for text in texts)
     if OWNER + len(owner) > DEFINITIONS:
-        raise ValueError("the name of the folder is too long")
+        raise ValueError("the folder's path is too long")
     return owner
 
 
@@ -476,7 +477,7 @@ def _owner_in(head: bytes) -> tuple[Path, str]:
 
 
 def _namespace() -> str:
-    """Return what is the same for processes that see the same files."""
+    """Return the mount namespace: processes with the same one see the same folders."""
     try:
         return str(_NAMESPACE.readlink())
     except OSError:

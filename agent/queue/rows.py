@@ -1,4 +1,4 @@
-"""Reads rows back, whether the process that wrote them lives or not (pure)."""
+"""Reads rows of a live or dead process (pure)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Memory = bytes | bytearray | memoryview | mmap
 
 
 class Row(NamedTuple):
-    """Points that one call logged: a value for each path."""
+    """Points of one logging call: a value for each path."""
 
     paths: tuple[str, ...]
     step: float
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
 
 def read_row(data: Memory, place: int, layouts: Mapping[int, Layout]) -> Row:
-    """Return the row at a place where there is a whole one."""
+    """Return the row at an offset where a complete one lies."""
     _, layout, time, step = HEAD.unpack_from(data, place)
     found = layouts[layout]
     values = data[place + HEAD.size : place + found.size - TAIL.size]
@@ -31,10 +31,9 @@ def read_row(data: Memory, place: int, layouts: Mapping[int, Layout]) -> Row:
 def intact_rows(
     data: Memory, number: int, place: int, end: int, layouts: Mapping[int, Layout]
 ) -> Iterator[tuple[Row, int]]:
-    """Yield the rows from a number and place on, each with the place behind it.
+    """Yield the complete rows from a number and offset on, each with the next offset.
 
-    The row behind one that reaches `end` or beyond is the first in `data`. The last
-    is the one before the first that was not written whole.
+    After a row that reaches `end` or beyond, the next one is at offset 0.
     """
     while place + HEAD.size <= len(data):
         found, layout, _, _ = HEAD.unpack_from(data, place)

@@ -1,9 +1,8 @@
-"""The files that a spool's frames lie in: which there are, and in which order.
+"""The files that hold a spool's frames, and their order.
 
-Their bytes are not trusted, and neither are their names. What is gone, or no file of the
-agent's own, holds nothing; where something is there and cannot be read now, OSError is
-raised. Taken for nothing, it would be passed over, and deleted once what follows it is
-delivered.
+Neither their content nor their names are trusted. Missing and foreign files count as
+empty; a file that cannot be read now raises OSError. Otherwise it would be skipped, and
+deleted once later frames are delivered.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from seamark.queue.spool import SEGMENT_SUFFIX
 
 MAX_REPLACED = 100_000  # frames
 _NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
-# Of a segment, to see with which frame it begins.
+# Read from each segment to find its first frame.
 _BEGINNING_BYTES = 64 * 1024
 
 
 class Segments:
-    """Those of one spool, in its folder and in others that it has left."""
+    """The segments of one spool, in its folder and in folders that it has left."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -32,11 +31,15 @@ class Segments:
         self._firsts: dict[Path, int] = {}
 
     def go_on_in(self, folder: Path, also: list[Path]) -> None:
-        """Look there from now on, and for earlier frames in other folders, too."""
+        """Use another folder from now on, and read earlier frames from other folders
+        too.
+        """
         self._folder, self._also = folder, also
 
     def holding(self, number: int) -> list[tuple[int, Path]]:
-        """The segments that may hold frames from `number` on, in order, by their names."""
+        """Return the segments that may hold frames from `number` on, in order, with
+        names.
+        """
         segments = self.ordered()
         # A segment ends where the next begins.
         ends = [begin for begin, _, _ in segments[1:]] + [2**63]
@@ -47,13 +50,13 @@ class Segments:
         ]
 
     def ordered(self) -> list[tuple[int, int, Path]]:
-        """Every segment in order: where it begins, the number in its name, its path.
+        """Return all segments in order as (first frame, number in the name, path).
 
-        Both are the same, unless its beginning is damaged, or files were restored under
-        each other's names: then what lies in it says where it belongs.
+        The numbers are equal, unless the beginning is damaged or files were restored
+        under wrong names; then the content decides.
         """
         named = list(self._all())
-        # A number that no frame of this spool can have is false itself.
+        # A number above any possible frame number is itself wrong.
         most = max((name for name, _ in named), default=0) + MAX_REPLACED
         found: list[tuple[int, int, Path]] = []
         obstacle: OSError | None = None
@@ -64,36 +67,37 @@ class Segments:
             except OSError as error:
                 obstacle = error
             found.append((begin if begin <= most else name, name, segment))
-        # A name is believed for want of anything better, where all others are true.
+        # Without its first frame, the name is trusted only if all other names are
+        # right.
         if obstacle is not None and any(begin != name for begin, name, _ in found):
             raise obstacle
         return sorted(found)
 
     def read(self, segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
-        """Return what lies in a segment from an offset on; nothing if it is gone."""
+        """Return a segment's content from an offset on; b"" if it is gone."""
         try:
             return read_file(segment, offset, most)
         except OSError as error:
             if not self._is_gone(segment.parent, error):
-                # Who reads of it may want to move it away.
+                # For a caller that moves the file away.
                 error.filename = error.filename or str(segment)
                 raise
             return error.data if isinstance(error, CutOff) else b""
 
     def _is_gone(self, folder: Path, error: OSError) -> bool:
-        """Whether what lies in a folder, and cannot be read, never will be."""
-        # The disk of a folder that was left is known to fail, and what follows waits.
+        """Return whether a read error in a folder is permanent."""
+        # The disk of an abandoned folder is known to fail, and later frames wait.
         is_given_up = folder != self._folder and error.errno not in NO_MEANS
         return is_given_up or error.errno in NO_FILE
 
     def _first_intact(self, segment: Path) -> int:
-        """Return the number of the first frame that can be read; 0 if there is none."""
+        """Return the number of the first readable frame; 0 if there is none."""
         known = self._firsts.get(segment)
         if known is not None:
             return known
         beginning = self.read(segment, 0, _BEGINNING_BYTES)
         found = next((frame.number for frame in read_frames(beginning)), 0)
-        # Of a file that is still written, there may soon be more to read.
+        # A file that is still being written may soon have more content.
         if found or len(beginning) == _BEGINNING_BYTES:
             self._firsts[segment] = found
         return found
@@ -114,6 +118,6 @@ def _segments_in(folder: Path) -> Iterator[tuple[int, Path]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             match = _NAME.fullmatch(entry.name)
-            # Links could lead anywhere; this folder is ours, its content is not trusted.
+            # The folder's content is not trusted: a link could lead anywhere.
             if match and entry.is_file(follow_symlinks=False):
                 yield int(match[1]), Path(entry.path)

@@ -1,7 +1,7 @@
-"""Writes the spool of this process: segments of frames in a folder of its own.
+"""Writes the spool of this process: segments of frames in a separate folder.
 
-A frame is written by one system call, so a process that is killed loses only
-what it had not yet written. Each number is used for one frame, for ever.
+A frame is written by one system call, so a killed process loses only data that it had
+not yet written. Each frame number is used once.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from seamark.queue.recent_frames import RecentFrames
 from seamark.queue.ring import boot_id, mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
-# Beyond this, new points are dropped and counted: the disk is not ours.
+# Above this, new points are dropped and counted, to leave room on the disk.
 LARGEST_SPOOL_BYTES = 4 * 1024 * 1024 * 1024
-# What is left to everybody else on the disk: so much, or of a small one a part.
+# Free space left for other programs: this much, or a share of a small disk.
 _MIN_FREE_BYTES = 1024 * 1024 * 1024
 _MIN_FREE_PART = 20
-# That much may always wait, or nothing could be sent from a disk that is nearly full.
+# Always allowed, so that data can still be sent from a nearly full disk.
 _ALWAYS_BYTES = 2 * SEGMENT_BYTES
 
 _TIDY_SECONDS = 0.1
 
 DESCRIPTION_FILE = "spool.json"
 ACKNOWLEDGED_FILE = "acknowledged"
-# There once its process has written everything and ended.
+# Exists once the process has written everything and ended.
 COMPLETE_FILE = "complete"
 SEGMENT_SUFFIX = ".frames"
 
 
 class SpoolFull(OSError):
-    """It holds as much as it may, by our own limits: the disk is in order."""
+    """The spool has reached the agent's own limits; the disk works."""
 
 
 class Refuge(NamedTuple):
-    """A folder in which a spool can go on, because of its own nothing can be expected."""
+    """A fallback folder in which a spool continues when its own folder fails."""
 
     folder: Path
     lock: locks.Lock
     most_bytes: int | None
-    first: int  # the first frame that lies in it
-    can_be_read: bool  # the folder before it
+    first: int  # the first frame stored in it
+    can_be_read: bool  # whether the previous folder is readable
 
     def remove(self) -> None:
-        """Delete it: it came too late."""
+        """Delete it, because it was created too late."""
         locks.release(self.lock)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -70,12 +70,12 @@ class _Left(NamedTuple):
 
     folder: Path
     lock: locks.Lock
-    is_needed: bool  # for frames that lie nowhere else
-    is_whole: bool  # nothing in it was given up
+    is_needed: bool  # for frames that are stored only there
+    is_whole: bool  # whether nothing in it was given up
 
 
 class Spool:
-    """The open spool of the living process."""
+    """The open spool of the live process."""
 
     def __init__(
         self,
@@ -92,30 +92,30 @@ class Spool:
         self._segment: Descriptor | None = None
         self._segment_bytes = 0
         self._path: Path | None = None  # of the segment
-        # Of what the kernel has, and the disk perhaps not yet.
+        # Files with data that may not be on the disk yet.
         self._unsynced: set[Path] = set()
-        self._synced_folder: Path | None = None  # whose own name the disk has, too
+        self._synced_folder: Path | None = None  # the folder whose own name is synced
         self._syncing = threading.Lock()
         self.written = 0  # the number of the last frame in the file
-        self.delivered = 0  # that of the last one that the tracker has
+        self.delivered = 0  # the number of the last frame that the server has
         self.recent = RecentFrames()
-        # Of frames up to this one, those that cannot be read are counted as dropped.
+        # Unreadable frames up to this one are counted as dropped.
         self.given_up = 0
         self._left: list[_Left] = []
 
     @property
     def moves(self) -> int:
-        """How often it went on in another folder."""
+        """How often it moved to another folder."""
         return len(self._left)
 
     @property
     def folders_to_read(self) -> list[Path]:
-        """The folders it has left with frames that lie there alone, and can be read."""
+        """The folders it has left that hold readable frames stored only there."""
         return [left.folder for left in self._left if left.is_needed]
 
     @property
     def newest_segment(self) -> Path | None:
-        """The file that frames are appended to, if there was one."""
+        """The file that frames are appended to, if any."""
         return self._path
 
     def write(self, payload: bytes) -> None:
@@ -133,17 +133,17 @@ class Spool:
             self._unsynced.add(self._path)
 
     def note_delivered(self, number: int) -> None:
-        """The tracker has everything up to this frame."""
+        """Note that the server has everything up to this frame."""
         if number != self.delivered:
             self.delivered = number
             self.recent.forget(number)
 
     def make_refuge(self, place: Place) -> Refuge:
-        """Make a folder of the same name elsewhere; OSError if that fails too.
+        """Create a folder of the same name at another place; raises OSError.
 
-        What the tracker lacks lies in it at once, as far as it is in memory.
+        It is created with the undelivered frames that are in memory.
         """
-        # Asked first: more may be delivered meanwhile, and never less.
+        # Read first: more may be delivered meanwhile, never less.
         wanted = self.delivered + 1
         frames = self.recent.frames()
         first = frames[0].number if frames else self.written + 1
@@ -155,10 +155,10 @@ class Spool:
         return Refuge(folder, lock, most_bytes, first, can_be_read)
 
     def go_on_in(self, refuge: Refuge) -> int:
-        """Leave the folder for another; return how many points cannot be read any more.
+        """Move to another folder; return how many points have become unreadable.
 
-        The spool stays what it is, with its id and numbers: the tracker sees nothing of
-        it, and nothing is stored twice.
+        The spool keeps its id and numbers, so the server notices nothing, and nothing
+        is stored twice.
         """
         self._close_segment()
         self._unsynced = {refuge.folder / _segment_name(refuge.first)}
@@ -180,35 +180,37 @@ class Spool:
         return lost
 
     def sync(self) -> None:
-        """Wait until all that was written survives the machine; OSError if it does not."""
-        # Who comes second waits for what the first is about to sync.
+        """Sync all written data to disk; raises OSError."""
+        # A second caller waits for the data that the first is syncing.
         with self._syncing:
             for path in [*self._unsynced]:
-                # Before it is read from, so that what is written meanwhile counts anew.
+                # Removed before the sync, so that later writes add it again.
                 self._unsynced.discard(path)
-                # Delivered and deleted, by now, it is safe elsewhere.
+                # If it was delivered and deleted meanwhile, it is safe on the server.
                 with contextlib.suppress(FileNotFoundError):
                     sync(path)
                     sync(path.parent)
                     self._sync_name(path.parent)
 
     def _sync_name(self, folder: Path) -> None:
-        """Have the folder itself survive the machine, and what says whose it is."""
-        # Once: it never gets another name. Not when it is made, as init() waits for that.
+        """Sync the folder's own name and its description."""
+        # Once, because the name never changes; not at creation, because init() waits
+        # for it.
         if folder != self._synced_folder:
             sync(folder / DESCRIPTION_FILE)
             sync(folder.parent)
             self._synced_folder = folder
 
     def show_life(self) -> None:
-        """Say to other machines, which may not see the lock, that the process lives."""
+        """Show other machines, which may not see the lock, that the process is alive."""
         with contextlib.suppress(OSError):
             os.utime(self.folder / locks.LOCK_FILE, follow_symlinks=False)
 
     def close(self, *, is_complete: bool = False) -> None:
-        """Close the files and let others deliver what is left, if it is complete at once.
+        """Close the files and release the spool for delivery.
 
-        If not, other machines wait: the rest may be in this one's memory.
+        If it is not complete, other machines wait: the rest may be in this one's
+        memory.
         """
         self._close_segment()
         if is_complete:
@@ -218,17 +220,17 @@ class Spool:
             locks.release(lock)
 
     def remove(self) -> None:
-        """Delete the spool, once all of it is delivered."""
+        """Delete the spool after its delivery."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        # Of what was given up something may be read again one day.
+        # Folders with unreadable frames stay: they may become readable.
         for left in [left.folder for left in self._left if left.is_whole]:
-            # A disk that failed is not waited for.
+            # Does not wait for a failed disk.
             with contextlib.suppress(TimeoutError):
                 within(_TIDY_SECONDS, partial(shutil.rmtree, left, ignore_errors=True))
 
     def forget(self) -> None:
-        """Close the parent's file in a forked child, and touch nothing."""
+        """Close the parent's file in a forked child without changing anything."""
         self._close_segment()
 
     def _append(self, segment: Descriptor, frame: bytes) -> None:
@@ -242,7 +244,7 @@ class Spool:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _make_room(self) -> None:
-        """Delete the last file, too, if it is delivered: it may be what fills the disk."""
+        """Delete the last file if it is delivered: it may fill the disk."""
         with contextlib.suppress(OSError):
             is_delivered = read_acknowledged(self.folder) == self.written
             if self._path is not None and is_delivered:
@@ -252,9 +254,9 @@ class Spool:
     def _open_segment(self) -> Descriptor:
         if self._segment is not None:
             found = self._segment.stat()
-            # The folder may be deleted under us; its file would swallow frames.
+            # The folder may have been deleted; writing to its file would lose frames.
             is_there = found is not None and found.st_nlink > 0
-            # Whoever could have the lock would send the spool, and delete it.
+            # If the lock is lost, another process may deliver and delete the spool.
             if (
                 is_there
                 and self._segment_bytes < SEGMENT_BYTES
@@ -276,7 +278,7 @@ class Spool:
         waiting = stored_bytes(self.folder)
         most = LARGEST_SPOOL_BYTES if self._most_bytes is None else self._most_bytes
         if waiting >= most:
-            raise SpoolFull(errno.EDQUOT, "the spool has reached its largest size")
+            raise SpoolFull(errno.EDQUOT, "the spool has reached its maximum size")
         if waiting < _ALWAYS_BYTES:
             return
         space = os.statvfs(self.folder)
@@ -285,12 +287,12 @@ class Spool:
             raise SpoolFull(errno.EDQUOT, "the disk is nearly full")
 
     def _make_folder_again(self) -> None:
-        """Make the folder that was deleted under us, or else nobody could deliver it."""
+        """Recreate the deleted folder; otherwise its frames would never be delivered."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(self.folder / DESCRIPTION_FILE, self._description)
         mark_ring(self.folder, self.moves)
         before, self._lock = self._lock, _lock(self.folder)
-        # Closed by others, its number may be in use again, and for the same file.
+        # If the old lock was closed, its number may now belong to the new one.
         if before != self._lock:
             locks.release(before)
 
@@ -301,15 +303,16 @@ class Spool:
                 return
             os.ftruncate(segment.number, self._segment_bytes)
         except OSError:
-            # The rest of a frame stays, and readers skip it; but how long the file
-            # is would not be known any more.
+            # A partial frame stays, and readers skip it; but the file's length is
+            # unknown.
             self._close_segment()
             raise
 
     def _close_segment(self) -> None:
         segment, self._segment = self._segment, None
         if segment is not None:
-            # Over a network a file may fail only now; it is closed all the same.
+            # A network file system may report errors only at close; the file is closed
+            # anyway.
             with contextlib.suppress(OSError):
                 segment.close()
 
@@ -322,10 +325,10 @@ def create_spool(
     token_digest: str | None = None,
     most_bytes: int | None = None,
 ) -> Spool:
-    """Make a new spool below `root`, with its first frame; OSError if that fails.
+    """Create a new spool under `root`, with its first frame; raises OSError.
 
-    The address and the digest of the token, where they are known, say what server it is
-    meant for. At most so many bytes of frames wait in it, by default the usual.
+    The address and the token's digest, if known, identify the server it is meant for.
+    `most_bytes` limits the queued frames.
     """
     description = json.dumps(
         {
@@ -333,7 +336,8 @@ def create_spool(
             "url": url,
             "token_digest": token_digest,
             "origin": origin.stored(),
-            # Whose locks hold: beside the host's name, which containers change.
+            # Identifies the machine whose locks are visible; host names change in
+            # containers.
             "boot": boot_id(),
         }
     ).encode()
@@ -354,15 +358,15 @@ def _made(
     acknowledged: int = 0,
     frames: Sequence[Frame] = (),
 ) -> tuple[Path, locks.Lock]:
-    """Make the folder of a spool, and lock it."""
-    # Others look only at folders named by an id: made aside and locked before
-    # it gets its name, a new spool is never taken for an abandoned one.
+    """Create and lock the folder of a spool."""
+    # Only folders named by an id are delivered. A new spool is locked before it gets
+    # its name, so it never looks orphaned.
     aside = root / f".{spool_id}.new"
     aside.mkdir(mode=0o700, parents=True)
     lock = None
     try:
         write_file(aside / DESCRIPTION_FILE, description)
-        # A full disk has room to write over it, not for another file.
+        # Created now: a full disk allows overwriting it, but no new file.
         write_acknowledged(aside, acknowledged)
         if frames:
             content = b"".join(frame.to_bytes() for frame in frames)
@@ -381,7 +385,7 @@ def _segment_name(first: int) -> str:
 
 
 def _can_be_read(folder: Path) -> bool:
-    """Whether a disk gives back what it was given, if it takes no more."""
+    """Return whether a disk that accepts no writes is still readable."""
     try:
         for path in [*folder.iterdir()]:
             if path.suffix == SEGMENT_SUFFIX:
@@ -399,9 +403,9 @@ def _lock(folder: Path) -> locks.Lock:
 
 
 def read_acknowledged(folder: Path) -> int:
-    """Return the number of the last frame that the tracker has; 0 if nothing says so.
+    """Return the number of the last frame that the server has; 0 if unknown.
 
-    Raises OSError where that cannot be known now.
+    Raises OSError if it cannot be read now.
     """
     try:
         return int(read_if_there(folder / ACKNOWLEDGED_FILE))
@@ -410,15 +414,15 @@ def read_acknowledged(folder: Path) -> int:
 
 
 def write_acknowledged(folder: Path, number: int) -> None:
-    """Remember it. A torn write would read as a smaller one, which costs a repeat."""
+    """Store the number. A torn write reads as a smaller one and causes a repeat."""
     write_file(folder / ACKNOWLEDGED_FILE, f"{number:020}".encode())
 
 
 def stored_bytes(folder: Path) -> int:
-    """How many bytes of frames lie in a spool folder."""
+    """Return the bytes of frames in a spool folder."""
     size = 0
     for segment in folder.glob(f"*{SEGMENT_SUFFIX}"):
-        # The sender may have deleted it meanwhile, because it is delivered.
+        # The sender may have deleted it after delivery.
         with contextlib.suppress(FileNotFoundError):
             size += segment.stat().st_size
     return size

@@ -1,7 +1,7 @@
-"""Reads spools, of the living process and of dead ones, and trusts no byte.
+"""Reads spools of live and dead processes without trusting their content.
 
-A frame that cannot be read any more is replaced by an empty one of the same
-number, so that everything behind it can still be delivered.
+An unreadable frame is replaced by an empty one with the same number, so that later
+frames can still be delivered.
 """
 
 from __future__ import annotations
@@ -44,24 +44,25 @@ _EMPTY_PAYLOAD = b"\x90"
 
 
 class SpoolReader:
-    """One spool folder, as its deliverer sees it."""
+    """One spool folder, from the point of view of delivery."""
 
     def __init__(self, folder: Path, living: Spool | None = None) -> None:
-        """`living` is the spool itself, where its process is this one."""
+        """Open a folder; `living` is the Spool if it belongs to this process."""
         self.folder = folder
         self._living = living
         self._counted = 0
-        self.lost = 0  # points of a living spool that nobody else counts
+        self.lost = 0  # lost points of a live spool that are not counted elsewhere
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
-        # Why frames that are there could not be read when they were last asked for.
+        # Why existing frames could not be read by the last request.
         self.obstacle = ""
-        # The number of the last frame the tracker has; one too small costs a repeat.
+        # The number of the last frame the server has; a number too small causes a
+        # repeat.
         self.delivered = 0
         with contextlib.suppress(OSError):
             self.delivered = read_acknowledged(folder)
-        # Whether all else that is beside the frames could be read: for which server they
-        # are, and as which spool they are sent.
+        # Whether the other files could be read: the server of the frames, and the spool
+        # id under which they are sent.
         self.is_known = True
         self._renewal: Renewal | None = None
         try:
@@ -69,40 +70,40 @@ class SpoolReader:
         except OSError:
             self.is_known = False
         self._segments = Segments(folder)
-        # Where the frame behind the last one read lies: number, file, offset.
+        # The position after the last frame read: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
-        # The file that was left alone when what is delivered was deleted.
+        # The file that was kept when delivered ones were deleted.
         self._left: Path | None = None
-        # Not for what cannot be read just now, as while a server of files is away.
+        # False for temporary read errors, for example of a file server.
         self._is_described = True
         self._description = self._read_description()
 
     @property
     def url(self) -> str | None:
-        """The server this spool was meant for, if one was known."""
+        """The server this spool was meant for, if one was configured."""
         return self._described("url")
 
     @property
     def token_digest(self) -> str | None:
-        """By which token its process was known to that server."""
+        """The digest of the token that its process used for that server."""
         return self._described("token_digest")
 
     @property
     def run(self) -> str:
-        """The name of the run, for people to read."""
+        """The name of the run, for display."""
         origin = self._description.get("origin")
         return str(origin.get("run", "?")) if isinstance(origin, dict) else "?"
 
     @property
     def host(self) -> str | None:
-        """What the machine of its process calls itself, where it is known."""
+        """The host name of its process's machine, if known."""
         origin = self._description.get("origin")
         host = origin.get("host") if isinstance(origin, dict) else None
         return host if isinstance(host, str) else None
 
     @property
     def is_of_this_machine(self) -> bool:
-        """Whether the lock of its process would be seen here."""
+        """Whether the lock of its process would be visible here."""
         return self._is_described and is_this_machine(
             self.host, self._described("boot")
         )
@@ -112,36 +113,36 @@ class SpoolReader:
         """Whether its process is known to have written everything and ended."""
         with contextlib.suppress(OSError):
             return (self.folder / COMPLETE_FILE).is_file()
-        # As in a folder of another user, which may not be looked into.
+        # For example, the folder of another user is unreadable.
         return False
 
     @property
     def written_at(self) -> float | None:
-        """When its folder was last written to, in seconds since 1970, if that is known."""
+        """The last modification in its folder, in seconds since 1970; None if unknown."""
         try:
             entries = list(self.folder.iterdir())
         except OSError:
             return None
         times = []
         for entry in entries:
-            # Its process deletes what is delivered; a listing may be older than that.
+            # Its process may delete delivered files after the listing.
             with contextlib.suppress(OSError):
                 times.append(entry.stat().st_mtime)
         return max(times, default=None)
 
     @property
     def sent_as(self) -> str:
-        """The id under which the tracker knows the frames."""
+        """The spool id under which the server knows the frames."""
         return self.id if self._renewal is None else self._renewal.id
 
     @property
     def acknowledged(self) -> int:
-        """The number of the last frame the tracker has, as it is sent."""
+        """The number of the last frame the server has, as sent."""
         return max(0, self.as_sent(self.delivered))
 
     @property
     def is_renewed_in_vain(self) -> bool:
-        """Whether even of a new spool nothing has been stored."""
+        """Whether it was re-registered and still nothing is stored."""
         return self._renewal is not None and self.acknowledged == 0
 
     def as_sent(self, number: int) -> int:
@@ -149,10 +150,11 @@ class SpoolReader:
         return number - self._shift
 
     def frames_from(self, number: int, *, most_bytes: int) -> list[Frame]:
-        """Return frames as they are sent, from `number` on: one or more if there are.
+        """Return frames as they are sent, from `number` on: at least one if there are
+        any.
 
-        Frames follow each other without gaps, whatever was lost. What is there and
-        cannot be read now is not lost: they end before it, and `obstacle` says why.
+        Frames are consecutive, even if some were lost. Frames that cannot be read now
+        are not lost: the list ends before them, and `obstacle` is the reason.
         """
         self.obstacle = ""
         found: list[Frame] = []
@@ -166,9 +168,9 @@ class SpoolReader:
         return found
 
     def last_number(self) -> int:
-        """Return the number of the last frame that was ever written, as far as known.
+        """Return the number of the last frame ever written, as far as known.
 
-        Raises OSError where that cannot be known now.
+        Raises OSError if it cannot be read now.
         """
         delivered = max(self.delivered, read_acknowledged(self.folder))
         for _, _, segment in reversed(self._segments.ordered()):
@@ -178,30 +180,30 @@ class SpoolReader:
         return delivered
 
     def pending_bytes(self) -> int:
-        """Roughly how much is not yet delivered."""
+        """Return approximately how many bytes are not yet delivered."""
         size = 0
         try:
             segments = self._segments.holding(self.delivered + 1)
         except OSError:
             return 0
         for _, segment in segments:
-            # Who delivers it deletes it; a listing may be older than that.
+            # Another process may have delivered and deleted it after the listing.
             with contextlib.suppress(OSError):
                 size += segment.stat().st_size
         for _, frame in self._stored(self.delivered + 1):
-            # The first frame not acknowledged begins where the pending bytes do.
+            # The pending bytes begin at the first unacknowledged frame.
             return max(0, size - frame.end + len(frame.to_bytes()))
         return 0
 
     def acknowledge(self, number: int) -> None:
-        """Remember that everything up to `number` is stored by the tracker."""
+        """Store that the server has everything up to `number`."""
         self.delivered = number + self._shift
         with contextlib.suppress(OSError):
             write_acknowledged(self.folder, self.delivered)
         self._remove_segments_before(self.delivered + 1)
 
     def follow(self) -> bool:
-        """Go on where the spool does; return whether that is another folder."""
+        """Follow the live spool to its current folder; return whether it has moved."""
         living = self._living
         if living is None or living.folder == self.folder:
             return False
@@ -215,9 +217,9 @@ class SpoolReader:
         return True
 
     def renew(self, first: int, stored: Collection[int]) -> bool:
-        """Send the frames from `first` on as a new spool, without those stored already.
+        """Send the frames from `first` on as a new spool, except those already stored.
 
-        Numbers are as the frames were sent. False where it cannot be done.
+        Numbers are as sent. Returns False if that is not possible.
         """
         origin = self._renewal.origin if self._renewal else self._origin()
         if origin is None:
@@ -228,7 +230,7 @@ class SpoolReader:
             max(first, FIRST_NUMBER) + self._shift,
             [number + self._shift for number in stored],
         )
-        # Or who delivers the rest would not know of it, and have it stored twice.
+        # Otherwise another process delivering the rest would store it twice.
         if not store_renewal(self.folder, renewal):
             return False
         self._renewal = renewal
@@ -236,10 +238,10 @@ class SpoolReader:
         return True
 
     def unsaid_end_at(self) -> int | None:
-        """Return when the process of a delivered spool was last there, if it did not say.
+        """Return the last activity of a delivered spool's process that logged no end.
 
-        In microseconds since 1970. None where it said how it ended, and where that is
-        not known: not now, as `obstacle` says, or not any more.
+        In microseconds since 1970. None if it logged its end, or if the time cannot be
+        determined now (see `obstacle`) or ever.
         """
         number = self.acknowledged
         last = self.frames_from(number, most_bytes=0) if number else []
@@ -252,18 +254,18 @@ class SpoolReader:
         try:
             segments = self._segments.holding(self.delivered)
             written = [segment.stat().st_mtime_ns for _, segment in segments]
-            # Touched now and then by one that has nothing to write.
+            # Touched periodically by a process that has nothing to write.
             with contextlib.suppress(FileNotFoundError):
                 written.append((self.folder / LOCK_FILE).stat().st_mtime_ns)
         except OSError as error:
             self.obstacle = str(error)
             return None
-        # As file systems have them, times may be of any century.
+        # File times may be arbitrary.
         now = time.time_ns()
         return max(0, min(max(written), now)) // 1000 if written else None
 
     def set_aside(self, frame: Frame) -> Path:
-        """Keep a frame that the tracker cannot read where people can find it."""
+        """Store a frame that the server cannot read for inspection; return its path."""
         folder = self.folder.parent / SET_ASIDE_FOLDER
         name = f"{self.id}{SEGMENT_SUFFIX}"
         with contextlib.suppress(OSError):
@@ -271,7 +273,7 @@ class SpoolReader:
         return folder / name
 
     def remove(self) -> None:
-        """Delete the folder, once all of it is delivered."""
+        """Delete the folder after its delivery."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -279,10 +281,10 @@ class SpoolReader:
         return 0 if self._renewal is None else self._renewal.shift
 
     def _nearest(self, number: int) -> Iterable[Frame]:
-        """Return the frames from `number` on: out of memory, where it has all of them.
+        """Return the frames from `number` on, from memory if all are there.
 
-        While the tracker keeps up, the sender so has no need of the disk: around each
-        call of the system the training may be interrupted.
+        While the server keeps up, the sender does not read the disk: each system call
+        may interrupt the training.
         """
         living = self._living
         if living is None or self._renewal is not None:
@@ -300,7 +302,7 @@ class SpoolReader:
             yield Frame(1, messages.payload([messages.open_spool(renewal.origin)]))
         for frame in self._consecutive(max(number, FIRST_NUMBER) + renewal.shift):
             is_left_out = frame.number in renewal.stored
-            # The new spool has to end, too.
+            # The new spool needs its last message too.
             if is_left_out and not messages.holds_close(frame.payload):
                 payload = _EMPTY_PAYLOAD
             else:
@@ -310,8 +312,8 @@ class SpoolReader:
     def _consecutive(self, number: int) -> Iterator[Frame]:
         expected = number
         for first, frame in self._stored(number):
-            # No damage loses this many: the number itself is false. What lay in
-            # files before this one may be gone, because it was delivered once.
+            # No damage loses this many frames: the number is wrong. Frames of earlier
+            # files may be gone because they were delivered.
             if frame.number - max(expected, first) > MAX_REPLACED:
                 continue
             while expected < frame.number:
@@ -325,18 +327,18 @@ class SpoolReader:
             expected += 1
 
     def _remembered(self, number: int) -> Frame | None:
-        """Return a frame that the disk does not give back, from memory."""
+        """Return an unreadable frame from memory, if it is there."""
         payload = None if self._living is None else self._living.recent.payload(number)
         return None if payload is None else Frame(number, payload)
 
     def _stored(self, number: int) -> Iterator[tuple[int, Frame]]:
-        """Every intact frame not before `number`, and the first number of its file."""
+        """Yield every intact frame from `number` on, with the first number of its file."""
         try:
             for first, segment in self._segments.holding(number):
                 for frame in self._in_segment(number, segment):
                     yield first, frame
         except OSError as error:
-            # What follows has to wait: it would take the place of what is there.
+            # Later frames must wait, because they would replace the unreadable ones.
             self.obstacle = str(error)
 
     def _in_segment(self, number: int, segment: Path) -> Iterator[Frame]:
@@ -352,7 +354,7 @@ class SpoolReader:
             if frame.number >= number:
                 end = offset + frame.end
                 start = end - HEADER_BYTES - len(frame.payload)
-                # Left like this when the caller takes no more than before.
+                # Stays like this if the caller takes no more frames.
                 self._cursor = (frame.number, segment, start)
                 yield Frame(frame.number, frame.payload, end)
                 self._cursor = (frame.number + 1, segment, end)
@@ -364,7 +366,8 @@ class SpoolReader:
         self._count(number)
         origin = self._origin() if number == 1 else None
         if origin is not None:
-            # JSON holds what no message can: half a surrogate pair, an endless number.
+            # JSON may hold values that a message cannot: lone surrogates, infinite
+            # numbers.
             with contextlib.suppress(ValueError, OverflowError, RecursionError):
                 return Frame(1, messages.payload([messages.open_spool(origin)]))
         return Frame(number, _EMPTY_PAYLOAD)
@@ -380,25 +383,25 @@ class SpoolReader:
         try:
             return messages.Origin(**stored) if isinstance(stored, dict) else None
         except TypeError:
-            return None  # by another agent than this one, or by nobody's
+            return None  # written by another version, or damaged
 
     def _remove_segments_before(self, number: int) -> None:
         newest = None if self._living is None else self._living.newest_segment
         if newest is not None and newest == self._left:
             return
         try:
-            # One that begins after this look is not among them.
+            # A segment created after this listing is not included.
             segments = self._segments.ordered()
         except OSError:
             return
         self._left = newest if [path for _, _, path in segments] == [newest] else None
         for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:
-                # On a disk that takes nothing more, it stays.
+                # On a disk that accepts no writes, it stays.
                 with contextlib.suppress(OSError):
                     segment.unlink()
 
-    # Any: JSON that something else may have written.
+    # Any: JSON that another program may have written.
     def _described(self, name: str) -> str | None:
         found = self._description.get(name)
         return found if isinstance(found, str) else None
@@ -416,16 +419,16 @@ class SpoolReader:
 
 
 def find_spools(root: Path) -> list[SpoolReader]:
-    """Return every spool below the folder that can be looked at, the oldest first."""
+    """Return every readable spool in a folder, oldest first."""
     return [SpoolReader(folder) for folder in spool_folders(root)]
 
 
 def spool_folders(root: Path) -> list[Path]:
-    """Return the folder of each."""
+    """Return the folders of all spools, oldest first."""
     found = []
     with contextlib.suppress(OSError):
         for folder in filter(_is_named_by_id, root.iterdir()):
-            # Who delivers one deletes it; a listing may be older than that.
+            # Another process may have delivered and deleted it after the listing.
             with contextlib.suppress(OSError):
                 status = folder.stat(follow_symlinks=False)
                 if stat.S_ISDIR(status.st_mode):

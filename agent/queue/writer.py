@@ -1,4 +1,4 @@
-"""Moves what was logged from memory into the spool."""
+"""Moves logged data from memory to the spool."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from seamark.queue.spool import Spool, SpoolFull
 from seamark.recording.attributes import Recorder
 from seamark.user_warnings import Notices
 
-# While things are put beside the ring, which do not outlive the process there.
+# Interval while data arrives in the queues, which do not outlive the process.
 _INTERVAL_SECONDS = 0.25
-# While none are: what is put next calls its thread, which else looks after the others,
-# so that none of them is dead for five seconds.
+# Maximum sleep while none arrives: the next put wakes the thread, which also restarts
+# dead threads, so none stays dead for five seconds.
 _SLEEP_SECONDS = 4.5
-# They need it no more often than that.
+# Interval of checking the other threads.
 _CARE_SECONDS = 1.0
-# What is in the ring outlives the process there. It is moved just before a batch is sent
-# and before the spool is synced, and by the writer where neither happens.
+# Interval for the ring buffer, which outlives the process. It is also read just before
+# a batch is sent and before the spool is synced.
 _RING_SECONDS = 6.0
-# What was moved so lately is not moved again for the next of several batches, nor for one
-# that is sent a while after what it holds was written.
+# Data moved this recently is not moved again for the next of several batches, or for a
+# batch that is sent a while after it was written.
 _LATELY_SECONDS = 0.66
-# While a burst lasts, neither ring nor buffer must fill up.
+# During a burst neither the ring buffer nor the queues may fill up.
 _BURST_SECONDS = 0.005
-# At the end of a process, how long a disk that refuses is left alone.
+# At process exit, the pause before retrying a failed write.
 _REFUSED_SECONDS = 0.02
-# Whoever still writes then hangs.
+# A thread that still writes after this long hangs.
 _HANG_SECONDS = 0.1
-# How long a disk may fail before another one takes its place: most failures pass.
+# How long a disk may fail before a fallback folder is used: most failures are
+# temporary.
 _PATIENCE_SECONDS = 5.0
-# Whatever rows they are and wherever they lead, all of these fit into one payload.
+# Any rows of this size fit into one payload.
 RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
-# More at once, less often, is no faster in a flood, and takes more memory.
+# More at once is not faster in a flood and uses more memory.
 _BYTES_AT_ONCE = PAYLOAD_BYTES // 2
 
 
 class Writer:
-    """The thread that writes, and what could not be written yet."""
+    """The thread that writes the spool, and data that could not be written yet."""
 
     def __init__(
         self,
@@ -55,9 +56,9 @@ class Writer:
         move: Callable[[OSError], bool] = lambda _: False,
         care: Callable[[], None] = lambda: None,
     ) -> None:
-        """`move` has the spool go on in another folder, if there is one.
+        """Create it; `move` continues the spool in a fallback folder, if there is one.
 
-        `care` looks after the other threads.
+        `care` restarts dead threads.
         """
         self._buffer = recorder.buffer
         self._layouts = recorder.layouts.by_number
@@ -68,12 +69,14 @@ class Writer:
         self._care = care
         self._patience_seconds = _PATIENCE_SECONDS
         self._failing_since: float | None = None
-        # Encoded and refused by the disk; nothing more is taken until they are in.
+        # Encoded payloads that the disk rejected; nothing more is read until they are
+        # written.
         self._unwritten: list[bytes] = []
-        # Up to where the first of them holds what is in the ring.
+        # The end position in the ring buffer of the rows in the first of them.
         self._until: Position | None = None
         self._moved_at = self._cared_at = float("-inf")
-        # Re-entrant, because a signal handler may end what its thread is ending.
+        # Re-entrant, because a signal handler may finish a run that its thread is
+        # finishing.
         self._writing = threading.RLock()
         self._is_ended = False
         self.background = Background("seamark-writer", self.turn)
@@ -81,13 +84,13 @@ class Writer:
             ring.call_writer = self._call
 
     def start(self) -> None:
-        """Start the thread; where there can be none now, as soon as there can."""
+        """Start the thread, or retry at the next logged data if it cannot start now."""
         self.background.ensure()
         if not self.background.is_alive:
             self._be_called_by_next()
 
     def turn(self) -> float:
-        """Write what is there, and return when to look again."""
+        """Write pending data; return the seconds until the next turn."""
         now = time.monotonic()
         is_burst = False
         is_asked = self._is_asked
@@ -102,29 +105,29 @@ class Writer:
         return _INTERVAL_SECONDS if is_asked else self._sleep()
 
     def flush(self) -> bool:
-        """Write what is there now; return whether changes of attributes are written.
+        """Write pending data now; return whether changes of attributes are written.
 
-        For other threads than the writer's own.
+        For threads other than the writer's own.
         """
         with self._writing:
             self._move_some(time.monotonic())
             return not (self._unwritten or self._is_ended)
 
     def hurry(self) -> None:
-        """Have the thread write what is there."""
+        """Wake the thread to write pending data."""
         self._moved_at = float("-inf")
         self.background.wake()
 
     def catch_up(self) -> bool:
-        """Write some of what is there, unless that was just done; whether more is left.
+        """Write pending data, unless that was just done; return whether more is left.
 
-        For who sends or syncs it next, whose thread is awake then: the writer's would
-        take the interpreter from the training once more, and what is new would wait.
+        For the sender and the syncer, which run just then: waking the writer would
+        interrupt the training once more and delay new data.
         """
         now = time.monotonic()
         if now < self._moved_at + _LATELY_SECONDS:
             return False
-        # Whoever writes now does what is asked for.
+        # Another thread is already writing.
         if not self._writing.acquire(blocking=False):
             return False
         try:
@@ -143,18 +146,18 @@ class Writer:
         is_preempted: bool = False,
         ended_at: int | None = None,
     ) -> bool:
-        """Write everything and the end of the spool; return whether it was possible."""
+        """Write all data and the last message; return whether that succeeded."""
         deadline = time.monotonic() + seconds
-        # A thread that hangs in the file system keeps its lock.
+        # A thread that hangs in the file system keeps the lock.
         if not self.background.stop(seconds):
             return False
-        # Nobody is to be called, or kept, by a run that has ended.
+        # A finished run must not be called, or kept alive, by the buffer.
         self._buffer.call = None
         if not self._writing.acquire(timeout=max(0.0, deadline - time.monotonic())):
             return False
         try:
             self._is_ended = True
-            # What cannot be written now is lost.
+            # Data that cannot be written now is lost.
             self._patience_seconds = min(_PATIENCE_SECONDS, seconds / 4)
             return self._write_all(deadline) and self._write_last(
                 self._last_payloads(failure, is_preempted, ended_at), deadline
@@ -163,7 +166,7 @@ class Writer:
             self._writing.release()
 
     def close(self) -> bool:
-        """Have nothing more written; False while a thread writes, perhaps for ever."""
+        """Stop writing; return False while a thread still writes, possibly forever."""
         if self.background.is_alive or not self._writing.acquire(timeout=_HANG_SECONDS):
             return False
         self._is_ended = True
@@ -172,7 +175,7 @@ class Writer:
 
     @property
     def is_all_written(self) -> bool:
-        """Whether nothing is left in memory."""
+        """Whether no data is left in memory."""
         return self._is_all_taken and not self._unwritten
 
     @property
@@ -194,7 +197,7 @@ class Writer:
         return True
 
     def _may_go_on(self, deadline: float) -> bool:
-        """Whether there is time; what is delivered meanwhile makes room on a full disk."""
+        """Return whether there is time; deliveries meanwhile make room on a full disk."""
         if self._unwritten:
             time.sleep(_REFUSED_SECONDS)
         return time.monotonic() < deadline
@@ -210,21 +213,21 @@ class Writer:
 
     @property
     def _is_asked(self) -> bool:
-        """Whether something is not safe where it is, or needs the room."""
+        """Whether data is in a queue, or the ring buffer is half full."""
         is_crowded = self._ring is not None and self._ring.is_half_full
         return is_crowded or bool(self._buffer or self._unwritten)
 
     def _sleep(self) -> float:
-        """Have what is put beside the ring call the thread; return how long to wait."""
+        """Wake the thread when data is queued; return the seconds to sleep."""
         self._buffer.call = self.background.wake
-        # It may have been put just before.
+        # Data may have been queued just before.
         if self._is_asked:
             return _INTERVAL_SECONDS
         until_due = self._moved_at + _RING_SECONDS - time.monotonic()
         return min(_SLEEP_SECONDS, max(_INTERVAL_SECONDS, until_due))
 
     def _call(self) -> None:
-        """Have the thread write; called by what is logged, in the training thread."""
+        """Wake the thread; called by logging calls in the training thread."""
         self.background.ensure()
         self.background.wake()
         if self.background.is_alive:
@@ -234,22 +237,22 @@ class Writer:
             self._be_called_by_next()
 
     def _be_called_by_next(self) -> None:
-        """Have what is logged next ask for the thread again: there may be no other.
+        """Start the thread again at the next logged data: no other may be running.
 
-        It is started once a second at most, and looks after the others then.
+        It starts at most once a second, and then restarts the others.
         """
         if self._ring is not None:
             self._ring.call_at_next_row()
         self._buffer.call = self._call
 
     def _move_some(self, now: float) -> bool:
-        """Write some, unless the end has been written; return whether more was left."""
+        """Write some data, unless the run has ended; return whether more is left."""
         is_more = not self._is_ended and self._write_some()
         self._moved_at = float("-inf") if is_more else now
         return is_more
 
     def _write_some(self) -> bool:
-        """Write what is there, if it is not too much; return whether more was left."""
+        """Write a limited amount of data; return whether more is left."""
         if not self._write_unwritten():
             return False
         found = self._taken()
@@ -259,7 +262,7 @@ class Writer:
         return not self._is_all_taken
 
     def _taken(self) -> list[bytes]:
-        """Return messages with what is there; those of what is in the ring first."""
+        """Return messages with pending data, those from the ring buffer first."""
         from_ring: list[Row] = []
         if self._ring is not None and not self._ring.is_empty:
             from_ring, self._until = self._ring.read(
@@ -300,11 +303,11 @@ class Writer:
         return True
 
     def _has_moved(self, error: OSError) -> bool:
-        """Have the spool go on elsewhere if writing has failed for long; whether it did."""
+        """Move the spool if writing has failed for too long; return whether it moved."""
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-        # Our own limits hold everywhere.
+        # The agent's own limits apply in every folder.
         is_over = now >= self._failing_since + self._patience_seconds
         if isinstance(error, SpoolFull) or not is_over:
             return False

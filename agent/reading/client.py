@@ -1,4 +1,4 @@
-"""Asks a server over its API and says what becomes of it; nothing for training loops."""
+"""HTTP requests to the server's API for commands and readers, not for training loops."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from seamark.upload.proxies import find_proxy, proxy_problem
 from seamark.upload.responses import retry_after
 from seamark.version import VERSION
 
-# For so long at most an answer is waited for, and a server that is busy asked again.
+# Timeout of a request, and the total time during which a busy server is retried.
 _SECONDS = 60.0
-# Between two tries, where the server does not say.
+# Pause before a retry if the server sends no `Retry-After`.
 _PAUSE_SECONDS = 2.0
 _LARGEST_REFUSAL_BYTES = 65_536
 _LARGEST_WORD_BYTES = 1024 * 1024
 _REDIRECTS = range(300, 400)
-# What a server refuses that would do it a little later.
+# Error codes of the server that a retry may resolve.
 BUSY = ("busy", "unavailable")
 
-# What asking fails with where there is no server, or something else in its place, or
-# where an answer breaks off, which then says so in its last row.
+# Failures of a request if there is no server at the address, or another program, or if
+# the response is cut off; a truncated CSV is marked in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
-# What taking something of an answer fails with that is none of a tracker's.
+# Failures of parsing a response that does not come from a Seamark server.
 _STRANGE = (ValueError, RecursionError, LookupError, TypeError, AttributeError)
 
 # Any: JSON.
@@ -45,7 +45,7 @@ Taken = TypeVar("Taken")
 
 @dataclass(frozen=True)
 class Sign:
-    """That a tracker lives at an address, and what time it is there."""
+    """Proof that a Seamark server is at an address, with its clock's time."""
 
     date: str | None
 
@@ -58,10 +58,10 @@ def ask(
     *,
     seconds: float = _SECONDS,
 ) -> Taken:
-    """Return what is taken of the answer to a question, or raise CannotRead.
+    """Return `take` applied to the JSON response, or raise CannotRead.
 
-    `take` may rely on what a tracker answers: where something else does, what it raises
-    is told as that.
+    `take` may assume a valid response: its lookup and type errors are reported as a
+    response that does not come from a Seamark server.
     """
     with opened(server, place, query, seconds=seconds) as answer, told(server.url):
         body = answer.read()
@@ -79,11 +79,11 @@ def opened(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """Return an answer that is still to be read; reading it belongs into `told`."""
+    """Return an open response; read it inside `told`."""
     try:
         asked = urlencode(query, doseq=True)
     except UnicodeEncodeError:
-        raise _no_answer("what is asked for is not text that can be sent") from None
+        raise _no_answer("the request contains text that cannot be encoded") from None
     address = f"{server.url}/api/v1{place}?{asked}"
     secret = {"Authorization": f"Bearer {server.token}"}
     end = time.monotonic() + seconds
@@ -98,14 +98,14 @@ def opened(
         time.sleep(pause)
 
 
-# Any: JSON, which may be anything.
+# Any: JSON of any shape.
 def rows_of(listed: Any, *names: str) -> list[Json]:
-    """Return the rows of an answer, of which each has what is called so."""
+    """Return the rows of a response; KeyError if a row lacks one of the names."""
     return [{**row, **{name: row[name] for name in names}} for row in listed]
 
 
 def find_tracker(url: str, *, seconds: float) -> Sign:
-    """Make sure that a tracker is at an address, before any token is sent there."""
+    """Check that a Seamark server is at an address before any token is sent there."""
     with told(url), _open(f"{url}/livez", {}, seconds) as answer:
         body = answer.read(_LARGEST_WORD_BYTES)
         date = answer.headers.get("Date")
@@ -120,7 +120,7 @@ def find_tracker(url: str, *, seconds: float) -> Sign:
 
 @contextmanager
 def told(url: str) -> Iterator[None]:
-    """Say what a server refused, and whatever else becomes of a question to it."""
+    """Turn every failure of a request into CannotRead with a readable message."""
     proxy = find_proxy(urlsplit(url))
     if proxy is not None and (problem := proxy_problem(urlsplit(url), proxy)):
         raise _no_answer(problem)
@@ -134,7 +134,7 @@ def told(url: str) -> Iterator[None]:
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy that requests to a server go over, without its password."""
+    """Return the proxy used for requests to a server, without its password."""
     found = find_proxy(urlsplit(url))
     if found is None:
         return None
@@ -147,7 +147,7 @@ def _open(address: str, headers: Mapping[str, str], seconds: float) -> Any:
     request = urllib.request.Request(
         address, headers={"User-Agent": f"seamark-agent/{VERSION}", **headers}
     )
-    # Made anew: it reads the proxies and authorities that the environment names.
+    # Built for each request: it reads proxies and CA certificates from the environment.
     opener = urllib.request.build_opener(_NoRedirects)
     return opener.open(request, timeout=seconds)
 
@@ -165,7 +165,7 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
 
 
 def _no_answer(reason: str) -> CannotRead:
-    # Questions end with their mark.
+    # A reason that is a question already has its punctuation.
     end = "" if reason.endswith("?") else "."
     return CannotRead("no_answer", f"{reason[:1].upper()}{reason[1:]}{end}")
 
@@ -173,4 +173,4 @@ def _no_answer(reason: str) -> CannotRead:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     # Any: as urllib declares it.
     def redirect_request(self, *_: Any) -> None:
-        """Follow none: the token is for the server of the settings alone."""
+        """Follow no redirect: the token is only for the configured server."""

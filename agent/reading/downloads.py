@@ -1,7 +1,7 @@
-"""Downloads files of stored runs, and writes nothing outside the folder asked for.
+"""Downloads files of stored runs; never writes outside the requested folder.
 
-What the server answers is not trusted: names are made safe, links are not followed,
-and a content counts only if its digest is the one it was stored under.
+The server's response is not trusted: names are sanitized, links are not followed, and a
+content must match its digest.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import BinaryIO
 
 from seamark.errors import CannotRead, InvalidSetting
 
-# What becomes of other files where one has not arrived.
+# Policies for the other files if one has not arrived.
 _MISSING = ("raise", "skip")
 _READ_BYTES = 1024 * 1024
-_LONGEST = 200  # bytes of a part; file systems allow 255
-# What no system can have in a name, or takes for something else.
+_LONGEST = 200  # bytes of a path component; file systems allow 255
+# Characters that some operating system rejects or interprets.
 _BAD = re.compile(
     r"[\x00-\x1f\x7f<>:\"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -45,7 +45,7 @@ class StoredFile:
 
 
 class StoredFiles:
-    """The file at a path of a stored run, or all below it."""
+    """The file at a path of a stored run, or all files under it."""
 
     def __init__(
         self,
@@ -64,21 +64,21 @@ class StoredFiles:
     def download(
         self, to: str | os.PathLike[str] = ".", *, missing: str = "raise"
     ) -> list[Path]:
-        """Write the file, or all files, and return where they are.
+        """Write the file, or all files, and return their paths.
 
-        One file goes into `to` if that is a folder or ends with a slash, and else to
-        that very path. Of many, each goes below `to` as it is named below the path.
-        Names that no file can have are changed; nothing is written outside of `to`.
+        A single file is written into `to` if that is a folder or ends with a slash,
+        otherwise to `to` itself. Several files keep their paths relative to this one.
+        Names that are invalid on disk are changed; nothing is written outside `to`.
 
         Args:
-            to: A folder, or where a single file goes; it replaces what is there.
-            missing: What becomes of the others where the content of a file has not
-                arrived: `raise`, and nothing is written, or `skip`, and they are.
+            to: A folder, or the path of a single file; existing files are replaced.
+            missing: What to do if the content of a file has not arrived: `raise` writes
+                nothing, `skip` writes the other files.
 
         Raises:
-            CannotRead: There is nothing, it has not arrived, or it came damaged.
-            InvalidSetting: `missing` is something else.
-            OSError: It cannot be written.
+            CannotRead: There is no file, it has not arrived, or its digest differs.
+            InvalidSetting: `missing` has another value.
+            OSError: A file cannot be written.
         """
         if missing not in _MISSING:
             raise InvalidSetting("missing", f"must be one of {', '.join(_MISSING)}")
@@ -88,7 +88,7 @@ class StoredFiles:
         if len(here) == 1 and not many:
             return [self._download_one(file, to) for file in here if file.is_stored]
         folder = Folder(Path(to))
-        # Of a series of pictures, each has its step in its name.
+        # Each picture of a series has its step in its name.
         named = [(file.name, file) for file in here]
         at_path = Counter(file.path for file in many)
         named += [
@@ -102,7 +102,7 @@ class StoredFiles:
         ]
 
     def _found(self) -> tuple[list[StoredFile], list[StoredFile]]:
-        """Return the file or pictures at the path, and the files below it."""
+        """Return the file or pictures at the path, and the files under it."""
         found = self._list_files(self._path)
         one = [file for file in found if file.path == self._path]
         start = f"{self._path}/" if self._path else ""
@@ -133,7 +133,7 @@ def _refuse_absent(files: list[StoredFile]) -> None:
 
 
 def safe_name(name: str) -> str:
-    """Return one part of a path that leads nowhere else."""
+    """Return a safe path component."""
     cleaned = _BAD.sub("_", name)
     cleaned = cleaned.encode()[:_LONGEST].decode("utf-8", "ignore").rstrip(". ")
     if _RESERVED.fullmatch(cleaned):
@@ -142,14 +142,14 @@ def safe_name(name: str) -> str:
 
 
 class Folder:
-    """A folder below which files are written, whatever they are called."""
+    """A folder under which files are written safely, whatever their names."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         self._taken: set[str] = set()
 
     def made(self, path: str) -> Path:
-        """Return where a file of this name goes, with the folders above it made."""
+        """Return the path for a file of this name; creates its parent folders."""
         *folders, name = [safe_name(part) for part in path.split("/") if part] or ["_"]
         place = self._place
         place.mkdir(parents=True, exist_ok=True)
@@ -162,16 +162,18 @@ class Folder:
             found = place / candidate
             with suppress(FileExistsError):
                 found.mkdir()
-            # A link could lead anywhere; a file may have the name already.
+            # A link could lead anywhere, and a file may already have the name.
             if stat.S_ISDIR(found.lstat().st_mode):
                 return found
         raise AssertionError
 
     def _free(self, place: Path, name: str) -> Path:
-        """Return a path that no other file of this download has, nor a folder."""
+        """Return a path that no other file of this download has and that is not a
+        folder.
+        """
         for candidate in _variants(name):
             found = place / candidate
-            # Some file systems take capitals and small letters for the same.
+            # Some file systems ignore case.
             key = str(found).casefold()
             if key not in self._taken and not (
                 found.is_dir() and not found.is_symlink()
@@ -182,7 +184,7 @@ class Folder:
 
 
 def fetch(file: StoredFile, place: Path, read: Callable[[], BinaryIO]) -> None:
-    """Write a content to a path, all of it or nothing."""
+    """Write a content to a path atomically."""
     aside = place.with_name(f".{uuid.uuid4().hex}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -190,9 +192,9 @@ def fetch(file: StoredFile, place: Path, read: Callable[[], BinaryIO]) -> None:
             digest = _copied(answer, to, most_bytes=file.size)
         if digest != file.digest:
             raise CannotRead(
-                "digest_differs", f"What came of {file.path!a} is not what was stored."
+                "digest_differs", f"The download of {file.path!a} has a wrong checksum."
             )
-        # In place of what was there: of a link the link, not what it leads to.
+        # Replaces a link itself, not its target.
         aside.replace(place)
     finally:
         with suppress(OSError):
@@ -202,7 +204,7 @@ def fetch(file: StoredFile, place: Path, read: Callable[[], BinaryIO]) -> None:
 def _copied(answer: BinaryIO, to: BinaryIO, *, most_bytes: int) -> str:
     total = hashlib.sha256()
     left = most_bytes
-    # One byte more than there should be is enough to know.
+    # One extra byte is enough to detect a content that is too long.
     while data := _read(answer, min(_READ_BYTES, left + 1)):
         left -= len(data)
         if left < 0:
@@ -216,11 +218,11 @@ def _read(answer: BinaryIO, most_bytes: int) -> bytes:
     try:
         return answer.read(most_bytes)
     except (OSError, HTTPException) as error:
-        raise CannotRead("no_answer", f"The answer broke off ({error}).") from error
+        raise CannotRead("no_answer", f"The response was cut off ({error}).") from error
 
 
 def _below(file: StoredFile, path: str, *, is_series: bool) -> str:
-    """Return a name below a path, with the ending of the file it was made of."""
+    """Return a name relative to a path, with the extension of the original file."""
     name = file.path[len(path) :].strip("/")
     if is_series:
         folder, slash, _ = name.rpartition("/")

@@ -1,4 +1,4 @@
-"""Which project is read from, on which server."""
+"""Identifies the project to read from, and its server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StoredProject:
 
     @property
     def qualified(self) -> str:
-        """The one name that no other project of the server has."""
+        """The project's unique name on the server."""
         return f"{self.workspace}/{self.slug}"
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ def known_server() -> Server:
     if server is None:
         raise InvalidSetting(
             "SEAMARK_URL",
-            "and SEAMARK_TOKEN must be set (or say `seamark login`), or a server run "
+            "and SEAMARK_TOKEN must be set (or run `seamark login`), or a server must run "
             "on this machine",
         )
     return server

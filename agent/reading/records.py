@@ -1,4 +1,4 @@
-"""Texts and histograms as they are read back."""
+"""Texts, histograms and pictures of a stored run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ RECORD_KINDS = ("text_series", "histogram_series", "image_series")
 _PAGE = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# Step, time and value; and of a page of them, where the next one begins.
+# Step, time and value; a page also has the position of the next one.
 Record = tuple[float, datetime, object]
 Page = tuple[list[Record], int | None]
 
 
 @dataclass(frozen=True)
 class StoredHistogram:
-    """How many values lie between which edges; `others` are in no bin, as NaN is."""
+    """Counts of values between edges; `others` counts those without a bin, such as NaN."""
 
     edges: list[float]
     counts: list[float]
@@ -33,7 +33,7 @@ class StoredHistogram:
 
 @dataclass(frozen=True)
 class StoredImage:
-    """Which content a picture of a series is, among `run.files(path)`."""
+    """The content of a picture in a series, as in `run.files(path)`."""
 
     digest: str
     size: int  # bytes
@@ -41,7 +41,7 @@ class StoredImage:
 
 
 class StoredRecords:
-    """The records of a series in the order of their arrival, read when asked for."""
+    """The records of a series in order of arrival, read on demand."""
 
     def __init__(self, read: Callable[[Json], Page], path: str, given: Json) -> None:
         self._read = read
@@ -49,7 +49,7 @@ class StoredRecords:
         self._given = given
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield step, time and value of each: a text, a histogram or a picture."""
+        """Yield step, time and value of each record: a text, a histogram or a picture."""
         position: int | None = 0
         while position is not None:
             asked = {"path": self._path, "first": position, "limit": _PAGE}
@@ -59,9 +59,9 @@ class StoredRecords:
     def to_arrow(self) -> pyarrow.Table:
         """Return a table with the columns step, time and value; needs pyarrow.
 
-        The value is a text; of a histogram or a picture it is a struct of its fields.
+        A text value is a string; a histogram or a picture is a struct of its fields.
         """
-        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         rows = [*self]
         times = pa.array([time for _, time, _ in rows], pa.timestamp("us", "UTC"))
@@ -71,14 +71,14 @@ class StoredRecords:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with the columns step, time and value; needs pandas."""
-        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+        import pandas as pd  # noqa: PLC0415 - an optional package
 
         frame = pd.DataFrame([*self], columns=["step", "time", "value"])
         return frame.astype({"step": "float64", "time": "datetime64[us, UTC]"})
 
 
 def page_of(answer: Json) -> Page:
-    """Return the records of an answer, and the position of those that follow."""
+    """Return the records of a response, and the position of the next page."""
     columns = (answer["steps"], answer["times"], answer["values"])
     records: list[Record] = [
         (float(step), _moment(milliseconds), _value(value))

@@ -1,4 +1,4 @@
-"""A stored run: what it has at its paths."""
+"""A stored run and its attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seamark.reading.values import (
     to_value,
 )
 
-# Kinds of what is downloaded.
+# Kinds that can be downloaded.
 _FILES = ("file", "image_series")
 _MAX_FILES = 1_000
 _MAX_ATTRIBUTES = 10_000
@@ -33,9 +33,9 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A run as it was when it was read; `run[path]` is what it has there.
+    """A snapshot of a stored run; `run[path]` reads its attributes.
 
-    Two are equal that are the same run of one server, whenever each was read.
+    Two objects are equal if they are the same run of one server.
     """
 
     id: str
@@ -43,21 +43,21 @@ class StoredRun:
     state: str
     started_at: datetime | None
     ended_at: datetime | None
-    # In which its processes ran, without pauses between them; None: unknown.
+    # Run time of its processes without pauses; None if unknown.
     duration_seconds: float | None
     tags: tuple[str, ...]
-    # Of the columns that were asked for; None where the run has nothing there.
+    # Values of the requested columns; None if the run has no such attribute.
     values: Mapping[str, object]
     _project: StoredProject = field(repr=False)
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same run, of the same server."""
+        """Return whether it is the same run of the same server."""
         if not isinstance(other, StoredRun):
             return NotImplemented
         return (self.id, self.server) == (other.id, other.server)
 
     def __hash__(self) -> int:
-        """Return what is the same of equal ones."""
+        """Return a hash that is equal for equal runs."""
         return hash((self.id, self.server))
 
     @property
@@ -67,11 +67,11 @@ class StoredRun:
 
     @property
     def project(self) -> str:
-        """Workspace and project, with a slash between."""
+        """Workspace and project, separated by a slash."""
         return self._project.qualified
 
     def files(self, prefix: str = "") -> list[StoredFile]:
-        """Return the files whose paths begin so."""
+        """Return the files whose paths begin with a prefix."""
         found: list[StoredFile] = []
         cursor: str | None = ""
         while cursor is not None:
@@ -82,16 +82,16 @@ class StoredRun:
         return found
 
     def attributes(self, prefix: str = "") -> dict[str, object]:
-        """Return the values below a prefix by path; of a series, its last value."""
+        """Return the values under a prefix by path; for a series, its last value."""
         return {row["path"]: to_value(row) for row in self.attribute_rows(prefix)}
 
     def series_paths(self, prefix: str = "") -> list[str]:
-        """Return the paths of the run's series of numbers below a prefix."""
+        """Return the paths of the run's series of numbers under a prefix."""
         rows = self.attribute_rows(prefix)
         return [row["path"] for row in rows if row["kind"] == "float_series"]
 
     def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
-        """Return what is at a path: a value, a series or a file; else files below it."""
+        """Return the value, series or file at a path, otherwise the files under it."""
         path = path.strip("/")
         rows = self.attribute_rows(path)
         row = next((row for row in rows if row["path"] == path), None)
@@ -129,21 +129,22 @@ class StoredRun:
         high: Edge | None = None,
         buckets: int = 500,
     ) -> Series:
-        """Return a series in about as many buckets, which hide no extreme.
+        """Return a series downsampled to buckets that keep its extremes.
 
         Args:
             path: The series.
             axis: `step`, `time` (milliseconds since 1970) or `relative` (seconds since
                 the run started).
-            low: Where on the axis to begin, which is by default at the first point; of
-                `time` a datetime, too.
-            high: Where to end, likewise.
-            buckets: How many there may be; where points are few, each is one.
+            low: The start of the range on the axis, by default the first point; on the
+                axis `time` also a datetime.
+            high: The end of the range, in the same form.
+            buckets: The approximate maximum number of buckets; if there are few points,
+                each has its own.
 
         Raises:
-            CannotRead: The run has no such series, or the server refused.
-            ValueError: A datetime, and the axis is not `time`.
-            UnsupportedValue: A datetime of before 1970.
+            CannotRead: The run has no such series, or the server rejected the request.
+            ValueError: A datetime is used with an axis other than `time`.
+            UnsupportedValue: A datetime is before 1970.
         """
 
         def take(answer: Json) -> Series:
@@ -169,9 +170,9 @@ class StoredRun:
         low: Edge | None = None,
         high: Edge | None = None,
     ) -> Points:
-        """Return every point of series, by default of all, in a range as `series` has it.
+        """Return every point of some or all series, in a range as for `series`.
 
-        Reading them raises CannotRead where the run has no series at one of the paths.
+        Reading them raises CannotRead if the run has no series at one of the paths.
         """
         chosen = list(paths) or self.series_paths()
         return self.points_of(chosen, axis=axis, low=low, high=high)
@@ -184,30 +185,30 @@ class StoredRun:
         low: Edge | None = None,
         high: Edge | None = None,
     ) -> Points:
-        """Return every point of exactly these series, which may be none."""
+        """Return every point of exactly these series, possibly none."""
         asked = given_range(axis, low, high)
         return Points(self._project, self.id, paths, asked, check=self._check_series)
 
     def last_seen_at(self) -> str:
-        """Return when something of the run has arrived for the last time, as text.
+        """Return when data of the run last arrived, as text.
 
-        While a run logs, that is a few seconds behind.
+        While a run logs, this is a few seconds old.
         """
         return self._ask(lambda run: str(run["last_seen_at"]))
 
     def waiting_points(self) -> int | None:
-        """Return how many of the run's points no summary counts yet.
+        """Return how many of the run's points are not yet in a run summary.
 
-        None where the server, of a version before, does not say.
+        None if the server is too old to report it.
         """
         return self._ask(lambda run: run.get("waiting_points"))
 
     def version(self) -> str | None:
-        """Return a text that is another one once anything of the run has arrived.
+        """Return the run's ETag, which changes when data of the run arrives.
 
-        None where something between here and the server keeps it back.
+        None if a proxy removes it.
         """
-        # Every answer about points has it; for this one, no point is read.
+        # Every response about points has it; this request reads none.
         asked = {"path": NO_SERIES, "buckets": 1}
         place = f"/runs/{self.id}/series"
         with opened(self._project.server, place, asked) as answer:
@@ -215,7 +216,7 @@ class StoredRun:
         return found
 
     def attribute_rows(self, prefix: str = "") -> list[Json]:
-        """Return what is known below a prefix, as the API answers it."""
+        """Return the attributes under a prefix as API objects."""
         place = f"/runs/{self.id}/attributes"
         found: list[Json] = []
         cursor: str | None = ""
@@ -225,8 +226,8 @@ class StoredRun:
             found += rows
         return found
 
-    def open_file(self, file: StoredFile) -> Any:  # what urllib opens
-        """Open what the server sends of a file; `run[path].download()` writes it."""
+    def open_file(self, file: StoredFile) -> Any:  # an urllib response
+        """Open the response with a file's content; `run[path].download()` writes it."""
         place = f"/runs/{self.id}/files/content"
         asked = {"path": file.path, "digest": file.digest}
         return opened(self._project.server, place, asked)
@@ -235,10 +236,10 @@ class StoredRun:
         return ask(self._project.server, f"/runs/{self.id}", take)
 
     def _check_series(self, paths: Collection[str]) -> None:
-        """Refuse paths at which the run has no series of numbers."""
+        """Raise CannotRead for paths at which the run has no series of numbers."""
         if not paths:
             return
-        # Of many paths, what they have in common is asked for once.
+        # Requested once, by their common prefix.
         prefix = commonprefix([*paths])  # noqa: RUF071 - it may end within a part
         rows = self.attribute_rows(prefix)
         kinds = {row["path"]: row["kind"] for row in rows}
@@ -274,7 +275,7 @@ def stored_run(
 
 def _page_of_attributes(page: Json) -> tuple[list[Json], str | None]:
     rows = rows_of(page["attributes"], "path", "kind", "value", "updated_at")
-    # Servers of before answer all at once.
+    # Older servers return all attributes at once.
     return rows, page.get("next") or None
 
 

@@ -1,7 +1,7 @@
-"""Reads back what is stored: runs of a project, and their names.
+"""Reads stored data back: runs of a project, and their names.
 
-Nothing here is for training loops: it asks the server and waits for the answer. pandas
-and pyarrow are imported only where somebody asks for what they make.
+Not for training loops: it sends requests and waits for the responses. pandas and
+pyarrow are imported only by the methods that return their types.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read_projects() -> list[Json]:
-    """Return the projects that the token may read, as the API answers them."""
+    """Return the projects that the token may read, as API objects."""
     return ask(known_server(), "/projects", _projects)
 
 
@@ -62,7 +62,7 @@ def read_run(name: str, *, project: str | None) -> StoredRun:
 
 
 class Runs(Sequence[StoredRun]):
-    """Runs in the order that was asked for."""
+    """Runs in the requested order."""
 
     def __init__(self, rows: Sequence[StoredRun], columns: tuple[str, ...]) -> None:
         self._rows = rows
@@ -76,7 +76,7 @@ class Runs(Sequence[StoredRun]):
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
     def __getitem__(self, place: int | slice) -> StoredRun | Runs:
-        """Return a run, or some of them."""
+        """Return a run, or a slice of the runs."""
         if isinstance(place, slice):
             return Runs(self._rows[place], self._columns)
         return self._rows[place]
@@ -87,11 +87,11 @@ class Runs(Sequence[StoredRun]):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row for each run; needs pandas.
 
-        The columns are id, name, state, started_at, ended_at and tags, and those that
-        were asked for; of these, one called like one of the run is `path:` and its name.
-        Integers stay what they are where other runs have none: the column is an Int64.
+        The columns are id, name, state, started_at, ended_at and tags, and the
+        requested paths; a path with the name of one of these becomes `path:<name>`.
+        Integer columns with missing values have the dtype Int64.
         """
-        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+        import pandas as pd  # noqa: PLC0415 - an optional package
 
         columns: Json = self._by_column()
         for name, values in columns.items():
@@ -103,10 +103,10 @@ class Runs(Sequence[StoredRun]):
     def to_arrow(self) -> pyarrow.Table:
         """Return a table with the same columns; needs pyarrow.
 
-        A column whose values are of several types, as one may be of a parameter that was
-        logged as a number and as a text, is one of texts.
+        A column with values of several types, for example a parameter logged as a
+        number and as a text, becomes a column of texts.
         """
-        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         # Any: a column of pyarrow.
         def column(values: Sequence[object]) -> Any:
@@ -123,7 +123,8 @@ class Runs(Sequence[StoredRun]):
         own = {
             name: [getattr(row, name) for row in self._rows] for name in _RUN_COLUMNS
         }
-        # As `sort` tells an attribute from what a run has of its own.
+        # The `path:` prefix distinguishes attributes from the run's own fields, as in
+        # `sort`.
         asked = {
             f"path:{path}" if path in own else path: [
                 row.values.get(path) for row in self._rows
@@ -162,7 +163,7 @@ def _run_by_name(name: str, project: StoredProject) -> StoredRun:
 
 
 def _run_by_id(name: str, project: str | None) -> StoredRun | None:
-    """Return the run of that id, of whichever project; None of what is no id."""
+    """Return the run with that id in any project; None if it is not an id."""
     try:
         place = f"/runs/{UUID(name)}"
     except ValueError:
@@ -171,7 +172,7 @@ def _run_by_id(name: str, project: str | None) -> StoredRun | None:
 
     def take(row: Json) -> StoredRun:
         if "project" not in row:
-            # Servers of before do not say whose it is.
+            # Older servers do not return the project.
             return stored_run(find_project(project), row)
         own = StoredProject(server, str(row["workspace"]), str(row["project"]))
         return stored_run(own, row)

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-# What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
+# Limits of one request; proxies accept URLs of 8 KiB in total.
 _MAX_PATHS, _MAX_CHARACTERS = 200, 4_000
 
-# What no series is called; a table of its points has columns, and that is all.
+# A name that no series can have; the table of its points has columns but no rows.
 NO_SERIES = "/"
 
-# What urllib opened of tables that this process is reading.
+# Open responses with tables that this process is reading.
 _being_read: list[Any] = []
 
 
 @dataclass(frozen=True)
 class Series:
-    """A column for each of x, mean, minimum and maximum; `count` points are in them."""
+    """A downsampled series with columns x, mean, minimum, maximum; `count` is its
+    points.
+    """
 
     path: str
     x: list[float]
@@ -47,13 +49,13 @@ class Series:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with these columns; needs pandas."""
-        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+        import pandas as pd  # noqa: PLC0415 - an optional package
 
         return pd.DataFrame(self._columns())
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table with these columns; needs pyarrow."""
-        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         return pa.table(self._columns())
 
@@ -63,7 +65,7 @@ class Series:
 
 
 class Points:
-    """Every point of some series of a run, read when it is asked for."""
+    """Every point of some series of a run, read on demand."""
 
     def __init__(
         self,
@@ -78,14 +80,15 @@ class Points:
         self._run_id = run_id
         self._paths = paths
         self._given = given
-        # Raises for paths at which there is no series.
+        # Raises for paths without a series.
         self._check = check
 
     def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
         """Yield the path, step, time and value of each point, path by path."""
         for paths, answer in self._answers("csv"):
             empty = {*paths}
-            # So a spreadsheet takes none of them for a formula.
+            # The server quotes such names, so that a spreadsheet does not read them as
+            # formulas.
             quoted = {f"'{path}": path for path in paths}
             with told(self._project.server.url):
                 rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
@@ -97,8 +100,10 @@ class Points:
             self._check(empty)
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return a table with the columns run, path, step, time and value."""
-        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+        """Return a table with the columns run, path, step, time and value; needs
+        pyarrow.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         tables = []
         for paths, answer in self._answers("arrow"):
@@ -109,8 +114,8 @@ class Points:
         return pa.concat_tables(tables)
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of that table while they arrive; all names are as logged."""
-        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+        """Yield the rows of that table as they arrive; needs pyarrow."""
+        import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         for paths, answer in self._answers("arrow"):
             empty = {*paths}
@@ -124,9 +129,9 @@ class Points:
         """Return the same as a data frame; needs pandas and pyarrow."""
         return self.to_arrow().to_pandas()
 
-    # Any: what urllib opens.
+    # Any: an urllib response.
     def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
-        """Yield some of the paths, and the answer that holds their points."""
+        """Yield groups of paths, each with the response that holds their points."""
         for paths in _divided(self._paths or [NO_SERIES]):
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
             with _table(self._project, asked) as answer:
@@ -135,7 +140,7 @@ class Points:
 
 @contextmanager
 def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
-    """Open a table of points, for each of which the server has few places."""
+    """Open a table of points; the server limits the number of open tables."""
     try:
         answer = opened(project.server, f"{project}/points", asked)
     except CannotRead as error:
@@ -151,24 +156,24 @@ def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
 
 
 def _in_its_own_way(error: CannotRead) -> CannotRead:
-    """Say that what the server waits for may be what this process reads."""
+    """Add to a busy error that this process itself may be using the server's slots."""
     return CannotRead(
         error.code,
-        f"{error} This process is itself in the midst of reading such tables "
-        f"({len(_being_read)}), and each keeps one of the few places that the server "
-        "has for them: read one after the other, or close those that are not read to "
+        f"{error} This process is reading such tables itself "
+        f"({len(_being_read)}), and each uses one of the few slots of the server: "
+        "read one after the other, or close those that you do not read to "
         "their end.",
         retry_after=error.retry_after,
     )
 
 
-# Any: a table of pyarrow, or a part of one.
+# Any: a pyarrow table or record batch.
 def _paths_in(table: Any) -> set[str]:
     return {*table.column("path").unique().to_pylist()}
 
 
 def _divided(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the paths, as many at a time as an address has room for, or one."""
+    """Yield groups of paths that fit into a URL, each with at least one path."""
     some: list[str] = []
     size = 0
     for path in paths:

@@ -1,4 +1,4 @@
-"""From what the API answers to values of Python (pure)."""
+"""Converts values of API responses to Python values (pure)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from seamark.reading.client import Json
 from seamark.recording.values import to_microseconds
 
-# Where a range begins or ends: a place on its axis; of times, a moment as well.
+# A bound of a range: a number on its axis, or a datetime on the time axis.
 Edge = float | datetime
 
 
@@ -18,10 +18,10 @@ def given(**options: float | None) -> Json:
 
 
 def given_range(axis: str, low: Edge | None, high: Edge | None) -> Json:
-    """Return what asks for a range of an axis.
+    """Return the query parameters for a range of an axis.
 
     Raises:
-        ValueError: A moment, of an axis that is not time.
+        ValueError: A datetime is used with an axis other than `time`.
     """
     return {"axis": axis, **given(low=_place(low, axis), high=_place(high, axis))}
 
@@ -30,8 +30,8 @@ def _place(edge: Edge | None, axis: str) -> float | None:
     if not isinstance(edge, datetime):
         return edge
     if axis != "time":
-        raise ValueError(f"A moment is no place on the axis {axis}: say axis='time'.")
-    # As the axis counts: a point of that very moment is in the range.
+        raise ValueError(f"A datetime needs axis='time', not axis={axis!r}.")
+    # Milliseconds, as on the axis, so that a point at this time is in the range.
     return to_microseconds(edge) / 1000
 
 
@@ -52,10 +52,10 @@ def to_numbers(column: Sequence[float | str]) -> list[float]:
 
 
 def to_number(value: float | str) -> float:
-    """Return a number that JSON cannot hold, too: NaN or an infinity as text."""
+    """Return a JSON number, or NaN or an infinity encoded as text."""
     return float(value) if value is not None else math.nan
 
 
 def to_moment(text: str) -> datetime:
-    # Python 3.10 does not read the Z.
+    # Python 3.10 does not parse the Z.
     return datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -1,4 +1,4 @@
-"""Turns calls into changes of a run, beside what series get."""
+"""Turns calls into changes of a run; series are handled by SeriesRecorder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from seamark.recording.values import to_value
 
 
 class Recorder(SeriesRecorder):
-    """All that a run stores: series, values, tags and files."""
+    """Stores a run's data: series, values, tags and files."""
 
     def put(self, change: Change) -> None:
         """Queue a change of attributes or tags."""
@@ -27,7 +27,7 @@ class Recorder(SeriesRecorder):
             self.buffer.put(change)
 
     def set_value(self, path: str, value: object) -> None:
-        """Set an attribute, or, from nested dictionaries, several."""
+        """Set an attribute, or several from nested dictionaries."""
         if not self._is_taking():
             return
         try:
@@ -40,7 +40,7 @@ class Recorder(SeriesRecorder):
             self._set_leaf(leaf_path, leaf, early=early)
 
     def note(self, path: str, text: str, step: float | None) -> None:
-        """Log a text at a step; by default the last one of what the script logs."""
+        """Log a text at a step; by default the last one that the script logged."""
         if not isinstance(text, str):
             self.refuse(UnsupportedValue(text, "is not a note: text"), path)
             return
@@ -49,10 +49,12 @@ class Recorder(SeriesRecorder):
         self.append(path, text, step, None)
 
     def log_again(self, steps: Mapping[str, float]) -> None:
-        """Have what comes take the place of what was, of each series from a step on."""
+        """Replace the points of each series from a step on with those logged from now
+        on.
+        """
         now = time_ns() // 1_000
         for path, step in steps.items():
-            # What cannot be a path was refused when it was logged.
+            # An invalid path was rejected when it was logged.
             with suppress(AgentError):
                 self.put(Rewind(self.own_path(path), step, now))
 
@@ -65,7 +67,7 @@ class Recorder(SeriesRecorder):
         media_type: str | None = None,
         wait: bool = False,
     ) -> bool:
-        """Store a file at a path; return whether that is so, or may still be."""
+        """Store a file at a path; return False if it is known to have failed."""
         if not self._is_taking():
             return False
         try:
@@ -88,18 +90,18 @@ class Recorder(SeriesRecorder):
     def upload_files(
         self, path: str, pattern: str | PathLike[str], *, wait: bool
     ) -> bool:
-        """Store the files that a pattern names below a path; return as `upload`."""
+        """Store the files that match a pattern under a path; returns as `upload` does."""
         if not self._is_taking():
             return False
         try:
             text = fsdecode(pattern)
-            # It is looked for later, and the script may be elsewhere by then.
+            # The pattern is resolved later, possibly in another working directory.
             folder = "" if Path(text).is_absolute() else str(Path.cwd())
         except Exception:  # noqa: BLE001 - a path's own code ran
             text = folder = ""
         if text:
             return self._store(Job(path, None, text, folder=folder, is_awaited=wait))
-        self.refuse(UnsupportedValue(pattern, "names no files"), path)
+        self.refuse(UnsupportedValue(pattern, "is not a path of files"), path)
         return False
 
     def _store(self, job: Job) -> bool:
@@ -113,13 +115,13 @@ class Recorder(SeriesRecorder):
     def _set_leaf(self, path: str, value: object, *, early: bool) -> None:
         try:
             if is_content(value):
-                # As by a call that says so: each rank has its own, if they are parted.
+                # As with `upload`, each rank has its own file if ranks are separated.
                 self.upload(self.own_path(path), value)
                 return
             cleaned = clean_path(path)
-            # What is refused leaves its path to what is stored instead.
+            # A rejected value does not fix the kind of its path.
             stored = to_value(value)
-            # None holds no place: a file may follow.
+            # None does not fix the kind: a file may follow.
             if stored is not None or cleaned in self._kinds:
                 self.claim(cleaned, Kind.VALUE)
             self.put(SetValue(cleaned, stored, early))

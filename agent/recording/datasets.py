@@ -1,7 +1,7 @@
-"""Where a loader's dataset says that its files lie, so that their file system is told.
+"""Finds the folder of a loader's dataset, so that its file system can be reported.
 
-Only what objects and their classes hold is looked at: no code of theirs runs, and no disk
-is asked.
+Reads only attributes that objects and their classes hold: runs none of their code and
+does not access the disk.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import os
 from pathlib import Path, PurePath
 from typing import Any
 
-# What datasets of torchvision, torchaudio, timm and many scripts call it.
+# Attribute names used by torchvision, torchaudio, timm and many scripts.
 _NAMES = ("root", "root_dir", "data_root", "data_dir", "data_path", "path", "folder")
-# What wraps a dataset: loaders, subsets, those that join several.
+# Attributes by which loaders, subsets and concatenations hold a dataset.
 _WRAPPED = ("dataset", "datasets")
 _MAX_WRAPPERS = 6
 _LONGEST = 4_096
 
 
 def find_data_folder(loader: object) -> Path | None:
-    """Return the folder or file that the loader's data come from, where one is named."""
-    from inspect import getattr_static  # noqa: PLC0415 - dear, and few loaders come here
+    """Return the folder or file of the loader's data; None if no attribute names one."""
+    from inspect import getattr_static  # noqa: PLC0415 - slow to import, and seldom needed
 
-    # Any: whatever a stranger's loader wraps.
+    # Any: loaders and datasets of any type.
     inner: Any = loader
     for _ in range(_MAX_WRAPPERS):
         if inner is not loader:
-            # Of the loader itself, such names would mean anything.
+            # On the loader itself such names are ambiguous.
             for name in _NAMES:
                 folder = _as_folder(getattr_static(inner, name, None))
                 if folder is not None:
@@ -48,6 +48,6 @@ def _as_folder(value: object) -> Path | None:
     elif not isinstance(value, PurePath):
         return None
     try:
-        return Path(os.path.abspath(value))  # noqa: PTH100 - links are not asked
+        return Path(os.path.abspath(value))  # noqa: PTH100 - does not resolve links
     except (OSError, ValueError):
         return None

@@ -1,7 +1,7 @@
-"""Times phases on a device by events that it passes, without ever waiting for it.
+"""Times phases on a GPU with events, without synchronizing.
 
-An event is recorded where a phase begins and where it ends, and read in some later
-step, when the device has passed both.
+Events are recorded at the start and end of a phase and read in a later step, when the
+device has passed both.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-# A device that is further behind than that is told no more about: unknown, not 0.
+# Steps waiting for the device; older ones are dropped as unknown, not counted as 0.
 MAX_STEPS_WAITING = 64
-# Of a step with more phases nothing is told either: each takes two events, and some
-# steps never end.
+# Spans per step. A step with more is not reported: each span needs two events, and a
+# step may never end.
 MAX_SPANS = 2_000
 _MILLISECONDS = 1000.0
 
 
 class Event(Protocol):
-    """As PyTorch's events are, once they are recorded."""
+    """A recorded event with PyTorch's interface."""
 
     def query(self) -> bool:
         """Return whether the device has passed it."""
 
-    # Any other kind of event is refused by the event itself.
+    # The event itself raises for other kinds of events.
     def elapsed_time(self, end_event: Event) -> float:
         """Return the milliseconds from this event to another."""
 
 
 class Span:
-    """One phase on the device, and the phases within it."""
+    """One phase on the device, and its nested phases."""
 
     def __init__(self, name: str, began: Event) -> None:
         self.name = name
@@ -43,17 +43,20 @@ class _Step(NamedTuple):
     number: int
     moment: int  # microseconds since 1970
     spans: list[Span]
-    # Ends of spans that the device has not been seen to have passed.
+    # Ends of spans that the device has not yet passed.
     ended: list[Event]
 
 
 class DeviceTimes:
-    """Collects the spans of steps, and hands out their times once they are known."""
+    """Collects the spans of steps and returns their times once the device has passed
+    them.
+    """
 
     def __init__(self, mark: Callable[[], Event | None]) -> None:
-        """`mark` puts an event behind all work that the device was given so far.
+        """Create it; `mark` records an event after all work queued on the device so
+        far.
 
-        It returns None where nothing may be recorded just now.
+        It returns None if no event can be recorded now.
         """
         self._mark = mark
         self._open: list[Span] = []
@@ -63,7 +66,7 @@ class DeviceTimes:
         self._waiting: deque[_Step] = deque(maxlen=MAX_STEPS_WAITING)
 
     def open(self, name: str) -> Span | None:
-        """A phase begins."""
+        """Begin a phase."""
         self._count += 1
         if self._count > MAX_SPANS:
             self._open, self._spans, self._ended = [], [], []
@@ -78,8 +81,8 @@ class DeviceTimes:
         return span
 
     def close(self, span: Span) -> None:
-        """A phase ends."""
-        # Of a step that is over, or is not told about, it is too late.
+        """End a phase."""
+        # Too late if its step has ended or is not reported.
         if span not in self._open:
             return
         self._open.remove(span)
@@ -88,19 +91,19 @@ class DeviceTimes:
             self._ended.append(span.ended)
 
     def end_step(self, number: int, moment: int) -> None:
-        """The step is over; what the device makes of it is still to come."""
+        """End the step; its device times become available later."""
         # A phase that is open across steps belongs to none.
         if self._spans and not self._open:
             self._waiting.append(_Step(number, moment, self._spans, self._ended))
         self.forget_step()
 
     def forget_step(self) -> None:
-        """What was collected belongs to a step that never ended."""
+        """Discard the spans of a step that never ended."""
         self._open, self._spans, self._ended = [], [], []
         self._count = 0
 
     def take(self) -> Iterator[tuple[int, int, dict[str, float]]]:
-        """Yield number, moment and seconds per phase of steps that have passed."""
+        """Yield number, timestamp and seconds per phase of the steps that have passed."""
         while self._waiting and _are_passed(self._waiting[0].ended):
             step = self._waiting.popleft()
             seconds: dict[str, float] = {}
@@ -111,16 +114,16 @@ class DeviceTimes:
 
 
 def _are_passed(events: list[Event]) -> bool:
-    """Whether the device has passed all; those that it has are asked no more."""
-    # The newest first: before it is passed, the others need not be asked. Afterwards they
-    # must be, as they may be of other streams.
+    """Return whether the device has passed all events, and remove those it has passed."""
+    # The newest first: until it has passed, the others need no query. Then they do,
+    # because they may be on other streams.
     while events and events[-1].query():
         events.pop()
     return not events
 
 
 def _add(span: Span, seconds: dict[str, float]) -> float:
-    """Add each phase's own time by name; return that of the whole span."""
+    """Add each phase's own time by name; return the seconds of the whole span."""
     of_parts = sum(_add(part, seconds) for part in span.parts)
     if span.ended is None:
         return of_parts

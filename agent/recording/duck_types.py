@@ -1,7 +1,6 @@
-"""Tells what objects of frameworks are, by what they can do and never by their type (pure).
+"""Recognizes objects of frameworks by their methods, not by their type (pure).
 
-So no framework is imported. Code of the objects runs here, and may raise whatever it
-likes.
+No framework is imported. Code of the objects runs here and may raise anything.
 """
 
 from __future__ import annotations
@@ -11,43 +10,43 @@ from typing import Any
 
 # Any, here and below: foreign types are known only at run time.
 def can(value: object, *names: str) -> bool:
-    """Whether a value has all of these methods."""
+    """Return whether a value has all of these methods."""
     return all(callable(getattr(value, name, None)) for name in names)
 
 
 def is_plotly_figure(value: object) -> bool:
-    """Whether it is a figure that says itself as JSON."""
+    """Return whether it is a figure that serializes to Plotly JSON."""
     return can(value, "to_plotly_json", "to_json")
 
 
 def is_figure(value: object) -> bool:
-    """Whether it is what Matplotlib draws on."""
+    """Return whether it is a Matplotlib figure."""
     return can(value, "savefig")
 
 
 def is_part_of_figure(value: Any) -> bool:
-    """Whether it is a part of one, such as its axes."""
+    """Return whether it is a part of a Matplotlib figure, such as its axes."""
     return can(value, "get_figure") and can(value.get_figure(), "savefig")
 
 
 def is_image(value: object) -> bool:
-    """Whether it is an image of PIL."""
+    """Return whether it is a PIL image."""
     return can(value, "save", "tobytes", "convert")
 
 
 def is_table(value: object) -> bool:
-    """Whether it is a data frame, or a column of one."""
+    """Return whether it is a data frame, or a column of one."""
     return can(value, "to_csv") or can(value, "write_csv")
 
 
 def csv_of(table: Any) -> str:
-    """Return what a data frame says as CSV, of pandas or of Polars."""
+    """Return a pandas or Polars data frame as CSV."""
     found: str = table.to_csv() if can(table, "to_csv") else table.write_csv()
     return found
 
 
 def is_picture(value: object) -> bool:
-    """Whether it can only be meant to be looked at."""
+    """Return whether it is a figure or an image."""
     return not isinstance(value, type) and (
         is_plotly_figure(value)
         or is_figure(value)
@@ -57,12 +56,12 @@ def is_picture(value: object) -> bool:
 
 
 def is_file(value: object) -> bool:
-    """Whether it can only be stored as a file: its text would say nothing of it."""
+    """Return whether it can only be stored as a file, because its text is meaningless."""
     return is_picture(value) or (not isinstance(value, type) and is_table(value))
 
 
 def is_array(value: object) -> bool:
-    """Whether it is an array or a tensor; spaces and layers have a shape, too."""
+    """Return whether it is an array or a tensor; spaces and layers have a shape too."""
     return (
         hasattr(value, "shape")
         and (can(value, "__array__") or can(value, "__dlpack__"))
@@ -71,9 +70,9 @@ def is_array(value: object) -> bool:
 
 
 def is_time(value: object) -> bool:
-    """Whether it is a moment or a duration of NumPy's, or an array of them.
+    """Return whether it is a NumPy datetime or duration, or an array of them.
 
-    The one question here that never raises: it is asked of whatever is logged.
+    The only function here that never raises: it is called for every logged value.
     """
     try:
         return getattr(getattr(value, "dtype", None), "kind", "") in ("M", "m")
@@ -82,7 +81,7 @@ def is_time(value: object) -> bool:
 
 
 def size_of(array: Any) -> int:
-    """Return how many elements an array has."""
+    """Return the number of elements of an array."""
     size = 1
     for length in array.shape:
         size *= int(length)
@@ -90,9 +89,9 @@ def size_of(array: Any) -> int:
 
 
 def list_of(array: Any) -> object:
-    """Return the list, perhaps of lists, that an array holds; a number of one without axes."""
+    """Return an array as nested lists, or as a number if it has no axes."""
     if is_time(array):
-        # As integers they would have lost their unit.
+        # Converted to integers they would lose their unit.
         array = array.astype(str)
     if not can(array, "tolist") and can(array, "numpy"):
         array = array.numpy()

@@ -1,8 +1,8 @@
-"""Turns what training code holds into the content of a file.
+"""Converts objects of training code to the content of a file.
 
-Figures, pictures and arrays are recognised by what they can do, never by their type,
-so that no framework is imported. What may change after the call is copied here; what
-takes long and can wait is left to whoever calls `Content.data`.
+Figures, pictures and arrays are recognized by their methods, not by their type, so no
+framework is imported. Objects that may change after the call are copied here; slow
+encoding is deferred to the caller of `Content.data`.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class File:
     """A file to store with a run: `run["samples/input"] = agent.File("cat.jpg")`.
 
     Args:
-        content: The path of a file, bytes, something to read from, a Matplotlib or
+        content: A path, bytes, a readable object, a Matplotlib or
             Plotly figure, a PIL image, a data frame, or an array of pixels.
-        name: What it is called when it is downloaded.
-        media_type: What it holds, such as `text/plain`; by default guessed.
+        name: The file name for downloads.
+        media_type: The media type, such as `text/plain`; by default guessed.
     """
 
     __slots__ = ("content", "media_type", "name")
@@ -71,7 +71,7 @@ class Image(File):
     """A picture to append to a series: `run["samples"].append(agent.Image(x), step=3)`.
 
     Args:
-        content: What `File` takes that is a picture: a path, an array of pixels, a PIL
+        content: A picture as `File` takes it: a path, an array of pixels, a PIL
             image, a Matplotlib figure.
     """
 
@@ -79,32 +79,32 @@ class Image(File):
 
 
 class Content(NamedTuple):
-    """What a file will hold: bytes, what makes them, or an open file of the disk."""
+    """The content of a file: bytes, a function that makes them, or an open file."""
 
     name: str
-    media_type: str  # "" where the name says it
+    media_type: str  # "" if it follows from the name
     make: Callable[[], bytes] | None = None
-    # Open since the call: so a file that is replaced or deleted later is still this one.
+    # Opened at the call, so that replacing or deleting the file later has no effect.
     descriptor: int | None = None
     path: Path | None = None
-    # What waiting for it takes in memory.
+    # Memory that it takes while it is queued.
     held_bytes: int = 0
     # The warning for a picture whose values were scaled.
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the bytes; may take a while."""
+        """Return the bytes; may be slow."""
         assert self.make is not None
         return self.make()
 
     def close(self) -> None:
-        """Let go of an open file."""
+        """Close the open file, if any."""
         if self.descriptor is not None:
             os.close(self.descriptor)
 
 
 class Job:
-    """What one call asked for."""
+    """One upload request."""
 
     def __init__(
         self,
@@ -121,31 +121,32 @@ class Job:
         self.path = path
         self.content = content
         self.pattern = pattern
-        # The working directory of the call, for a pattern that is relative.
+        # The working directory of the call, for a relative pattern.
         self.folder = folder
-        # What it names and is not copied yet, with paths in the run, once it is found.
+        # Matched files that are not copied yet, with their paths in the run; None
+        # before the pattern is resolved.
         self.found: deque[tuple[str, Path]] | None = None
-        # Of a series, the step and the time in microseconds since 1970.
+        # For a series, the step and the time in microseconds since 1970.
         self.place = place
-        # Whether whoever asked for it waits until it is done: what it stores has to survive
-        # the machine then.
+        # Whether the caller waits; then the content must survive a crash of the
+        # machine.
         self.is_awaited = is_awaited
-        # Why it, or a part of it, is not stored; "" as far as is known.
+        # Why all or a part of it is not stored; "" if there is no error so far.
         self.problem = ""
         self.is_done = threading.Event()
 
     @property
     def is_stored(self) -> bool:
-        """Whether all of it is copied and survives the process."""
+        """Return whether all of it is copied and survives the process."""
         return self.is_done.is_set() and not self.problem
 
 
 def to_content(
     value: object, *, fallback: str, name: str | None, media_type: str | None
 ) -> Content:
-    """Return the content of anything a file can be made of, or refuse it.
+    """Return the content of any supported object, or raise UnsupportedValue.
 
-    `fallback` is what it is called where nothing else says so; an ending is added.
+    `fallback` is the default file name, without its extension.
     """
     if isinstance(value, File):
         name, media_type = name or value.name, media_type or value.media_type
@@ -158,7 +159,7 @@ def to_content(
     except AgentError:
         raise
     except Exception as error:
-        # The value's own code ran: it may raise whatever it likes.
+        # The object's own code ran and may raise anything.
         reason = f"cannot be stored as a file ({type(error).__name__})"
         raise UnsupportedValue(value, reason) from error
     found = given[1] or kind
@@ -172,7 +173,7 @@ def to_content(
 
 
 def is_content(value: object) -> bool:
-    """Whether what is assigned is a file, and no value: a figure, an image, a table."""
+    """Return whether an assigned object is a file: a figure, an image, a table."""
     try:
         return isinstance(value, File) or is_file(value)
     except Exception:  # noqa: BLE001 - the value's own code ran
@@ -184,19 +185,19 @@ def _from_disk(value: str | os.PathLike[Any], name: str, media_type: str) -> Con
         path = Path(os.fsdecode(value))
     except Exception as error:
         # The path's own code ran.
-        reason = f"is no path ({type(error).__name__})"
+        reason = f"is not a path ({type(error).__name__})"
         raise UnsupportedValue(value, reason) from error
     try:
-        # A pipe that nobody writes to would be waited for.
+        # Without O_NONBLOCK, opening a pipe without a writer would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such path"
-        raise UnsupportedValue(
-            value, f"names no file that can be read: {reason}"
-        ) from None
+        raise UnsupportedValue(value, f"is not a readable file: {reason}") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UnsupportedValue(value, "names no file; for a folder, use upload_files")
+        raise UnsupportedValue(
+            value, "is not a regular file; for a folder, use upload_files"
+        )
     return Content(
         name or printable(path.name), media_type, descriptor=descriptor, path=path
     )
@@ -234,7 +235,7 @@ def _holding(data: bytes) -> Encoder:
 
 def _drawn(figure: Any) -> bytes:
     buffer = io.BytesIO()
-    # Now: figures are drawn on again, and must not be touched from another thread.
+    # Drawn now: the script may change the figure, and figures are not thread-safe.
     figure.savefig(buffer, format="png")
     return buffer.getvalue()
 
@@ -243,7 +244,7 @@ def _read(file: Any) -> bytes:
     if can(file, "getvalue"):
         data = file.getvalue()
     elif can(file, "seekable", "seek", "tell") and file.seekable():
-        # All of it, wherever whoever wrote it stands now.
+        # Reads from the start, whatever the current position.
         place = file.tell()
         file.seek(0)
         data = file.read()
@@ -254,7 +255,7 @@ def _read(file: Any) -> bytes:
 
 
 def printable(name: str) -> str:
-    """Return a name of the disk as one that can be sent."""
+    """Return a file name of the disk with unprintable characters replaced."""
     cleaned = "".join(c if c.isprintable() else "_" for c in name)
     return cleaned.encode("utf-8", "replace").decode()[:_LONGEST_NAME] or "file"
 
@@ -263,7 +264,7 @@ def _checked_name(name: str | None) -> str:
     if name is None:
         return ""
     if not isinstance(name, str) or not name.strip():
-        raise UnsupportedValue(name, "is no name of a file")
+        raise UnsupportedValue(name, "is not a file name")
     return printable(name.replace("\\", "/").rpartition("/")[2] or "file")
 
 
@@ -275,5 +276,5 @@ def _checked_type(media_type: str | None) -> str:
     is_usable = kind and slash and rest and len(text) <= _LONGEST_TYPE
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789!#$&^_.+-"
     if not is_usable or {*kind, *rest} - {*allowed}:
-        raise UnsupportedValue(media_type, "is no media type such as text/plain")
+        raise UnsupportedValue(media_type, "is not a media type such as text/plain")
     return str(media_type)

@@ -1,4 +1,4 @@
-"""Hands files to the thread that copies them, which may just be starting."""
+"""Passes upload requests to the copy thread, also while it is still starting."""
 
 from __future__ import annotations
 
@@ -14,47 +14,48 @@ from seamark.user_warnings import Notices
 if TYPE_CHECKING:
     from seamark.recording.files import Files
 
-# Of one that another thread is starting: it takes a few milliseconds.
+# Requests queued while another thread starts the copy thread, which takes a few
+# milliseconds.
 _MAX_EARLY = 64
 _START_SECONDS = 1.0
 
 
 class FileJobs:
-    """What was asked for, until the thread is there."""
+    """Queues upload requests until the copy thread runs."""
 
     def __init__(self, notices: Notices, *, count_lost: Callable[[], None]) -> None:
-        """`count_lost` counts a record of a series that will not be stored."""
+        """Create it; `count_lost` counts a record of a series that will not be stored."""
         self._notices = notices
         self._count_lost = count_lost
         self._files: Files | None = None
         self._early: deque[Job] = deque()
 
     def begin(self, files: Files | None) -> None:
-        """Hand over what waits, and all that follows."""
+        """Pass all queued and future requests to the copy thread."""
         self._files = files
         self._hand_over()
 
     def end(self) -> None:
-        """Take nothing more; what was never handed over is lost, which is said."""
+        """Stop accepting requests; queued ones are lost, with a warning."""
         self._files = None
         while self._early:
-            self._lose(self._early.popleft(), "nothing could be started to copy it")
+            self._lose(self._early.popleft(), "the copy thread could not be started")
 
     def start_anew(self) -> None:
-        """Forget, in a forked child, what the parent will store."""
+        """Discard the parent's requests in a forked child."""
         self._files = None
         while self._early:
             _close(self._early.popleft())
 
     def put(self, job: Job) -> None:
-        """Have a file stored; wait for it only if that is asked for."""
+        """Store a file; wait for it only if the job is awaited."""
         if job.content is not None and job.content.note:
             self._notices.warn(
                 "picture", f"picture {shown(job.path)}: {job.content.note}"
             )
         files = self._files
         if files is not None:
-            # Another thread may have begun only now: what came before goes first.
+            # Another thread may have begun only now: earlier requests go first.
             self._hand_over()
             files.put(job)
             return
@@ -62,7 +63,7 @@ class FileJobs:
             self._lose(job, "files are logged faster than the run can start")
             return
         self._early.append(job)
-        # It may have come in between.
+        # The copy thread may have started in between.
         self._hand_over()
         if job.is_awaited:
             self._wait(job)
@@ -76,7 +77,8 @@ class FileJobs:
             files.put(job)
 
     def _wait(self, job: Job) -> None:
-        # Not for ever: it may be this thread that starts it, within a signal handler.
+        # Bounded: this thread may be the one that starts it, interrupted by a signal
+        # handler.
         deadline = time.monotonic() + _START_SECONDS
         while self._files is None and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -89,18 +91,18 @@ class FileJobs:
         _close(job)
         if job.place is not None:
             self._count_lost()
-        job.problem = f"{shown(job.path)} is not stored, as others may be: {why}"
+        job.problem = f"{shown(job.path)} is not stored, and others may not be: {why}"
         self._notices.warn("files early", job.problem)
 
 
 def say_not_waited_for(notices: Notices, job: Job, why: str) -> None:
-    """Say that whoever asked to wait for a job goes on before it is done."""
-    # Unless it is, just now, or was given up, which was said.
+    """Warn that a caller stops waiting for a job before it is done."""
+    # Unless it was just done, or was given up with a warning.
     if not job.is_done.is_set():
         notices.warn(
             f"not waited for: {why}",
-            f"{shown(job.path)} is not copied yet and no longer waited for, as others may"
-            f" be: {why}; what is uploaded must stay as it is until it can be copied",
+            f"stopped waiting for {shown(job.path)}, which is not copied yet; others may"
+            f" be affected: {why}; leave uploaded files unchanged until they are copied",
         )
 
 

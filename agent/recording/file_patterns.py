@@ -1,4 +1,4 @@
-"""Finds the files that a pattern or a folder stands for, and names them."""
+"""Finds and names the files that match a pattern or lie in a folder."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WILDCARD = re.compile(r"[*?\[]")
 def matching(
     pattern: str, below: str = "", *, progress: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[str, Path]]:
-    """Yield files that a pattern names, or all in a folder, with their relative names.
+    """Yield files that match a pattern, or all in a folder, with their relative names.
 
-    A relative pattern is one `below` a folder, by default the working directory.
-    `progress` is called for each name: a large network drive takes its time.
+    A relative pattern is resolved in the folder `below`, by default the working
+    directory. `progress` is called for each name, because network drives can be slow.
     """
     whole = str(Path(below, pattern))
     if Path(whole).is_dir():
@@ -31,12 +31,12 @@ def matching(
             for name in sorted(names)
         )
     else:
-        # Names are those below the last folder without a wildcard.
+        # Names are relative to the last folder without a wildcard.
         fixed = _WILDCARD.split(pattern, maxsplit=1)[0]
         folder = str(
             Path(below, fixed if fixed.endswith(os.sep) else Path(fixed).parent)
         )
-        # Apart from the folder, whose own name may have wildcards in it.
+        # Passed separately: the folder's own name may contain wildcard characters.
         root = below or None
         names = glob.iglob(pattern, root_dir=root, recursive=True)  # noqa: PTH207 - as a text
         found = iter(sorted(str(Path(below, name)) for name in _each(names, progress)))

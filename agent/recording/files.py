@@ -1,8 +1,8 @@
-"""Takes files from the training and puts them into the spool.
+"""Copies uploaded files from the training process into the spool.
 
-The call only opens the file, or copies what is in memory; a thread of its own does the
-rest, and says what the run then holds. A file counts from the moment when it is copied,
-soon after the call; who must know when that is waits for it.
+The call only opens the file or copies data from memory; a separate thread does the rest
+and then logs the file's attribute. A file is stored once it is copied, soon after the
+call; callers that need this certainty wait.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from seamark.recording.path_types import Kind
 from seamark.recording.records import IMAGE, Record
 from seamark.user_warnings import Notices
 
-# Of what waits in memory: figures, images, arrays, bytes.
+# Limit of queued data in memory: figures, images, arrays, bytes.
 CAPACITY_BYTES = 64 * 1024 * 1024
-# Of open files that wait; each is a descriptor that the training may need.
+# Queued open files; each uses a descriptor that the training may need.
 _MAX_OPEN = 256
 LARGEST_SET = 10_000  # files
 _IDLE_SECONDS = 60.0
-# Whoever waits goes on once nothing has moved for so long.
+# A waiting caller continues after this long without progress.
 _STALLED_SECONDS = 10.0
-# How long what is copied may wait for others to be said with it.
+# How long copied files may wait to be logged in one batch.
 _SAID_SECONDS = 1.0
-# Known without the files of the system, which say something else on each.
+# Independent of the system's files, which differ between machines.
 _types = mimetypes.MimeTypes()
 
 
@@ -47,7 +47,7 @@ class _Interrupted(Exception):
 
 
 class Files:
-    """The thread that copies files into the spool, and what waits for it."""
+    """The thread that copies files into the spool, and its queue."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Files:
         sync: Callable[[], None],
         most_bytes: int,
     ) -> None:
-        """`write` puts what the recorder has into the spool, at once, if it can.
+        """Create it; `write` writes the recorder's data to the spool now, if possible.
 
-        `sync` waits until that survives the machine; OSError if it does not.
+        `sync` waits until that survives a crash of the machine; raises OSError.
         """
         self._recorder = recorder
         self._buffer = recorder.buffer
@@ -81,12 +81,13 @@ class Files:
         self._is_busy = False
         self._doing: Job | None = None
         self._moved_at = time.monotonic()
-        # What was copied and is not said yet, and since when there is some.
+        # Copied but not yet logged files, and the time of the first.
         self._copied: list[SetFile | Record] = []
         self._copied_at = 0.0
-        # Once the run ends: until when copies may go on.
+        # The deadline for copies once the run ends.
         self._ends_at: float | None = None
-        # What was copied since, with the number of its job: earlier ones may follow.
+        # Paths copied since then, with their job numbers: earlier jobs may still
+        # follow.
         self._copied_at_end: dict[str, int] = {}
         self.background = Background("seamark-files", self.turn)
 
@@ -95,14 +96,14 @@ class Files:
         return not self._jobs and not self._is_busy
 
     def put(self, job: Job) -> None:
-        """Queue a job, or say that too much waits already; wait for it if it says so."""
+        """Queue a job, or warn that the queue is full; wait for it if it is awaited."""
         content = job.content
         if content is not None and not self._is_room(content):
             content.close()
             self._lose(
                 job,
                 "files waiting",
-                f"{shown(job.path)} is not stored, as others may be: files are logged"
+                f"{shown(job.path)} is not stored, and others may not be: files are logged"
                 " faster than they can be written",
             )
             job.is_done.set()
@@ -114,29 +115,29 @@ class Files:
             self.wait_for(job)
 
     def wait_for(self, job: Job) -> None:
-        """Return when a job is done, or nothing moves any more."""
+        """Return when a job is done, or when there is no progress."""
         self._moved_at = time.monotonic()
         while not job.is_done.wait(0.1):
             if time.monotonic() - self._moved_at > _STALLED_SECONDS:
                 say_not_waited_for(
-                    self._notices, job, f"nothing has moved for {_STALLED_SECONDS:g} s"
+                    self._notices, job, f"no progress for {_STALLED_SECONDS:g} s"
                 )
                 return
             if not self.background.is_alive:
-                say_not_waited_for(self._notices, job, "no thread is there to copy it")
+                say_not_waited_for(self._notices, job, "the copy thread is not running")
                 return
 
     def turn(self) -> float:
-        """Do what waits, and return when to look again."""
+        """Process the queue; return the seconds until the next turn."""
         while self._jobs and not self._is_late:
-            # In this order, or somebody could think that all is done.
+            # In this order, so that `is_done` is never true in between.
             self._is_busy = True
             job = self._doing = self._next()
             try:
                 self._do(job)
             except _Interrupted:
-                # What is in memory comes first, as it is nowhere else; then once more,
-                # before whatever else has its path.
+                # Jobs in memory come first, because they exist nowhere else. This one
+                # is repeated later, before other jobs for its path.
                 self._jobs.appendleft(job)
             except BaseException:
                 self._let_go(job)
@@ -151,7 +152,7 @@ class Files:
         self._blobs.go_on_in(spool)
 
     def finish(self, seconds: float) -> None:
-        """Do what waits, for so long; what is left is said and not stored."""
+        """Process the queue for up to `seconds`; the rest is dropped with a warning."""
         self._ends_at = time.monotonic() + seconds
         if not self.is_done:
             self.background.ensure()
@@ -159,8 +160,8 @@ class Files:
             while not self.is_done and self.background.is_alive and not self._is_late:
                 time.sleep(0.01)
         self.background.stop(0.1)
-        # It hangs in the file system, or sees in a moment that it is late and is put back:
-        # asked for before the others, it is missed in neither case.
+        # The current job either hangs in the file system or is about to be put back
+        # into the queue. Reading it before the queue catches both cases.
         doing = self._doing if self._is_busy else None
         waiting = [self._jobs.popleft() for _ in range(len(self._jobs))]
         for job in waiting:
@@ -177,8 +178,8 @@ class Files:
         if left:
             self._notices.warn(
                 "files left",
-                f"{len(left)} files could not be copied within the {seconds:.0f} s that"
-                f" the end may take and are not stored, {shown(left[0].path)} among"
+                f"{len(left)} files could not be copied within the {seconds:.0f} s exit"
+                f" timeout and are not stored, including {shown(left[0].path)};"
                 " them; upload them again, with wait=True or a larger SEAMARK_EXIT_SECONDS (what is copied and not"
                 " yet delivered, `seamark sync` delivers)",
             )
@@ -188,7 +189,7 @@ class Files:
         return self._ends_at is not None and time.monotonic() > self._ends_at
 
     def _is_hurried(self) -> bool:
-        """Whether others will be lost for certain while the power only might fail."""
+        """Return whether syncing would risk losing queued jobs for certain."""
         if self._ends_at is not None:
             return True
         if self._doing is not None and self._doing.is_awaited:
@@ -197,7 +198,7 @@ class Files:
         return len(self._jobs) > _MAX_OPEN // 2 or (is_much and bool(self._jobs))
 
     def _next(self) -> Job:
-        """Take the oldest job; at the end, the oldest of what is in memory alone."""
+        """Take the oldest job; at the end, the oldest one that is only in memory."""
         if self._ends_at is not None:
             for job in list(self._jobs):
                 if _is_in_memory(job):
@@ -206,7 +207,7 @@ class Files:
         return self._jobs.popleft()
 
     def _is_outdated(self, path: str, job: Job) -> bool:
-        """Whether the path holds what was uploaded after the job, and copied before."""
+        """Return whether a later job for the path was copied already."""
         return self._copied_at_end.get(path, -1) > job.number
 
     def _let_go(self, job: Job) -> None:
@@ -218,7 +219,7 @@ class Files:
     def _is_room(self, content: Content) -> bool:
         with self._counting:
             total = self._held_bytes + content.held_bytes
-            # One alone is taken, whatever its size: it is in memory already.
+            # A single large content is accepted: it is in memory already.
             if content.held_bytes and self._held_bytes and total > CAPACITY_BYTES:
                 return False
             if content.descriptor is not None and len(self._jobs) >= _MAX_OPEN:
@@ -231,13 +232,13 @@ class Files:
             self._held_bytes += held_bytes
 
     def _note_progress(self) -> None:
-        """Called by the thread, again and again, while it does a job."""
+        """Called repeatedly by the thread while it works on a job."""
         self._moved_at = time.monotonic()
         is_due = self._copied and self._moved_at > self._copied_at + _SAID_SECONDS
         if is_due and self._doing is not None:
             self._say_copied(self._doing)
         if self._doing is not None and _is_in_memory(self._doing):
-            # It is nowhere else, and done to its end.
+            # It exists only in memory, so it is always completed.
             return
         if self._is_late or (
             self._ends_at is not None and any(map(_is_in_memory, list(self._jobs)))
@@ -249,10 +250,10 @@ class Files:
             self._buffer.count_dropped(1)
 
     def _lose(self, job: Job, cause: str, why: str) -> None:
-        """Say once per cause that something of a job is not stored."""
+        """Warn once per cause that a part of a job is not stored."""
         self._count_lost(job)
         job.problem = job.problem or why
-        # Whoever waits may delete what he believes to be stored: he is always told.
+        # A waiting caller may delete the file, so it always gets the warning.
         self._notices.warn(f"{cause} {job.number}" if job.is_awaited else cause, why)
 
     def _do(self, job: Job) -> None:
@@ -269,17 +270,17 @@ class Files:
         self._make_safe(job)
 
     def _make_safe(self, job: Job) -> None:
-        """Have what is said of a job written, and of one that is awaited on the disk."""
+        """Write a job's log entries, and sync them if the job is awaited."""
         try:
             is_written = self._write()
             if job.is_awaited:
                 self._sync()
         except OSError:
-            # What cannot be written is told by the writer.
+            # The writer reports its own errors.
             is_written = False
         if not is_written and not job.problem:
             job.problem = (
-                f"{shown(job.path)} is copied, but its spool cannot be written"
+                f"{shown(job.path)} is copied, but its offline queue cannot be written"
             )
 
     def _keep_found(self, job: Job, found: deque[tuple[str, Path]]) -> None:
@@ -295,7 +296,7 @@ class Files:
                     self._keep(path, content, job)
                 finally:
                     content.close()
-            # Only now: one that is interrupted is copied once more.
+            # Only now: an interrupted file is copied again.
             found.popleft()
 
     def _keep(self, path: str, content: Content, job: Job) -> None:
@@ -306,7 +307,7 @@ class Files:
                 blob = self._blobs.keep_file(content.descriptor)
             else:
                 data = content.data()
-                # A large picture takes its time.
+                # Encoding a large picture is slow.
                 self._note_progress()
                 blob = self._blobs.keep(data)
         except _Interrupted:
@@ -315,7 +316,7 @@ class Files:
             self._lose(
                 job,
                 f"changed {shown(path)}",
-                f"{shown(path)} is not stored: the file is written to all the time;"
+                f"{shown(path)} is not stored: the file keeps changing;"
                 " upload it once it is complete",
             )
             return
@@ -346,7 +347,9 @@ class Files:
         path = job.path
         if not media_type.startswith("image/"):
             self._lose(
-                job, f"image {shown(path)}", f"what {shown(path)} holds is no picture"
+                job,
+                f"image {shown(path)}",
+                f"the content of {shown(path)} is not a picture",
             )
             return
         value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)
@@ -360,19 +363,19 @@ class Files:
         self._copied.append(change)
 
     def _say_copied(self, job: Job) -> None:
-        """Say what the run holds by now, once a power cut cannot take its contents."""
+        """Log the copied files once their contents survive a power failure."""
         copied, self._copied = self._copied, []
         if not copied:
             return
         try:
-            # Once for a job, or a second of it: for each of 10,000 small files it would
-            # take as long again as the sync of its content.
+            # Once per job or second: for each of 10,000 small files it would take as
+            # long as syncing its content.
             self._blobs.sync()
         except OSError as error:
             for change in copied:
                 self._lose_copy(job, change.path, error)
             return
-        # Past the recorder, which takes nothing more once the run ends.
+        # Bypasses the recorder, which accepts nothing once the run ends.
         for change in copied:
             if isinstance(change, Record):
                 self._buffer.put_record(change)
@@ -383,7 +386,7 @@ class Files:
         self._lose(
             job,
             f"files {error.errno}",
-            f"{shown(path)} is not stored, as others may be: it cannot be copied"
+            f"{shown(path)} is not stored, and others may not be: it cannot be copied"
             f" into {self._blobs.folder} ({error})",
         )
 
@@ -396,7 +399,7 @@ class Files:
                 self._lose(
                     job,
                     f"set {shown(job.path)}",
-                    f"{shown(job.pattern)} names more than {LARGEST_SET:,} files; the"
+                    f"{shown(job.pattern)} matches more than {LARGEST_SET:,} files; the"
                     " others are not stored",
                 )
                 return found
@@ -410,7 +413,7 @@ class Files:
             found.append((cleaned, file))
         if not found:
             self._lose(
-                job, f"set {shown(job.path)}", f"{shown(job.pattern)} names no file"
+                job, f"set {shown(job.path)}", f"{shown(job.pattern)} matches no file"
             )
         return found
 

@@ -1,7 +1,7 @@
-"""Histograms: how often values lie between which edges, counted where they are.
+"""Histograms, counted on the device that holds the values.
 
-No framework is imported for it: arrays and tensors count with the one that made them,
-everything else is counted in Python.
+No framework is imported: arrays and tensors are counted by the framework that made
+them, everything else in Python.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import Any
 from seamark.errors import AgentError, UnsupportedValue
 
 MAX_BINS = 512
-# What the bytes begin with: how the edges are written, and the values without a bin.
+# The header: the encoding of the edges, and the number of values without a bin.
 _HEAD = struct.Struct("<Bd")
 _EXPLICIT, _EVEN = 0, 1
-# Up to here a float32 counts exactly, and torch counts in the type of the values.
+# Up to this count float32 is exact; torch counts in the type of the values.
 _EXACT_FLOAT32 = 2**24
 
-# Lowest, highest, counts of the bins between, and how many values are not finite.
+# Lowest edge, highest edge, counts of the bins, and the number of non-finite values.
 Counted = tuple[float, float, Sequence[float], int]
 
 
 class Histogram:
-    """How often values lie between which edges.
+    """A histogram of values.
 
-    Either `values` are counted, in `bins` bins of equal width from the lowest to the
-    highest of them; or `edges` and `counts` are given, one edge more than counts.
-    Values are anything that holds numbers: a list, an array, a tensor on any device.
-    NaN and infinities are in no bin; how many there are is told beside.
+    Either `values` are counted in `bins` bins of equal width between the lowest and the
+    highest value, or `edges` and `counts` are given, with one more edge than counts.
+    Values are any numbers: a list, an array, a tensor on any device. NaN and infinities
+    belong to no bin; their number is stored separately.
     """
 
     __slots__ = ("_bins", "_counts", "_edges", "_values")
@@ -45,8 +45,7 @@ class Histogram:
         edges: object = None,
         counts: object = None,
     ) -> None:
-        # Nothing is looked at yet: what is wrong with it is told where it is logged,
-        # as with every other value.
+        # Validated when it is logged, like every other value.
         self._values = values
         self._bins = bins
         self._edges = edges
@@ -59,7 +58,7 @@ class Histogram:
         except AgentError:
             raise
         except Exception as error:
-            # The values' own code ran: it may raise whatever it likes.
+            # The values' own code ran and may raise anything.
             reason = type(error).__name__
             raise UnsupportedValue(self, f"cannot be counted ({reason})") from error
 
@@ -108,8 +107,8 @@ def _count_with_torch(torch: Any, values: Any, bins: int) -> Counted:
     try:
         return _count_where_they_are(torch, found, bins)
     except (RuntimeError, TypeError):
-        # A GPU may have no memory left for it, lack 64 bits, or be told to do only what
-        # is deterministic, which its histograms are not.
+        # A GPU may be out of memory, lack float64, or be limited to deterministic
+        # operations, which its histograms are not.
         if found.device.type == "cpu":
             raise
         return _count_where_they_are(torch, found.cpu(), bins)
@@ -131,7 +130,7 @@ def _count_where_they_are(torch: Any, found: Any, bins: int) -> Counted:
 def _count_with_numpy(numpy: Any, values: Any, bins: int) -> Counted:
     found = numpy.asarray(values).ravel()
     if found.dtype != numpy.float32:
-        # Halves overflow where their range is computed; booleans have none.
+        # The range of float16 values can overflow; booleans have none.
         found = found.astype(numpy.float64)
     finite = found[numpy.isfinite(found)]
     others = found.size - finite.size
@@ -157,7 +156,7 @@ def _count_plainly(found: list[float], bins: int) -> Counted:
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
-    """Return the outermost edges; around values that are all the same, some room."""
+    """Return the outermost edges, widened if all values are equal."""
     if low == high:
         room = max(0.5, abs(low) * 1e-6)
         low, high = low - room, high + room

@@ -1,7 +1,7 @@
-"""Turns arrays, tensors and PIL images into PNG.
+"""Encodes arrays, tensors and PIL images as PNG.
 
-Values follow the convention of the field: integers are levels from 0 to 255, floats lie
-between 0 and 1. Any other range is scaled to 0-255, and the caller is to warn about it.
+Integers are levels from 0 to 255, floats lie between 0 and 1. Any other range is scaled
+to 0-255 and reported in `Encoder.note`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seamark.recording.duck_types import can
 from seamark.recording.png import COLOURS, to_png
 
 _WHITE = 255
-# Half a level: what interpolation adds to the ends of the range is not visible.
+# Half a level: overshoot of interpolation at the ends of the range is not visible.
 _TOLERANCE = 0.5 / _WHITE
 _PIL_MODES_OF_PNG = ("1", "L", "LA", "P", "RGB", "RGBA")
 _PIL_MODES_WITH_ALPHA = {"PA": "RGBA", "La": "LA", "RGBa": "RGBA"}
@@ -31,15 +31,15 @@ class Encoder(NamedTuple):
 
     encode: Callable[[], bytes]
     held_bytes: int
-    # How values of a picture were changed; "" if they were not.
+    # How the values of a picture were changed; "" if they were not.
     note: str = ""
 
 
 # Any, here and below: foreign types are known only at run time.
 def picture_of_array(value: Any) -> Encoder:
-    """Return the picture that an array or a tensor holds; refuse any other shape."""
+    """Return the picture in an array or a tensor; UnsupportedValue for other shapes."""
     if hasattr(value, "column_names"):
-        raise UnsupportedValue(value, "is a table: store what its to_pandas() returns")
+        raise UnsupportedValue(value, "is a table: store the result of its to_pandas()")
     numpy = sys.modules.get("numpy")
     if numpy is None:
         raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
@@ -51,16 +51,16 @@ def picture_of_array(value: Any) -> Encoder:
     pixels = _with_channels_last(numpy, numpy.asarray(value), first=is_tensor)
     pixels, note = _as_levels(numpy, pixels)
     height, width, channels = pixels.shape
-    # The caller may go on changing the array: this is a copy.
+    # A copy, because the caller may change the array.
     data = pixels.tobytes()
     encode = partial(to_png, data, width=width, height=height, channels=channels)
     return Encoder(encode, len(data), note)
 
 
 def picture_of_image(image: Any) -> Encoder:
-    """Return the picture that an image of PIL holds."""
+    """Return the picture in a PIL image."""
     if image.mode in ("F", "I") or image.mode.startswith("I;16"):
-        # PNG and browsers would cut or darken more than 8 bits.
+        # PNG and browsers would truncate or darken more than 8 bits.
         return picture_of_array(image)
     copy = image.copy()
     held_bytes = len(copy.getbands()) * copy.width * copy.height
@@ -76,7 +76,7 @@ def _saved(image: Any) -> bytes:
 
 
 def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
-    """Return height, width, channels; tensors have the channels first."""
+    """Return the pixels as (height, width, channels); tensors have the channels first."""
     shape = pixels.shape
     while pixels.ndim > _WITH_CHANNELS and len(pixels) == 1:
         # A batch of one picture.
@@ -91,16 +91,16 @@ def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
     elif not has_last:
         raise UnsupportedValue(
             pixels,
-            f"of shape {shape} is no picture: a picture is (height, width), with 1 to 4"
+            f"of shape {shape} is not a picture: a picture is (height, width), with 1 to 4"
             " channels first or last",
         )
     if not pixels.size:
-        raise UnsupportedValue(pixels, "without pixels is no picture")
+        raise UnsupportedValue(pixels, "without pixels is not a picture")
     return pixels
 
 
 def _as_levels(numpy: Any, pixels: Any) -> tuple[Any, str]:
-    """Return levels from 0 to 255, and how values were changed to get them."""
+    """Return levels from 0 to 255, and a note on how the values were changed."""
     kind = pixels.dtype.kind
     if pixels.dtype == numpy.uint8:
         return pixels, ""
@@ -112,7 +112,7 @@ def _as_levels(numpy: Any, pixels: Any) -> tuple[Any, str]:
         # bfloat16 and other small floats of JAX and TensorFlow.
         pixels, kind = pixels.astype(numpy.float32), "f"
     if kind != "f":
-        raise UnsupportedValue(pixels, f"of {pixels.dtype} is no picture")
+        raise UnsupportedValue(pixels, f"of {pixels.dtype} is not a picture")
     if pixels.dtype.itemsize < _SINGLE_BYTES:
         pixels = pixels.astype(numpy.float32)
     return _levels_of_floats(numpy, pixels)
@@ -151,9 +151,9 @@ def _levels_of_floats(numpy: Any, pixels: Any) -> tuple[Any, str]:
 
 
 def _stretched(numpy: Any, values: Any, low: float, high: float) -> Any:
-    """Return levels of which 0 is `low` and 255 is `high`."""
+    """Scale values linearly to levels: `low` to 0 and `high` to 255."""
     with numpy.errstate(all="ignore"):
-        # In place, as a picture may have millions of values.
+        # In place, because a picture may have millions of values.
         levels = values - low
         levels *= _WHITE / ((high - low) or 1.0)
         numpy.clip(levels, 0, _WHITE, out=levels)

@@ -1,4 +1,4 @@
-"""Wraps any iterable of batches, so that its loop is timed step by step."""
+"""Wraps any iterable of batches to time its loop step by step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seamark.recording.steps import StepClock, Steps, find_framework
 
 Batch = TypeVar("Batch")
 
-# Of a batch that holds others, how many are looked at, and how deep.
+# How many members of a nested batch are inspected, and to which depth.
 _MEMBERS_ASKED = 3
 _DEEPEST = 3
 _CONTAINERS = (tuple, list, Mapping)
@@ -22,7 +22,7 @@ _LOADER_OPTIONS = {
 
 
 class Loader(Generic[Batch]):
-    """Yields the batches of an iterable and measures how long each was waited for."""
+    """Yields the batches of an iterable and measures the wait for each."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Loader(Generic[Batch]):
     ) -> None:
         self._steps = steps
         self._batches = batches
-        # Asked only for what was not given: what answers is foreign code.
+        # The loader is asked only for missing values, because that runs foreign code.
         self._batch_size = _first_count(batch_size)
         if self._batch_size is None:
             self._batch_size = find_batch_size(batches)
@@ -43,20 +43,22 @@ class Loader(Generic[Batch]):
             self._workers = find_workers(batches)
 
     def __len__(self) -> int:
-        # Any iterable may be given; progress bars ask and accept the TypeError.
+        # Any iterable is accepted; progress bars handle the TypeError.
         return len(self._batches)  # type: ignore[arg-type]
 
-    # Any: whatever the loader has.
+    # Any: an attribute of any loader.
     def __getattr__(self, name: str) -> Any:
-        """Return what the loader has: `sampler.set_epoch(epoch)` goes on working."""
-        # While it is copied or pickled there is none yet.
+        """Return the loader's attribute, so that `sampler.set_epoch(epoch)` still
+        works.
+        """
+        # While it is copied or pickled, `_batches` does not exist yet.
         if name.startswith("__") or "_batches" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._batches, name)
 
     def __iter__(self) -> Iterator[Batch]:
         if not self._steps.begin():
-            # Delegating to it would close what the script may go on with.
+            # `yield from` would close an iterator that the script may continue to use.
             for batch in self._batches:
                 self._steps.pass_within()
                 yield batch
@@ -80,7 +82,7 @@ class Loader(Generic[Batch]):
                 return
             clock.examples = count_examples(batch, self._batch_size)
             yield batch
-            # Not held while the next one is made: batches may fill the memory.
+            # Released before the next one is made: batches may fill the memory.
             del batch
 
     def _facts(self) -> dict[str, object]:
@@ -93,33 +95,33 @@ class Loader(Generic[Batch]):
 
 
 class _End:
-    """What `next` returns behind the last batch."""
+    """Returned by `next` after the last batch."""
 
 
 _END = _End()
 
 
 def count_examples(batch: object, batch_size: int | None) -> int | None:
-    """Return how many examples a batch holds, where that can be seen cheaply."""
+    """Return the number of examples in a batch if it is cheap to determine, else None."""
     try:
         if batch_size is not None and _length(_first(batch)) == batch_size:
-            # So are nearly all, and the rest takes longer.
+            # The common case; the full inspection takes longer.
             return batch_size
         candidates = _counts(batch)
     except Exception:  # noqa: BLE001 - foreign code
-        # The batch's own code ran: it may raise whatever it likes.
+        # The batch's own code ran and may raise anything.
         return None
     if batch_size in candidates:
         return batch_size
     likeliest = candidates[0] if candidates else None
     if likeliest is None or batch_size is None or likeliest <= batch_size:
         return likeliest
-    # The last batch may be smaller, none is larger.
+    # The last batch may be smaller; none is larger.
     return None
 
 
 def _first(batch: object) -> object:
-    """Return what lies first in a batch, however deep."""
+    """Return the first leaf of a nested batch."""
     for _ in range(_DEEPEST):
         if isinstance(batch, Mapping):
             batch = next(iter(batch.values()), None)
@@ -131,7 +133,7 @@ def _first(batch: object) -> object:
 
 
 def _counts(batch: object, depth: int = 0) -> list[int]:
-    """What may be the number of examples, the likeliest first."""
+    """Return possible numbers of examples, the most likely first."""
     rows: list[int] = []
     if isinstance(batch, Mapping):
         members = list(islice(batch.values(), _MEMBERS_ASKED))
@@ -140,7 +142,7 @@ def _counts(batch: object, depth: int = 0) -> list[int]:
         if _are_alike(members):
             rows = [len(batch)]
             if len(batch) > len(members) and isinstance(members[0], _CONTAINERS):
-                # Of inputs and targets side by side there are not that many.
+                # Inputs and targets in a pair are not that many.
                 return rows
     else:
         length = _length(batch)
@@ -150,20 +152,20 @@ def _counts(batch: object, depth: int = 0) -> list[int]:
     found = [_counts(member, depth + 1) for member in members]
     if depth == 0:
         found = [counts for counts in found if counts]
-    # What is side by side has as many, and that is the likeliest in one of them.
+    # A length shared by all members is the most likely.
     common = [
         counts[0]
         for counts in found
         if counts and all(counts[0] in others for others in found)
     ]
     if depth > 0:
-        # With nothing in common it is one example, or a list of some.
+        # Without a common length it is one example, or a list of examples.
         return [*common, *rows]
     return [*common, *(count for counts in found for count in counts), *rows]
 
 
 def _are_alike(members: list[object]) -> bool:
-    """Whether all are of one type, and arrays of as many dimensions."""
+    """Return whether all have one type and, as arrays, the same number of dimensions."""
     kinds = {(type(m), len(getattr(m, "shape", None) or ())) for m in members}
     return len(kinds) == 1
 
@@ -182,7 +184,7 @@ def _length(value: object) -> int | None:
 
 
 def find_batch_size(loader: object) -> int | None:
-    """Return how many examples a full batch has, where the loader says so."""
+    """Return the loader's batch size, if it has one."""
     return _first_count(
         _said(loader, "batch_size"),
         _said(_said(loader, "batch_sampler"), "batch_size"),
@@ -190,12 +192,12 @@ def find_batch_size(loader: object) -> int | None:
 
 
 def find_workers(loader: object) -> int | None:
-    """Return how many processes load, where the loader says so."""
+    """Return the loader's number of worker processes, if it has one."""
     return _first_count(_said(loader, "num_workers"))
 
 
 def loader_facts(loader: object) -> dict[str, object]:
-    """Return all that a loader says of itself."""
+    """Return the framework, batch size, workers and options of a loader."""
     facts: dict[str, object] = {"framework": find_framework()}
     batch_size, workers = find_batch_size(loader), find_workers(loader)
     if batch_size is not None:
@@ -206,7 +208,7 @@ def loader_facts(loader: object) -> dict[str, object]:
 
 
 def loader_options(loader: object) -> dict[str, object]:
-    """Return how a PyTorch DataLoader was set up; nothing of any other iterable."""
+    """Return the options of a PyTorch DataLoader; empty for other iterables."""
     found: dict[str, object] = {}
     for name, kind in _LOADER_OPTIONS.items():
         value = _said(loader, name)
@@ -216,11 +218,11 @@ def loader_options(loader: object) -> dict[str, object]:
 
 
 def _said(loader: object, name: str) -> object:
-    """Return what a loader says of itself; None where it does not, or raises."""
+    """Return an attribute of a loader; None if it is missing or raises."""
     try:
         return getattr(loader, name, None)
     except Exception:  # noqa: BLE001 - foreign code
-        # The loader's own code ran: it may raise whatever it likes.
+        # The loader's own code ran and may raise anything.
         return None
 
 

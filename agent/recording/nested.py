@@ -1,6 +1,6 @@
-"""Reads what dictionaries, lists, and settings that are objects hold (pure).
+"""Reads nested dictionaries, lists and configuration objects (pure).
 
-Classes are recognised by what they look like, so that no framework is imported.
+Classes are recognized by their attributes, so that no framework is imported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MAX_MEMBERS = 100_000  # of nested dictionaries, all levels together
 # Limit of a list that is one value: lists may contain themselves and each other.
 _DEEPEST_LIST, _MAX_ELEMENTS = 16, 20_000
 
-# What holds nothing, without a look at it.
+# Types without members.
 _LEAVES = frozenset({float, int, bool, str})
-# Is told why a member of a dictionary is left out, and its path.
+# Receives the error and the path of each member that is left out.
 Refuse = Callable[[AgentError, str], None]
 
 
@@ -31,7 +31,7 @@ def flatten(
 ) -> Iterator[tuple[str, object]]:
     """Yield the leaves of nested dictionaries with their paths; `empty` for empty ones.
 
-    What cannot be read is refused, and takes nothing else along.
+    A member that cannot be read is passed to `refuse`; the others are still yielded.
     """
     if not isinstance(path, str):
         raise InvalidPath(path, "is not a string")
@@ -39,23 +39,23 @@ def flatten(
 
 
 class _Walk:
-    """Goes through nested dictionaries, which may contain each other."""
+    """Traverses nested dictionaries, which may contain each other."""
 
     def __init__(self, refuse: Refuse, empty: object) -> None:
         self._refuse = refuse
         self._empty = empty
-        # The dictionaries on the way down, by what they are and not by what they equal.
+        # The dictionaries on the current path, compared by identity.
         self._above: list[object] = []
         self._members = 0
 
     def leaves(self, path: str, value: object) -> Iterator[tuple[str, object]]:
-        """Raise UnsupportedValue where there are too many to go through."""
+        """Yield the leaves of a value; UnsupportedValue if there are too many."""
         self._members += 1
         if self._members > MAX_MEMBERS:
-            # Few that share others, level by level, are as many as one likes.
+            # A few dictionaries that share members at each level expand exponentially.
             raise UnsupportedValue(value, f"is one of more than {MAX_MEMBERS} values")
-        # Of what is plain no code of its own runs: what is raised meanwhile comes from a
-        # signal handler of the user's, to be caught further up.
+        # Plain types run no code of their own: exceptions come from a user's signal
+        # handler and must propagate.
         if type(value) in _LEAVES:
             yield path, value
             return
@@ -77,11 +77,10 @@ class _Walk:
     ) -> Iterator[tuple[str, object]]:
         try:
             fields = _fields(value)
-            # At once: another thread may change it meanwhile.
+            # Copied at once: another thread may change it.
             keys = [] if fields is None else [*fields]
         except Exception as error:  # noqa: BLE001 - foreign code
-            # The dictionary's own code ran, here and below: it may raise whatever it
-            # likes.
+            # The dictionary's own code ran, here and below, and may raise anything.
             self._refuse(_unread(value, error), path)
             return
         if not keys or fields is None:
@@ -112,28 +111,32 @@ class _Walk:
 
 
 def _plain_members(value: object) -> list[tuple[str, object]] | None:
-    """Return what a dictionary of texts holds; None if it is anything else."""
+    """Return the members of a plain dictionary with string keys; None for other
+    objects.
+    """
     if type(value) is not dict:
         return None
-    # Of a copy, made at once: another thread may change it meanwhile.
+    # A copy, because another thread may change it.
     members = [*value.copy().items()]
     is_plain = {str}.issuperset(type(name) for name, _ in members)
     return members if is_plain else None
 
 
 def _unread(value: object, error: Exception) -> UnsupportedValue:
-    # Not its text: that is foreign code again, and may be as long as an array.
+    # Without its text: that runs foreign code and may be as long as an array.
     return UnsupportedValue(value, f"cannot be read ({type(error).__name__})")
 
 
-# argparse.Namespace, types.SimpleNamespace, and the settings of ml_collections.
+# argparse.Namespace, types.SimpleNamespace, and ml_collections.
 _NAMESPACES = frozenset({"Namespace", "SimpleNamespace"})
 _CONFIGURATIONS = frozenset({"ConfigDict", "FrozenConfigDict"})
 
 
-# Any: what the fields of foreign classes hold is known only at run time.
+# Any: the fields of foreign classes are known only at run time.
 def _fields(value: Any) -> Mapping[Any, object] | None:
-    """Return what a dictionary or an object of settings holds; None for anything else."""
+    """Return the fields of a dictionary or configuration object; None for other
+    objects.
+    """
     if isinstance(value, Mapping):
         return value
     kind = type(value)
@@ -150,13 +153,13 @@ def _fields(value: Any) -> Mapping[Any, object] | None:
 def _fields_of_class(value: Any, kind: type) -> Mapping[Any, object] | None:
     names = getattr(kind, "__dataclass_fields__", None)
     if names is not None:
-        # Those with slots have no dictionary, and a slot may be empty.
+        # Dataclasses with slots have no dictionary, and a slot may be empty.
         return {**_slots(value, kind, names), **getattr(value, "__dict__", {})}
     attributes = getattr(kind, "__attrs_attrs__", None)
     if attributes is not None:
         names = [attribute.name for attribute in attributes]
         return {name: getattr(value, name) for name in names if hasattr(value, name)}
-    # Of pydantic, in its second version and in its first.
+    # Pydantic 2 and 1.
     names = getattr(kind, "model_fields", None)
     if names is None:
         names = getattr(kind, "__fields__", None)
@@ -175,19 +178,19 @@ def _slots(value: Any, kind: type, names: Mapping[str, object]) -> dict[str, obj
 
 
 def is_list(value: object) -> bool:
-    """Whether a value is a list, a tuple or a sequence of settings."""
+    """Return whether a value is a list, a tuple or a configuration sequence."""
     if isinstance(value, (str, bytes, bytearray, memoryview, range)):
         return False
     return isinstance(value, Sequence) and not is_array(value)
 
 
 def json_text(value: object) -> str:
-    """Return a list, and everything in it, as JSON; NaN and infinities as JavaScript's.
+    """Return a list and its elements as JSON; NaN and infinities as in JavaScript.
 
     Raises:
         UnsupportedValue: It is too large or nested too deeply.
     """
-    # Imported here: `import agent` stays light.
+    # Imported here to keep `import agent` light.
     import json  # noqa: PLC0415
 
     looked_at = count()
@@ -215,7 +218,7 @@ def json_text(value: object) -> str:
     return json.dumps(plain(value, 0), ensure_ascii=False)
 
 
-# Any: see below.
+# Any: an element of unknown type.
 def _plain_leaf(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
@@ -229,5 +232,5 @@ def _plain_leaf(value: Any) -> Any:
 def _key_text(key: object) -> str:
     if isinstance(key, Enum):
         key = key.value
-    # A subclass of str may print itself as anything.
+    # A subclass of str may override its text.
     return str.__str__(key) if isinstance(key, str) else str(key)

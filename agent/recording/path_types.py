@@ -1,4 +1,4 @@
-"""What each path of a run is used for, which never changes."""
+"""The kind of each path of a run, which never changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LARGEST_RUN = 100_000  # attributes
 
 
 class Kind(Enum):
-    """What a path is used for."""
+    """The kind of content of a path."""
 
     VALUE = "a value"
     SERIES = "a series of numbers"
@@ -21,7 +21,7 @@ class Kind(Enum):
 
 
 class Kinds:
-    """The paths that this process has used, and for what."""
+    """The paths that this process has used, with their kinds."""
 
     def __init__(self) -> None:
         self._known: dict[str, Kind] = {}
@@ -34,7 +34,7 @@ class Kinds:
         return path in self._known
 
     def claim(self, path: str, kind: Kind) -> None:
-        """Use a path for one kind of content from now on, or raise TypeConflict."""
+        """Fix the kind of a path, or raise TypeConflict or TooManyAttributes."""
         known = self._known.get(path)
         if known is None:
             if len(self._known) >= LARGEST_RUN:

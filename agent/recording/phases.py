@@ -1,7 +1,7 @@
-"""Phases: timed parts of a step, and what other phases took within each of them.
+"""Phases: timed parts of a step, and the time of nested phases in each.
 
-A phase's own time is without that of the phases in it. What these took is kept beside
-it, by their names, so that a part of one request is told from the same part outside.
+A phase's own time excludes its nested phases. Their time is stored separately by name,
+so that the same phase inside and outside a request can be distinguished.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from seamark.recording.device_times import Span
     from seamark.run import Run
 
-# Names may be made up each time; of one phase so many parts are told apart.
+# Limit of nested names per phase; names may be generated.
 MAX_PARTS = 64
-# Characters: two names are one path together.
+# Characters: two names together form one path.
 LONGEST_NAMES = 400
 
 
 class Phase:
     """A timed part of a step, as a context manager."""
 
-    # Until it is entered, and again when it is left.
+    # Set while it is entered.
     span: Span | None = None
     is_open = False
     around: Phase | None = None
@@ -38,11 +38,13 @@ class Phase:
         self._run = run
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel, as in a model that is copied, as a phase that was not entered yet."""
+        """Support copies and pickles, for example of a model, as a phase not yet
+        entered.
+        """
         return self._run.phase, (self.name,)
 
     def __enter__(self) -> None:
-        # Entered again before it was left, only the last time counts.
+        # If it is entered again before it is left, only the last entry counts.
         if not self.is_open:
             around = _innermost.get()
             self.around = around if around is None else _open_one(around)
@@ -65,10 +67,10 @@ class Phase:
             around = _open_one(around)
         own = seconds
         if self._seconds_of_others:
-            # More than all where others ran beside each other.
+            # More than the total if nested phases ran in parallel.
             own = max(0.0, seconds - self._seconds_of_others)
         self.is_open = False
-        # What is left leads nowhere: phases that are entered again make no circles.
+        # Reset, so that phases that are entered again form no cycles.
         self.around = None
         if _innermost.get() is self:
             _innermost.set(around)
@@ -83,7 +85,7 @@ class Phase:
     def hold(
         self, name: str, seconds: float, own: float, parts: dict[str, float] | None
     ) -> None:
-        """Another phase took so long within this one."""
+        """Add the time of a nested phase, in seconds."""
         self._seconds_of_others += seconds
         if self.steps.is_paused:
             return
@@ -95,13 +97,12 @@ class Phase:
                 held[part] = spent
 
 
-# Of a thread or of a coroutine: each knows which phase it is in itself, and what
-# others do meanwhile is no part of that.
+# Per thread and coroutine, so that parallel phases are not nested in each other.
 _innermost: ContextVar[Phase | None] = ContextVar("innermost phase", default=None)
 
 
 def _open_one(phase: Phase | None) -> Phase | None:
-    """Return the innermost phase that is still open: some are left out of order."""
+    """Return the innermost open phase; phases may be left out of order."""
     while phase is not None and not phase.is_open:
         phase = phase.around
     return phase

@@ -1,4 +1,4 @@
-"""Writes PNG: pixels in, a picture out, with nothing but zlib (pure)."""
+"""Encodes PNG pictures with zlib only (pure)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import zlib
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _BITS = 8
-# By how many bytes a pixel has: grey, grey and alpha, RGB, RGBA.
+# Color types by bytes per pixel: grey, grey and alpha, RGB, RGBA.
 COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
-# Quicker than the default by half, and pictures hardly larger.
+# Half the time of the default level, for slightly larger pictures.
 _LEVEL = 4
 
 
 def to_png(pixels: bytes, *, width: int, height: int, channels: int) -> bytes:
-    """Return rows of pixels, each of so many bytes, as a picture."""
+    """Return rows of pixels, with `channels` bytes each, as PNG."""
     stride = width * channels
-    # Before each row stands how it was filtered: not at all.
+    # Each row starts with its filter type: 0, none.
     rows = b"".join(
         b"\0" + pixels[start : start + stride]
         for start in range(0, stride * height, stride)

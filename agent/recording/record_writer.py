@@ -1,4 +1,4 @@
-"""Queues what series hold that is no number: texts, histograms, pictures."""
+"""Queues non-numeric values of series: texts, histograms, pictures."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from seamark.recording.path_types import Kind, Kinds
 from seamark.recording.records import RECORDED, Recorded, Records
 from seamark.user_warnings import Notices
 
-# What series hold besides numbers.
+# Types of non-numeric values.
 _NO_NUMBERS = (*RECORDED, Image)
 
 
 class RecordWriter:
-    """Who makes records, and where they go."""
+    """Creates records and passes them to the buffer or the copy thread."""
 
     def __init__(
         self, buffer: Buffer, kinds: Kinds, jobs: FileJobs, notices: Notices
@@ -29,9 +29,9 @@ class RecordWriter:
         self._records = Records(notices)
 
     def append(self, path: str, value: object, step: float | None, moment: int) -> bool:
-        """Log what is no number, and return whether it is none.
+        """Log a non-numeric value; return False if the value is not one.
 
-        Raises AgentError, and then nothing was logged.
+        If it raises AgentError, nothing was logged.
         """
         if not is_record(value):
             return False
@@ -45,9 +45,9 @@ class RecordWriter:
     def append_picture(
         self, path: str, value: object, step: float | None, moment: int
     ) -> bool:
-        """Log what can only be meant as a picture, and return whether it is that.
+        """Log a figure or image; return False if the value is not one.
 
-        Asked of what is no number: the question runs code of the value.
+        Called only for values that are not numbers, because the check runs their code.
         """
         if not _is_picture(value):
             return False
@@ -61,7 +61,7 @@ class RecordWriter:
         content = to_content(image, fallback=name, name=None, media_type=None)
         try:
             if content.media_type and not content.media_type.startswith("image/"):
-                raise UnsupportedValue(image, "is no picture; upload it")
+                raise UnsupportedValue(image, "is not a picture; upload it")
             self._kinds.claim(path, Kind.IMAGE)
         except AgentError:
             content.close()
@@ -71,16 +71,16 @@ class RecordWriter:
 
 
 def is_record(value: object) -> TypeGuard[Recorded | Image]:
-    """Whether a series that holds it holds no numbers."""
+    """Return whether a value belongs to a series of records, not of numbers."""
     try:
         return isinstance(value, _NO_NUMBERS)
-    except Exception:  # noqa: BLE001 - what stands for something else runs its own code
+    except Exception:  # noqa: BLE001 - a proxy object runs its own code
         return False
 
 
 def _is_picture(value: object) -> bool:
     try:
-        # One of Plotly's says what to draw, and is drawn by the page.
+        # Plotly figures are stored as JSON and drawn in the browser.
         return is_picture(value) and not is_plotly_figure(value)
     except Exception:  # noqa: BLE001 - foreign code
         return False

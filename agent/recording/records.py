@@ -1,7 +1,7 @@
-"""Records: what a series holds at a step when it is not a number.
+"""Records: the non-numeric values of a series.
 
-A record is a step, a time and a small value, which nobody on its way looks into. The
-kinds differ in what the bytes of a value are; docs/formats/records.md lists them.
+A record is a step, a time and a small value, which is opaque in transit. The encodings
+by kind are listed in docs/formats/records.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEXT = "text"
 HISTOGRAM = "histogram"
 IMAGE = "image"
 
-# What becomes a record when it is appended; all else should be a number.
+# Values that become records when they are appended; all others must be numbers.
 Recorded = str | Histogram
 RECORDED = (str, Histogram)
 
@@ -27,7 +27,7 @@ _CUT = " … [{:,} more characters]"
 
 
 class Record(NamedTuple):
-    """One value of a series that does not hold numbers."""
+    """One value of a non-numeric series."""
 
     kind: str
     path: str
@@ -37,7 +37,7 @@ class Record(NamedTuple):
 
 
 class Records:
-    """Makes records of what users append, and knows the last step of each series."""
+    """Creates records of appended values, and tracks the last step of each series."""
 
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
@@ -46,9 +46,9 @@ class Records:
     def made(
         self, path: str, value: Recorded, step: float | None, moment: int
     ) -> Record:
-        """Return the record of a value, by default one step behind the last.
+        """Return the record of a value, by default one step after the last.
 
-        Raises UnsupportedValue, and then the step was not used.
+        If it raises UnsupportedValue, the step is not used.
         """
         if isinstance(value, Histogram):
             kind, data = HISTOGRAM, value.encoded()
@@ -57,7 +57,7 @@ class Records:
         return Record(kind, path, self.used_step(path, step), moment, data)
 
     def used_step(self, path: str, step: float | None) -> float:
-        """Return a step that a record has from now on, by default the next one."""
+        """Return the step of a new record, by default the next one."""
         if step is None:
             return self._next_step(path)
         self._coming[path] = count(step + 1.0)
@@ -67,11 +67,11 @@ class Records:
         coming = self._coming.get(path)
         if coming is None:
             coming = self._coming.setdefault(path, count(0.0))
-        # No other thread gets the same.
+        # Atomic: no other thread gets the same step.
         return next(coming)
 
     def _text_data(self, path: str, text: str) -> bytes:
-        # A subclass may show itself as anything; what it is counts.
+        # A subclass of str may override its text; store the plain text.
         plain = str.__str__(text)
         if len(plain) > LONGEST_TEXT:
             plain = shortened(plain)
@@ -84,7 +84,7 @@ class Records:
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of a text that is too long, and how much was left out."""
+    """Return the beginning of a text that is too long, with the length of the rest."""
     kept = LONGEST_TEXT - len(_CUT.format(len(text)))
     return text[:kept] + _CUT.format(len(text) - kept)
 
@@ -92,7 +92,7 @@ def shortened(text: str) -> str:
 def grouped(
     records: Iterable[Record], *, most: int, most_bytes: int
 ) -> Iterator[list[Record]]:
-    """Yield records of one series at a time, in their order, as many as fit a message."""
+    """Yield records of one series at a time, in order, as many as fit a message."""
     series: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         series.setdefault((record.kind, record.path), []).append(record)

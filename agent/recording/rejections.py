@@ -1,16 +1,16 @@
-"""Says why something is not stored: once per cause, or as an exception."""
+"""Reports rejected data: as a warning once per cause, or as an exception."""
 
 from __future__ import annotations
 
 from seamark.errors import AgentError, Rejected, UnsupportedValue, shown
 from seamark.user_warnings import Notices
 
-# Whoever has read so many warnings needs no more of them.
+# More individual warnings would not be read.
 _MAX_TOLD = 50
 
 
 class Refusals:
-    """What was refused before."""
+    """Warns about rejected data, or raises if the run is strict."""
 
     def __init__(self, notices: Notices, *, strict: bool) -> None:
         self._notices = notices
@@ -26,37 +26,39 @@ class Refusals:
         self.warn(error, path)
 
     def close(self, error: AgentError) -> bool:
-        """Raise the error at each later call if the run is strict; return whether so."""
+        """Raise the error at each later call if the run is strict; return whether it
+        is.
+        """
         if self._strict:
             self._closed = error
         return self._strict
 
     def reject(self, error: Rejected) -> bool:
-        """Warn; raise the error at the next call if the run is strict, and return that."""
+        """Warn; if the run is strict, raise the error at the next call and return True."""
         self.warn(error, error.path)
         if self._strict and self._rejected is None:
             self._rejected = error
         return self._strict
 
     def check_open(self) -> None:
-        """Raise what the server refused meanwhile, if the run is strict."""
+        """Raise an error that the server has reported, if the run is strict."""
         if self._closed is not None:
             raise self._closed
         self.check_rejected()
 
     def check_rejected(self) -> None:
-        """Raise what the server did not store, once, if the run is strict."""
+        """Raise a rejection by the server, once, if the run is strict."""
         error, self._rejected = self._rejected, None
         if error is not None:
             raise error
 
     def check(self, error: AgentError) -> None:
-        """Raise what was warned of already if the run is strict."""
+        """Raise an error that was already warned about, if the run is strict."""
         if self._strict:
             raise error
 
     def warn(self, error: AgentError, path: object) -> None:
-        """Warn once, outside of the call that asked for it."""
+        """Warn once about an error outside the call that caused it."""
         cause = f"{error.code} {shown(path)}"
         if len(self._causes) < _MAX_TOLD:
             self._causes.add(cause)
@@ -65,12 +67,12 @@ class Refusals:
         else:
             self._notices.warn(
                 "refusals",
-                f"more than {_MAX_TOLD} names are not logged; no other is told",
+                f"more than {_MAX_TOLD} names are not logged; further ones are not reported",
             )
 
 
 def _named(error: AgentError, path: object) -> AgentError:
-    # The others say by themselves what they are about.
+    # The other errors contain their path.
     if isinstance(error, UnsupportedValue) and path != "":
         error.name(path)
     return error

@@ -1,6 +1,6 @@
-"""Writes rows of numbers to the ring, or beside it, in the training thread.
+"""Writes rows of numbers to the ring buffer or the queue, in the training thread.
 
-Nothing here waits longer than another thread takes to write a row.
+Waits at most as long as another thread takes to write a row.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from seamark.recording.values import LARGEST_STEP, to_step
 if TYPE_CHECKING:
     from seamark.queue.ring import Ring
 
-# How long another thread may take to log; one that takes longer is not waited for.
+# Maximum wait for another thread that is logging.
 _TURN_SECONDS = 0.001
-# What is a number without a call of anybody's code.
+# Number types that run no foreign code.
 PLAIN = frozenset({float, int, bool})
 
 
 class Asleep(Exception):
-    """Nothing takes from the buffer."""
+    """No thread takes rows from the buffer."""
 
 
 class RowWriter:
-    """Who writes a row, where to, and at which step."""
+    """Writes rows to the ring buffer or the queue, and assigns steps."""
 
     def __init__(
         self, buffer: Buffer, rewinds: Rewinds | None, *, wake: Callable[[], bool]
@@ -39,28 +39,28 @@ class RowWriter:
         self._rewinds = rewinds
         self._wake = wake
         self.layouts = Layouts(self._define)
-        # False until something takes from the buffer: asked before each put,
-        # because a forked child has a buffer and no threads.
+        # Whether a thread takes rows from the buffer. Checked before each put, because
+        # a forked child has a buffer but no threads.
         self.is_awake = False
         self._ring: Ring | None = None
-        # A thread that is interrupted by its own signal handler may enter again.
+        # Re-entrant, because a signal handler may log while its thread logs.
         self._turn = threading.RLock()
         self._is_busy = False
 
     def begin(self, ring: Ring | None) -> None:
-        """Write to a ring from now on, where there is one."""
+        """Write to a ring buffer from now on, if there is one."""
         self._ring = ring
         self.layouts.define_all()
         self.is_awake = True
 
     def end(self) -> None:
-        """Take nothing more, not even from a thread that is about to log."""
+        """Accept no more rows, not even from a thread that is about to log."""
         self.is_awake = False
-        # Kept for ever: whoever has it now is done in a moment.
+        # Never released; the current holder finishes within the timeout.
         self._turn.acquire(timeout=_TURN_SECONDS)
         self._ring = None
 
-    # Any: a collection of numbers, whose type is looked at elsewhere.
+    # Any: a collection of numbers, checked elsewhere.
     def put(
         self, layout: Layout, step: float | None, moment: int, values: Collection[Any]
     ) -> None:
@@ -70,7 +70,7 @@ class RowWriter:
         if step is None:
             self._put_next(layout, moment, values)
             return
-        # False for NaN, too.
+        # Also False for NaN.
         if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
             step = to_step(step)
         self._write(layout, moment, step, values)
@@ -82,10 +82,10 @@ class RowWriter:
     def put_points(
         self, points: Mapping[str, float], step: float | None, moment: int
     ) -> Layout | None:
-        """Log points together, or else one by one; return the layout of all of them."""
+        """Log points in one row, or else one by one; return their common layout."""
         if not self.is_awake and not self._wake():
             return None
-        # Here comes each series when it is logged for the first time.
+        # The first points of each series pass through here.
         if self._rewinds is not None:
             self._rewinds.note(points, step)
         layout = self.layouts.of(tuple(points))
@@ -105,16 +105,16 @@ class RowWriter:
         try:
             self.put(layout, step, moment, values)
         except Asleep:
-            # Another thread is just starting what takes from the buffer.
+            # Another thread is starting the writer.
             if step is None:
                 step = self.layouts.next_step(layout)
             self._write_beside(layout, moment, step, values)
 
     def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
-        """Log a row with the step behind the last one."""
+        """Log a row with the step after the last one."""
         step = self.layouts.next_step(layout)
-        # Used before the row is there: an exception out of a signal handler may leave
-        # a step out, and never have it twice. Another thread may be further on.
+        # Set before the row is written: an exception in a signal handler may skip a
+        # step but never duplicate it. Another thread may be ahead.
         layout.last_step = max(step, layout.last_step)
         if layout.is_shared:
             self.layouts.share_step(layout, step)
@@ -127,12 +127,13 @@ class RowWriter:
     def _write(
         self, layout: Layout, moment: int, step: float, values: Collection[float]
     ) -> None:
-        """Write a row to the ring, or, where that is not to be had, beside it."""
+        """Write a row to the ring buffer, or to the queue if that is not possible."""
         turn = self._turn
         is_alone = False
         try:
             if turn.acquire(False) or turn.acquire(True, _TURN_SECONDS):
-                # Not if our own signal handler or finalizer came in between.
+                # False if a signal handler or finalizer of this thread interrupted a
+                # write.
                 is_alone = not self._is_busy
                 self._is_busy = True
                 ring = self._ring
@@ -142,10 +143,10 @@ class RowWriter:
         finally:
             if is_alone:
                 self._is_busy = False
-            try:  # noqa: SIM105 - quicker than suppress
+            try:  # noqa: SIM105 - faster than suppress
                 turn.release()
             except RuntimeError:
-                # It was not our turn; or we were interrupted before we knew.
+                # The lock was not acquired, or an interruption came just before.
                 pass
 
     def _write_beside(
@@ -158,4 +159,4 @@ class RowWriter:
         try:
             return self._ring is not None and self._ring.define(layout)
         except ValueError:
-            return False  # it has just been closed
+            return False  # it was just closed

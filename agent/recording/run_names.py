@@ -1,4 +1,4 @@
-"""Makes names for runs that nobody named."""
+"""Generates names for unnamed runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ strait tide wave
 def readable_name() -> str:
     """Return a new name, such as `quiet-harbour-3f2a91`.
 
-    The randomness is the system's: the training's seed must neither be used
-    up nor make two runs share a name.
+    Uses the system's randomness: the training's seed must neither change nor give two
+    runs the same name.
     """
     return f"{_any_of(_ADJECTIVES)}-{_any_of(_NOUNS)}-{random_text()}"
 
 
 def random_text() -> str:
-    """Return six characters, such as `3f2a91`, that make a name another one."""
+    """Return six random characters, such as `3f2a91`, to make a name unique."""
     return os.urandom(3).hex()
 
 

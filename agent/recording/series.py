@@ -1,6 +1,6 @@
-"""Turns calls into rows and records of series, and refuses what cannot be stored.
+"""Turns calls into rows and records of series, and rejects invalid values.
 
-Everything here runs in the training thread, and nothing here waits.
+Runs in the training thread and never blocks.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # Value, step (None: the one after the last), time in microseconds since 1970.
 Point = tuple[float, float | None, int]
 
-# What sends a call the long way. Not all there is: a signal handler of the user's may
-# raise anything at any moment, to be caught further up.
+# Exceptions that select the slow path. Not all exceptions: a user's signal handler may
+# raise any, and these must propagate.
 _UNUSUAL = (
     AgentError,
     StepsDiffer,
@@ -47,7 +47,7 @@ _UNUSUAL = (
 
 
 class SeriesRecorder:
-    """The user's side of buffer and ring, as far as series go."""
+    """The logging side of the buffer and the ring buffer, for series."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SeriesRecorder:
         resumed_at: int | None = None,
         prefix: str = "",
     ) -> None:
-        """`prefix` is what this process's own paths begin with, slash included."""
+        """Create it; `prefix` is prepended to this process's paths, with its slash."""
         self.notices = notices
         self._prefix = prefix
         self._resumed_at = resumed_at
@@ -70,44 +70,46 @@ class SeriesRecorder:
 
     @property
     def is_awake(self) -> bool:
-        """Whether something takes what is logged."""
+        """Whether logged data is accepted."""
         return self._rows.is_awake
 
     def begin(self, ring: Ring | None, files: Files | None = None) -> None:
-        """Write rows to a ring from now on, where there is one, and files to others."""
+        """Accept data; write rows to a ring buffer if there is one, and files to
+        `files`.
+        """
         self._rows.begin(ring)
         self._jobs.begin(files)
 
     def give_up(self) -> None:
-        """Nothing will ever take what is logged."""
+        """Drop queued files, because the session could not be opened."""
         self._jobs.end()
 
     def end(self) -> None:
-        """Take nothing more, not even from a thread that is about to log."""
+        """Accept no more data, not even from a thread that is about to log."""
         self._rows.end()
         self._jobs.end()
 
     def close(self, error: AgentError) -> None:
-        """Have a strict run raise from now on; the server takes nothing more."""
+        """Raise from now on in a strict run, because the server has closed it."""
         if self._refusals.close(error):
-            # Known calls take the short way, which does not look.
+            # Cached layouts take the fast path, which does not check.
             self.layouts.by_key.clear()
 
     def reject(self, error: Rejected) -> None:
-        """Report what the server did not store; a strict run raises it once."""
+        """Report data that the server refused to store; a strict run raises it once."""
         if self._refusals.reject(error):
             self.layouts.by_key.clear()  # as above
 
     def check_open(self) -> None:
-        """Raise what the server refused meanwhile if the run is strict."""
+        """Raise an error reported by the server, if the run is strict."""
         self._refusals.check_open()
 
     def check_rejected(self) -> None:
-        """Raise what the server did not store if the run is strict."""
+        """Raise a rejection by the server, if the run is strict."""
         self._refusals.check_rejected()
 
     def start_anew(self) -> None:
-        """Forget, in a forked child, what the parent will write."""
+        """Discard the parent's data in a forked child."""
         self._jobs.start_anew()
         self._make()
 
@@ -117,7 +119,7 @@ class SeriesRecorder:
         if self._resumed_at is not None:
             rewinds = Rewinds(self.buffer, self._resumed_at)
         self._rows = RowWriter(self.buffer, rewinds, wake=self._wake)
-        # Looked up once, as a training loop needs it at every step.
+        # Bound once, because a training loop calls it at every step.
         self._put = self._rows.put
         self.layouts = self._rows.layouts
         self._records = RecordWriter(self.buffer, self._kinds, self._jobs, self.notices)
@@ -132,13 +134,13 @@ class SeriesRecorder:
         """Log one point of a series."""
         layout = self.layouts.by_key.get(path)
         if layout is not None:
-            # The common case. What is unusual about it, the long way finds.
+            # The common case; unusual ones take the slow path.
             try:
                 number = value if type(value) in PLAIN else to_number(value)
                 self._put(layout, step, _moment(time), (number,))
             except _UNUSUAL:
                 layout = None
-        # Not in the handler: what is raised there seems to follow from what was.
+        # Outside the handler, so that new exceptions are not chained to the old one.
         if layout is None:
             self._append_slowly(path, value, step, time)
 
@@ -151,7 +153,7 @@ class SeriesRecorder:
         """Log one point of each of several series."""
         is_logged = False
         if type(data) is dict:
-            # Likewise, where such keys were seen before.
+            # The fast path for keys that were logged before.
             try:
                 self._log_known(self.layouts.by_key[tuple(data)], data, step, time)
                 is_logged = True
@@ -168,7 +170,7 @@ class SeriesRecorder:
         time: float | datetime | None,
     ) -> None:
         values: Collection[Any] = data.values()
-        # No code but ours may run while a row is being written.
+        # No foreign code may run while a row is written.
         if not PLAIN.issuperset(map(type, values)):
             # Another thread may be changing the dictionary.
             values = [to_number(value) for value in [*values]]
@@ -176,7 +178,7 @@ class SeriesRecorder:
         try:
             self._put(layout, step, moment, values)
         except StepsDiffer:
-            # Another thread may be changing the dictionary, or have done so just now.
+            # Another thread may be changing the dictionary, or may have changed it.
             values = [*values]
             is_known = len(values) == len(layout.paths)
             if not is_known or not PLAIN.issuperset(map(type, values)):
@@ -193,10 +195,10 @@ class SeriesRecorder:
     def append_text(
         self, path: str, text: str, step: float | None = None, moment: int | None = None
     ) -> None:
-        """Log one text of a series of text; the path is clean, the time microseconds.
+        """Log one text; the path is clean, `moment` is in microseconds since 1970.
 
-        Nothing is waited for and no code but ours runs, so that what is printed can
-        be logged from within the call that prints it. Raises AgentError.
+        Never blocks and runs no foreign code, so console output can be logged from
+        within the call that prints it. Raises AgentError.
         """
         if not self.is_awake and not self._wake():
             return
@@ -207,7 +209,9 @@ class SeriesRecorder:
     def log_measured(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
     ) -> None:
-        """Log numbers that the agent itself has measured, by default now."""
+        """Log numbers measured by the agent; `moment` is in microseconds, by default
+        now.
+        """
         if moment is None:
             moment = _moment(None)
         layout = self.layouts.by_key.get(tuple(measured))
@@ -234,24 +238,24 @@ class SeriesRecorder:
             self.layouts.remember(tuple(measured), layout)
 
     def own_path(self, path: object) -> str:
-        """Return where this process logs what a script names so, or raise InvalidPath."""
+        """Return the full path in the run of a script's path; raises InvalidPath."""
         cleaned = clean_path(path)
         return clean_path(self._prefix + cleaned) if self._prefix else cleaned
 
     def claim(self, path: str, kind: Kind = Kind.SERIES) -> None:
-        """Use a path for one kind of content from now on, or raise TypeConflict."""
+        """Fix the kind of a path, or raise TypeConflict."""
         self._kinds.claim(path, kind)
 
     def refuse(self, error: AgentError, path: object = "") -> None:
-        """Say once why something is not stored; raise it if the run is strict."""
+        """Warn once that data is not stored, or raise if the run is strict."""
         self._refusals.refuse(error, path)
 
     def warn_refused(self, error: AgentError, path: object) -> None:
-        """Say once why something is not stored, outside of the call that asked for it."""
+        """Warn once that data is not stored, outside the call that logged it."""
         self._refusals.warn(error, path)
 
     def _is_taking(self) -> bool:
-        """Whether what the script logs is taken."""
+        """Return whether the script's data is accepted; starts the session if needed."""
         self.check_open()
         return self.is_awake or self._wake()
 
@@ -303,7 +307,8 @@ class SeriesRecorder:
             if number is None:
                 continue
             if cleaned in points:
-                # By two of its names; a row has each path once.
+                # Two names of the data have the same path, and a row has each path
+                # once.
                 self._rows.put_points(points, step, moment)
                 points.clear()
             points[cleaned] = number
@@ -318,16 +323,16 @@ class SeriesRecorder:
     def _number_of(
         self, path: str, value: object, step: float | None, moment: int
     ) -> float | None:
-        """Return the value as a number; None where it is a record, which it logs."""
+        """Return the value as a number; log a record, and return None for it."""
         if type(value) is float:
-            # Nothing foreign is looked at, so nothing that is raised is taken for its own.
+            # No foreign code runs here, so no exception can be mistaken for its own.
             self.claim(path)
             return value
         if self._records.append(path, value, step, moment):
             return None
         if is_time(value):
-            # Here each series comes first; of a duration in nanoseconds an integer
-            # would be left.
+            # Every series passes here first; a duration in nanoseconds would become a
+            # plain integer.
             raise a_time(value)
         try:
             number = to_number(value)
@@ -343,9 +348,9 @@ class SeriesRecorder:
 
 
 def _are_keys(paths: tuple[str, ...], data: object) -> bool:
-    """Whether a dictionary has these keys, of text alone, and nothing nested in it.
+    """Return whether a dictionary has exactly these keys, all strings, and is flat.
 
-    1, 1.0 and True are the same key and three different paths.
+    1, 1.0 and True are one key but three different paths.
     """
     keys = tuple(data) if type(data) is dict else ()
     return all(type(key) is str for key in keys) and keys == paths

@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# In this order: a framework brings the ones behind it along.
+# In this order: a framework may import those after it.
 _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
-# Phases of the first steps are asked whether they ran under autocast; later ones do
-# what these did.
+# Autocast is checked in the phases of the first steps only; later steps do the same.
 _STEPS_ASKED = 3
 _MAX_PATHS_KEPT = 1_000
-# So many batches of loops within one step, for each step that the loop around them has
-# made: an evaluation has fewer, and an iterator that was left open makes no step.
+# Limit of batches of inner loops within one step, per step of the outer loop: an
+# evaluation has fewer, and an abandoned iterator makes no steps.
 _BATCHES_WITHIN = 1_000
 
 
@@ -44,22 +43,22 @@ class Steps:
         self._loop_thread: int | None = None
         self._loop_framework: str | None = None
         self._phases: dict[str, float] = {}
-        # By the name of the phase around and of the one in it.
+        # By the names of the outer and the nested phase.
         self._nested: dict[tuple[str, str], float] = {}
         self._phase_counts: dict[str, int] = {}
         self._paths: dict[str, str] = {}
         self._stated: dict[str, object] = {}
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
-        # Whether it is known where the loop that is timed computes.
+        # Whether the device of the timed loop is known.
         self._is_device_known = False
         self._has_failed = False
-        # One for each trial that goes on: some overlap. A lock would keep a signal handler
-        # or a forked child waiting; what lists do is whole without.
+        # One entry per active benchmark; some overlap. A lock could block a signal
+        # handler or a forked child; list operations are atomic.
         self._pauses: list[None] = []
         self._steps_of_loop = 0
         self._batches_within = 0
-        # Where the loop's data come from, as far as its loader says.
+        # The folder of the loop's data, if its loader names one.
         self.data_folder: Path | None = None
 
     @property
@@ -69,15 +68,16 @@ class Steps:
 
     @property
     def is_paused(self) -> bool:
-        """Whether nothing of what steps and phases take is logged just now."""
+        """Whether logging of steps and phases is paused."""
         return bool(self._pauses)
 
     def begin(self, framework: str | None = None) -> bool:
-        """Start timing a loop; False within another one, whose step it is part of.
+        """Start timing a loop; False inside another loop, which counts it as part of
+        its step.
 
-        Callbacks of some frameworks are not told of an error that ends their loop: they
-        name the framework, which is a package, and the next loop in this thread takes
-        the place of that one.
+        The callbacks of some frameworks are not called when an error ends the loop.
+        They pass the framework's package name, and its next loop in this thread
+        replaces the old one.
         """
         loop = threading.get_ident(), framework
         is_again = framework is not None and loop == (
@@ -97,7 +97,7 @@ class Steps:
         return True
 
     def end(self, framework: str | None = None) -> None:
-        """Stop timing; of a framework, only if the loop is still one of its own."""
+        """Stop timing; with a framework, only if the loop is one of its own."""
         if framework is not None and framework != self._loop_framework:
             return
         self._loop_thread = None
@@ -130,14 +130,14 @@ class Steps:
             and not self._is_device_known
             and self._steps_of_loop < _STEPS_ASKED
         ):
-            # Some loops touch the GPU in their first step.
+            # Some loops use the GPU first in their first step.
             self._look_at_framework()
         self._steps += 1
         self._steps_of_loop += 1
         self._batches_within = 0
 
     def pass_within(self) -> None:
-        """A loop that is not timed has got a batch, perhaps within a step."""
+        """Count a batch of an untimed loop, possibly within a step."""
         if self._pauses or self._loop_thread != threading.get_ident():
             return
         self._batches_within += 1
@@ -145,16 +145,16 @@ class Steps:
         if self._batches_within == most and self._loop_framework is None:
             self._recorder.notices.warn(
                 "loop within a step",
-                f"a loop has gone through {most:,} batches within one step of another"
-                " loop over run.loader, and is timed as a part of that step. If nothing"
-                " iterates over the other one any more, as after"
+                f"a loop has processed {most:,} batches within one step of another"
+                " loop over run.loader and is timed as part of that step. If nothing"
+                " iterates over the other one any more, for example after"
                 " next(iterator) with iterator = iter(run.loader(...)), close it:"
                 " iterator.close()",
             )
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Log nothing of what steps and phases take meanwhile."""
+        """Pause logging of steps and phases."""
         self._pauses.append(None)
         try:
             yield
@@ -162,7 +162,7 @@ class Steps:
             self._pauses.pop()
 
     def state_facts(self, facts: Mapping[str, object]) -> None:
-        """Log what is known about the loop before it starts."""
+        """Log facts about the loop; unchanged facts are not repeated."""
         for name, value in facts.items():
             if name not in self._stated or self._stated[name] != value:
                 self._stated[name] = value
@@ -173,26 +173,26 @@ class Steps:
         return name in self._stated
 
     def look_at_data(self, loader: object) -> None:
-        """Learn where the data come from; the last loader that says so counts."""
+        """Find the folder of the data; the last loader that names one counts."""
         self.data_folder = find_data_folder(loader) or self.data_folder
 
     def state(self, path: str, value: object) -> None:
-        """Log a value, or from nested dictionaries many, about this process."""
+        """Log a value, or several from nested dictionaries, about this process."""
         self._recorder.set_value(f"{self._namespace}/{path}", value)
 
     def start_anew_in_child(self) -> None:
-        """Leave the device to the parent process, which a fork cannot use, and its loop.
+        """Drop the parent's loop and its device, which a forked child cannot use.
 
-        What a trial forks belongs to the trial: it stays paused.
+        A child forked by a benchmark belongs to it and stays paused.
         """
         self._torch = self._device = None
-        # Its thread has the same number here.
+        # The child's thread has the same number.
         self._loop_thread = None
         self._phases.clear()
         self._nested.clear()
 
     def opened(self, phase: Phase) -> None:
-        """A phase begins, perhaps within another."""
+        """Note the start of a phase, which may be nested."""
         if self._pauses:
             return
         if self._device is not None and self._loop_thread == threading.get_ident():
@@ -204,7 +204,7 @@ class Steps:
     def closed(
         self, phase: Phase, own: float, parts: Mapping[str, float] | None
     ) -> None:
-        """A phase has ended: its own time, and that of the phases within it."""
+        """Log a phase that has ended: its own time, and that of its nested phases."""
         if phase.span is not None or (
             self._torch is not None and self._is_asking_phases
         ):
@@ -219,7 +219,7 @@ class Steps:
                     pair = name, part
                     self._nested[pair] = self._nested.get(pair, 0.0) + spent
         elif self._loop_thread is None:
-            # Without a loop each phase is counted by itself.
+            # Without a loop each phase has its own step counter.
             count = self._phase_counts.get(name, 0)
             self._phase_counts[name] = count + 1
             measured = {f"phase/{name}_seconds": own}
@@ -229,8 +229,8 @@ class Steps:
         else:
             self._recorder.notices.inform(
                 "phase of another thread",
-                "a phase is not logged, since it is of another thread than the loop that"
-                " is timed",
+                "a phase is not logged because it runs in another thread than the timed"
+                " loop",
             )
 
     def _put(
@@ -245,7 +245,7 @@ class Steps:
 
     def _path(self, name: str) -> str:
         path = f"{self._namespace}/step/{name}"
-        # Names of phases may be made up at each step; they are not kept for ever.
+        # Phase names may be generated at each step, so the cache is bounded.
         if len(self._paths) < _MAX_PATHS_KEPT:
             self._paths[name] = path
         return path
@@ -255,14 +255,14 @@ class Steps:
             return
         self._recorder.notices.warn(
             "loop of another thread",
-            "a loop is not timed, since one of another thread is: a run times one loop"
+            "a loop is not timed because one of another thread is: a run times one loop"
             " at a time",
         )
 
     def _is_left(self) -> bool:
-        """Whether an error ended a framework's loop, and that is all that is known.
+        """Return whether an error ended a framework's loop without a callback.
 
-        A loop that goes on has its framework's code below what it calls in its thread.
+        The loop still runs if the framework's code is on the stack of its thread.
         """
         if self._loop_framework is None or self._loop_thread != threading.get_ident():
             return False
@@ -275,7 +275,7 @@ class Steps:
         return True
 
     def _ask_framework(self) -> None:
-        """Learn what PyTorch is set to, where it was imported; it never is for this."""
+        """Read PyTorch's settings if it is imported; never import it."""
         if self._has_failed:
             return
         if self._torch is None and "torch" in sys.modules:
@@ -285,8 +285,8 @@ class Steps:
         if self._torch is None:
             return
         self.state_facts(self._torch.facts())
-        # Each loop may compute on another device, or on none; of earlier loops some
-        # steps may not be told yet.
+        # Each loop may use another device or none; steps of earlier loops may still be
+        # pending.
         found = self._torch.device_times()
         self._is_device_known = found is not None
         self._device = found or self._device
@@ -314,12 +314,12 @@ class Steps:
         except Exception:  # noqa: BLE001 - foreign code
             self._give_up()
         if self._torch is not None and self._is_asking_phases:
-            # A fact that cannot be read is no reason to ask for no times.
+            # Failing to read a fact must not disable device times.
             with contextlib.suppress(Exception):
                 self.state_facts(self._torch.autocast_facts())
 
     def _put_device_times(self) -> None:
-        """Log the steps that the device is done with; the others wait."""
+        """Log the steps that the device has finished; the others wait."""
         if self._device is None:
             return
         try:
@@ -330,42 +330,42 @@ class Steps:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Ask the framework no more: a device that fails fails in the user's calls."""
+        """Stop using the framework: after a device error all calls fail."""
         logger.debug("the framework cannot be asked", exc_info=True)
         self._torch = self._device = None
         self._has_failed = True
 
 
 class StepClock:
-    """Makes steps of the moments at which batches are asked for and arrive.
+    """Derives steps from the times at which batches are requested and arrive.
 
     A step lasts from one batch's arrival to the next; the wait is its end.
     """
 
     def __init__(self, steps: Steps, *, is_waiting: bool = True) -> None:
-        # Of the batch that arrived last.
+        # Examples in the batch that arrived last.
         self.examples: int | None = None
         self._steps = steps
-        # Some loops have all data from the beginning: their wait is not 0, it is none.
+        # If a loop has all data from the start, its wait is unknown, not 0.
         self._is_waiting = is_waiting
-        # None until somebody says so: of such a step the wait is not known.
+        # None if no request was reported: the wait of that step is unknown.
         self._asked: float | None = None
         self._arrived: float | None = None
 
     @property
     def is_in_step(self) -> bool:
-        """Whether a batch has arrived, and its step has not ended."""
+        """Whether a batch has arrived and its step has not ended."""
         return self._arrived is not None
 
     def ask(self, moment: float | None = None) -> None:
-        """The next batch is asked for; if it was already, that was no wait.
+        """Note that the next batch is requested, now or at a past time.perf_counter().
 
-        Now, or at a moment that has passed, by the clock of time.perf_counter.
+        A repeated request replaces the earlier one.
         """
         self._asked = time.perf_counter() if moment is None else moment
 
     def arrive(self) -> None:
-        """The next batch is there, or none is left: a step has ended."""
+        """Note that the next batch has arrived or none is left, which ends a step."""
         now = time.perf_counter()
         asked, self._asked = self._asked if self._is_waiting else None, None
         if self._arrived is not None:
@@ -377,7 +377,7 @@ class StepClock:
         self._arrived = now
 
     def stop(self) -> None:
-        """The loop is over, and nothing was waited for."""
+        """End the loop and its last step."""
         if self._arrived is not None:
             self.ask()
             self.arrive()
@@ -385,7 +385,7 @@ class StepClock:
 
 
 def find_framework() -> str:
-    """Return which framework this process has loaded; it is never imported for it."""
+    """Return the framework that this process has imported, or `plain`."""
     for module, name in _FRAMEWORKS:
         if module in sys.modules:
             return name

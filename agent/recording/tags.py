@@ -15,17 +15,17 @@ _LONGEST_TAG = 1_024  # characters
 
 
 class Tags:
-    """Adds and removes tags; the tracker keeps the set, shared by all processes."""
+    """Adds and removes tags; the server stores the set, shared by all processes."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     def add(self, *tags: str | Iterable[str]) -> None:
-        """Add tags, or those of lists."""
+        """Add tags, given one by one or as lists."""
         self._change(tags, ())
 
     def remove(self, *tags: str | Iterable[str]) -> None:
-        """Remove tags, or those of lists."""
+        """Remove tags, given one by one or as lists."""
         self._change((), tags)
 
     def _change(self, add: Iterable[object], remove: Iterable[object]) -> None:
@@ -46,11 +46,11 @@ class Tags:
 
 
 def _each(given: object) -> Iterable[object]:
-    """Return the tags of a list; what is none stands for itself, text above all."""
+    """Return the tags of a list; text and other objects are returned as one tag."""
     if isinstance(given, (str, bytes)):
         return (given,)
     try:
-        # At once, because its own code runs; and it may never end.
+        # Copied with a limit: its own code runs and may never end.
         return [*islice(given, MAX_MEMBERS)]  # type: ignore[call-overload]
     except Exception:  # noqa: BLE001 - foreign code
         return (given,)

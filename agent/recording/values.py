@@ -1,7 +1,7 @@
-"""Turns what training code holds into what the tracker stores (pure).
+"""Converts values of training code to values that the server stores (pure).
 
-Arrays and tensors are recognised by what they can do, never by their type, so
-that no framework is imported.
+Arrays and tensors are recognized by their methods, not by their type, so that no
+framework is imported.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from seamark.recording.duck_types import (
 )
 from seamark.recording.nested import is_list, json_text
 
-# What a single-valued attribute holds; a set of strings is stored as one.
+# The types of a single value; a set of strings is stored as a set.
 Value = float | int | bool | str | datetime | frozenset[str] | None
 
 LONGEST_TEXT = 65_536  # characters
 LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
-LARGEST_ARRAY = 1_000  # elements that are stored as a list
-LARGEST_STEP = 2.0**53  # beyond, floats leave integers out
+LARGEST_ARRAY = 1_000  # elements of an array that is stored as a list
+LARGEST_STEP = 2.0**53  # above, floats skip integers
 _LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
 _PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
 def to_number(value: object) -> float:
-    """Return anything that is one number as a float; NaN and infinities are numbers."""
+    """Return a single number of any type as a float; includes NaN and infinities."""
     if type(value) is float:
         return value
     try:
@@ -50,33 +50,33 @@ def to_number(value: object) -> float:
         plain: Any = item() if callable(item) else value
         number = float(plain)
     except Exception as error:
-        # The value's own code ran: it may raise whatever it likes.
+        # The value's own code ran and may raise anything.
         raise UnsupportedValue(
             value, f"is not one number ({_reason(error)}){_advice(value)}"
         ) from error
-    # Nanoseconds since 1970 come as integers, large ones: to ask each integer of
-    # NumPy's what it is would take as long again.
+    # Nanoseconds since 1970 come as large integers; checking the type of every NumPy
+    # integer would double the time.
     if type(plain) is int and plain > LARGEST_STEP and is_time(value):
         raise a_time(value)
     return number
 
 
 def a_time(value: object) -> UnsupportedValue:
-    """Return why a moment or a duration is no number."""
-    return UnsupportedValue(value, "is a time, and not one number")
+    """Return the error for a time or a duration passed as a number."""
+    return UnsupportedValue(value, "is a time, not a number")
 
 
 def to_step(step: object) -> float:
-    """Return a step as a float; unlike values, steps are finite."""
+    """Return a step as a finite float."""
     try:
         number = to_number(step)
     except UnsupportedValue as error:
-        raise UnsupportedValue(step, "is no step, which is one number") from error
+        raise UnsupportedValue(step, "is not a step: a step is one number") from error
     if not math.isfinite(number):
-        raise UnsupportedValue(step, "that is not finite is no step")
+        raise UnsupportedValue(step, "is not a step: it is not finite")
     if abs(number) > LARGEST_STEP:
         raise UnsupportedValue(
-            step, "is no step: it is beyond 2^53; pass a time as time="
+            step, "is not a step: it exceeds 2^53; pass a time as time="
         )
     return number
 
@@ -84,7 +84,7 @@ def to_step(step: object) -> float:
 def to_microseconds(time: float | datetime) -> int:
     """Return a time as microseconds since 1970.
 
-    It is in seconds since 1970, a datetime, or NumPy's, which is in UTC.
+    Accepts seconds since 1970, a datetime, or a NumPy datetime in UTC.
     """
     try:
         moment = _plain_time(time) if is_time(time) else time
@@ -92,28 +92,28 @@ def to_microseconds(time: float | datetime) -> int:
             moment = moment.timestamp()
         microseconds = round(to_number(moment) * 1_000_000)
     except Exception:  # noqa: BLE001 - foreign code
-        # No number, a moment that has no timestamp, one too large for this system, or
-        # one of another class, whose own code ran.
+        # Not a number, a time without a timestamp or out of range, or a foreign class
+        # whose own code ran.
         microseconds = -1
     if not 0 <= microseconds <= _LATEST_MICROSECONDS:
         raise UnsupportedValue(
             time,
-            "is no time of the years 1970 to 9999, in seconds since 1970 or as a datetime",
+            "is not a time from 1970 to 9999, in seconds since 1970 or as a datetime",
         )
     return microseconds
 
 
 def to_value(value: object) -> Value:
-    """Return a single value as the tracker stores it, or refuse it.
+    """Return a single value as the server stores it; raises UnsupportedValue.
 
-    A small array is the text of the list that it holds.
+    A small array becomes the text of its list.
     """
     try:
         return _to_value(value)
     except AgentError:
         raise
     except Exception as error:
-        # The value's own code ran: it may raise whatever it likes.
+        # The value's own code ran and may raise anything.
         raise UnsupportedValue(
             value, f"has no value that can be stored ({_reason(error)})"
         ) from error
@@ -123,7 +123,7 @@ def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        # Of a member of an enumeration that is text, that text.
+        # The text of a str enumeration member is its value.
         return _text(value, str.__str__(value))
     if isinstance(value, Enum) and not isinstance(value, (int, float)):
         return _value_of_member(value)
@@ -148,14 +148,14 @@ def _value_of_member(member: Enum) -> Value:
 
 # Any: the members of foreign number types are known only at run time.
 def _unwrapped(value: Any) -> Any:
-    """The number inside a NumPy or PyTorch scalar, wherever the memory lies."""
+    """Return the number in a NumPy or PyTorch scalar on any device."""
     item = getattr(value, "item", None)
     return item() if callable(item) else value
 
 
 # Any: see above.
 def _plain_time(value: Any) -> object:
-    """One moment of NumPy's, which is in UTC, or duration, as Python has it."""
+    """Return a NumPy datetime (UTC) or duration of one element as a Python object."""
     if size_of(value) != 1:
         return value
     plain = value.item()
@@ -164,7 +164,7 @@ def _plain_time(value: Any) -> object:
         plain = value.astype(f"{value.dtype.kind}8[us]").item()
     if isinstance(plain, datetime) and plain.tzinfo is None:
         return plain.replace(tzinfo=timezone.utc)
-    # No time at all, or one without a unit or beyond Python's years.
+    # NaT, or a time without a unit or outside Python's years.
     return str(value) if plain is None or isinstance(plain, int) else plain
 
 
@@ -173,7 +173,7 @@ def _listed(array: object) -> str:
     if size > LARGEST_ARRAY:
         raise UnsupportedValue(
             array,
-            f"of {size:,} elements is too large for a value, which lists up to"
+            f"of {size:,} elements is too large for a value; the limit is"
             f" {LARGEST_ARRAY:,}; upload it as a picture, or append agent.Histogram"
             " of it",
         )
@@ -181,7 +181,7 @@ def _listed(array: object) -> str:
 
 
 def _advice(value: object) -> str:
-    """What would store after all what is no number."""
+    """Return advice on how to store a value that is not a number."""
     try:
         if is_picture(value) or is_table(value):
             return "; upload it"
@@ -193,17 +193,17 @@ def _advice(value: object) -> str:
 
 
 def _plain_number(value: object) -> float | int | bool | None:
-    """An int, float or bool if that is what the value is; None if it is no number."""
+    """Return an int, float or bool; None if the value is not a number."""
     try:
         plain = _unwrapped(value)
         if isinstance(plain, bool):
             return plain
         integer = None if isinstance(plain, float) else _integer(plain)
     except Exception:  # noqa: BLE001 - foreign code
-        # The value's own code ran: an array of many numbers is no single number.
+        # The value's own code ran: an array of many numbers is not a single number.
         return None
     if integer is not None:
-        # Larger ones, as random seeds of 128 bits, are text.
+        # Larger integers, such as random seeds of 128 bits, are stored as text.
         return integer if _SMALLEST_INTEGER <= integer <= _LARGEST_INTEGER else None
     return _plain_float(plain)
 
@@ -214,7 +214,7 @@ def _plain_float(number: Any) -> float | None:
         found = float(number) if hasattr(number, "__float__") else None
     except Exception:  # noqa: BLE001 - foreign code: a complex one, or several
         return None
-    # A Decimal beyond all floats is text, too.
+    # A Decimal beyond the range of floats is stored as text too.
     is_beyond = found is not None and math.isinf(found) and "E" in str(number)
     return None if is_beyond else found
 
@@ -224,34 +224,34 @@ def _integer(number: Any) -> int | None:
     try:
         return operator.index(number)
     except TypeError:
-        # TensorFlow's tensors offer this even if they hold a fraction.
+        # TensorFlow tensors have `__index__` even if they hold a fraction.
         return None
 
 
 def _moment(value: datetime) -> datetime:
-    """The same moment in UTC, as a plain datetime: pandas has a class of its own."""
+    """Return the same time in UTC as a plain datetime; pandas has a subclass."""
     try:
         plain = datetime.combine(value.date(), value.time(), value.tzinfo)
         return plain.astimezone(timezone.utc)
     except Exception as error:
-        # The value's own code ran, and not every date has a moment.
-        raise UnsupportedValue(value, f"has no moment ({_reason(error)})") from error
+        # The value's own code ran, and not every date has a timestamp.
+        raise UnsupportedValue(value, f"has no timestamp ({_reason(error)})") from error
 
 
 def _described(value: object) -> str:
-    """The text of lists, paths, devices, ...: whatever has a text of its own."""
+    """Return the text of lists, paths, devices and other objects with their own text."""
     if _is_content(value):
-        raise UnsupportedValue(value, "is no value; upload it")
+        raise UnsupportedValue(value, "is not a value; upload it")
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise UnsupportedValue(value, "has no value that can be stored")
-    # Functions, say, lie elsewhere in memory in each run.
+    # The address of functions, for example, differs in each run.
     text = json_text(value) if is_list(value) else str(value)
     return _text(value, _PLACE.sub("", text))
 
 
 def _is_content(value: object) -> bool:
-    """Whether its text would say nothing of what it holds: bytes, an open file."""
+    """Return whether its text is meaningless: bytes, an open file."""
     if isinstance(value, (bytes, bytearray)):
         return b"\0" in value or "\ufffd" in value.decode("utf-8", "replace")
     is_open = not isinstance(value, type) and can(value, "read", "close")
@@ -286,5 +286,5 @@ def _string_set(values: set[object] | frozenset[object]) -> frozenset[str]:
 
 
 def _reason(error: Exception) -> str:
-    # Not its text: that is foreign code again, and may be as long as an array.
+    # Without its text: that runs foreign code and may be as long as an array.
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""Delivers one spool, batch by batch, and obeys the tracker's answers."""
+"""Delivers one spool, batch by batch, and follows the server's responses."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from seamark.upload.responses import Answer, Meaning, is_not_found, judge
 from seamark.upload.transport import Transport
 from seamark.user_warnings import Notices
 
-# As little gets through any line that lets anything through.
+# Small enough for any proxy or slow connection.
 _SMALLEST_BATCH_BYTES = 64 * 1024
 _FIRST_RETRY_SECONDS = 0.5
 _LONGEST_RETRY_SECONDS = 60.0
 HOLD_SECONDS = 60.0
-# How often it is tried again at once to say that a process is gone.
+# Immediate retries of reporting a process exit.
 _PATIENT_FAILURES = 3
-# The tracker compares a repeated frame with the one it has if it is one of the last.
+# The server compares a repeated frame with its copy only for the most recent frames.
 _COMPARED_FRAMES = 64
 _REFUSAL = ("path", "code", "message")
 
-# An own generator: the training's random numbers are not ours to use.
+# A separate generator: the state of the training's must not change.
 _random: random.Random = random.Random()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of sending one batch."""
+    """The result of an upload attempt."""
 
     wait_seconds: float = 0.0
     is_held: bool = False  # nothing will be accepted before the settings change
     is_done: bool = False  # there was nothing to send
-    is_answered: bool = True  # False: nobody spoke who understands batches
-    why: str = ""  # why nothing was taken that may be taken later
+    is_answered: bool = True  # False: no response from a Seamark server
+    why: str = ""  # why nothing was stored now, if it may be stored later
 
 
 class Delivery:
@@ -57,32 +57,33 @@ class Delivery:
         tell_closed: Callable[[], None] = lambda: None,
         reject: Callable[[Rejected], None] | None = None,
     ) -> None:
-        """`last_written` returns the last frame number that a live process has written.
+        """Create it; `last_written` returns the last frame number that a live process
+        wrote.
 
         `limits` belong to the server and are shared with its other deliveries.
         `tell_closed` is called when the server has closed the spool's run, and `reject`
-        with what it did not store; by default that is a warning.
+        for each item that the server refused to store; the default logs a warning.
         """
         self.spool = spool
         self.transport = transport
         self._notices = notices
-        # What is said of one spool another must not have forgotten by being taken.
+        # One warning key per spool, so that a success of one does not reset another's.
         self._held = f"held {spool.id}"
         self._last_written = last_written
         self._limits = limits or RequestLimits()
         self._batch_bytes = self._limits.batch_bytes
         self._tell_closed = tell_closed
         self._reject = reject or self._warn_rejected
-        # Up to this number frames are sent alone, to find the one that fails.
+        # Frames up to this number are sent one by one, to find the one that fails.
         self._alone_until = 0
-        # Frames the tracker cannot read, and what is sent in their place.
+        # Replacements for frames that the server cannot read, by number.
         self._replacements: dict[int, Frame] = {}
         self._failures = 0
-        # Behind which frame the tracker was told that the process is gone.
+        # The frame number after which the process exit was reported.
         self._gone_after = 0
-        # The run's id, once the tracker has answered.
+        # The run's id, once the server has returned it.
         self.run_id = ""
-        # Whether that could not be said, and is to be tried again.
+        # Whether reporting the exit failed and is to be retried.
         self.is_untold = False
 
     def send_some(self) -> Outcome:
@@ -94,14 +95,15 @@ class Delivery:
         return self._exchange(body, frames)
 
     def say_alive(self) -> Outcome:
-        """Send an empty batch, so that the process does not count as crashed."""
+        """Send an empty batch as a heartbeat."""
         return self._exchange(b"", [])
 
     def say_gone(self) -> Outcome:
-        """Say of a delivered spool that its process is gone, if it did not say so.
+        """Report that the process of a delivered spool has exited, if it did not
+        itself.
 
-        Not in a frame: from a copy of the folder the process is not seen, and where it
-        lives on, its next frame has the next number.
+        Not sent as a frame: in a copy of the folder the process is not visible, and if
+        it is still alive, it uses the next frame number.
         """
         last = self.spool.acknowledged
         is_said = self._gone_after == last
@@ -119,22 +121,22 @@ class Delivery:
         ):
             return self._obey(answer, [])
         self._gone_after, self._failures = last, 0
-        # All frames were stored once. Where the run is deleted or in the trash, nobody
-        # wants to know any more; else it is said later, and nothing waits for that.
+        # All frames were stored. If the run is deleted or in the trash, the report is
+        # not needed; otherwise it is retried later without blocking anything.
         self.is_untold = answer.meaning is not Meaning.STORED and not is_not_found(
             reply
         )
         if answer.meaning is not Meaning.STORED:
-            later = "is tried again every minute" if self.is_untold else "need not be"
+            later = "is retried every minute" if self.is_untold else "is not needed"
             self._notices.warn(
                 f"untold {self.spool.id}",
-                f"the points in {self.spool.folder} are delivered; that their process"
-                f" has ended could not be said ({answer.text}), and {later}",
+                f"the points in {self.spool.folder} are delivered; reporting the end of"
+                f" their process failed ({answer.text}) and {later}",
             )
         return Outcome()
 
     def forget_refusals(self) -> None:
-        """Send all frames as they are: not every tracker refuses the same."""
+        """Send all frames unmodified again: another server may accept them."""
         self._replacements.clear()
         self._alone_until = 0
 
@@ -175,7 +177,7 @@ class Delivery:
         return Outcome(wait_seconds=wait, is_answered=False, why=why)
 
     def _send_less(self, body: bytes) -> None:
-        # A batch that is too long for the line would never get through.
+        # A batch that exceeds the connection's capacity would never arrive.
         self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
 
     def _obey(self, answer: Answer, frames: list[Frame]) -> Outcome:
@@ -192,10 +194,10 @@ class Delivery:
         return self._make_smaller(answer, frames)
 
     def _make_smaller(self, answer: Answer, frames: list[Frame]) -> Outcome:
-        """What cannot be read or is too large may pass in smaller pieces."""
+        """Send unreadable or oversized data in smaller pieces."""
         if len(frames) <= 1:
             if answer.meaning is Meaning.NOT_LET_THROUGH:
-                # Another way to the tracker, or more room on this one, may take it.
+                # Another proxy, or free space on this one, may let it through later.
                 size_bytes = _size_of(frames)
                 why = refused_by_proxy(size_bytes, "bytes before compression")
                 return self._hold(answer, why)
@@ -227,8 +229,8 @@ class Delivery:
             self._failures = 0
             return Outcome()
         if answer.number < frames[0].number:
-            # It accepted the batch and stored none of it: not to be hurried.
-            why = "the server stores nothing of what it takes"
+            # The server accepted the batch but stored nothing: back off.
+            why = "the server accepts data but stores none of it"
             return Outcome(wait_seconds=self._longer_wait(), why=why)
         self._failures = 0
         self._batch_bytes = min(self._batch_bytes * 2 + 1, self._limits.batch_bytes)
@@ -239,7 +241,7 @@ class Delivery:
 
     def _rewind(self, answer: Answer, frames: list[Frame]) -> Outcome:
         if frames and answer.number == frames[0].number:
-            why = "the server asks again for what it was just sent"
+            why = "the server requests the same data again"
             return Outcome(wait_seconds=self._longer_wait(), why=why)
         self.spool.acknowledge(answer.number - 1)
         return Outcome(wait_seconds=0.0 if frames else self._longer_wait())
@@ -264,35 +266,37 @@ class Delivery:
         return Outcome()
 
     def _warn_rejected(self, error: Rejected) -> None:
-        # A run of another process: warn once for each code.
+        # The run of another process: warn once per code.
         self._notices.warn(f"refused {error.code}", str(error))
 
     def _is_set_back(self, answer: Answer) -> bool:
-        """Whether the tracker has more frames than this process has ever written."""
+        """Return whether the server has more frames than this process has ever written."""
         if self._last_written is None or self.spool.is_renewed_in_vain:
             return False
         return answer.number > self.spool.as_sent(self._last_written())
 
     def _first_unknown(self, answer: Answer, frames: list[Frame]) -> int:
-        """The first of frames that were skipped, but not for being the same."""
+        """Return the first skipped frame that is not identical to the server's copy."""
         if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
             return self.spool.acknowledged + len(frames) + 1
         return frames[0].number
 
     def _renew(self, answer: Answer, first: int) -> Outcome:
-        """Go on in a new spool of the same run, with what the tracker does not have."""
+        """Continue in a new spool of the same run, with the frames the server does not
+        have.
+        """
         known, first = self.spool.sent_as, max(first, self.spool.acknowledged + 1)
-        # What a new spool begins with can differ from nothing: not to be tried for ever.
-        # Behind that, another copy may have been there before.
+        # The first frames of a new spool conflict with nothing, so do not retry without
+        # end. Later frames may conflict with those of another copy.
         is_in_vain = self.spool.is_renewed_in_vain and first <= FIRST_NUMBER
         if is_in_vain or not self.spool.renew(first, answer.stored):
             return self._hold(answer)
         self.forget_refusals()
         self._notices.warn(
             f"renewed {self.spool.id}",
-            f"the server has other frames of the spool {known}, as if this machine had "
-            "been set back or copied; everything it lacks, and all that follows, goes "
-            f"on in the spool {self.spool.sent_as} of the same run",
+            f"the server has different data for the spool {known}: this machine was "
+            "probably restored from a backup or copied; missing and new data "
+            f"continues in the spool {self.spool.sent_as} of the same run",
         )
         return Outcome(wait_seconds=self._longer_wait())
 
@@ -302,7 +306,7 @@ class Delivery:
         why = why or f"the server does not accept data ({answer.text})"
         self._notices.warn(
             self._held,
-            f"{why}; everything is kept in {self.spool.folder} and sent again every"
+            f"{why}; all data is kept in {self.spool.folder} and sent again every"
             " minute",
         )
         return Outcome(wait_seconds=HOLD_SECONDS, is_held=True, why=why)
@@ -314,8 +318,8 @@ class Delivery:
 
 
 def longer_wait(failures: int) -> float:
-    """Return how long to wait after so many failures, in seconds, with jitter."""
-    # The exponent is bounded, as the number is not.
+    """Return the backoff in seconds after a number of failures, with jitter."""
+    # Bounded, because the number of failures is not.
     wait = min(_FIRST_RETRY_SECONDS * 2 ** min(failures, 16), _LONGEST_RETRY_SECONDS)
     jittered: float = wait * _random.uniform(0.5, 1.0)
     return jittered
@@ -326,9 +330,9 @@ def _size_of(frames: list[Frame]) -> int:
 
 
 def tell_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
-    """Say once that a spool, or a part of it, cannot be read now."""
+    """Warn once that a spool, or a part of it, cannot be read now."""
     notices.warn(
         f"obstacle {spool.id}",
-        f"the spool {spool.folder} cannot be read now ({why}); what lies there, and is"
-        " not sent yet, is tried again",
+        f"the spool {spool.folder} cannot be read now ({why}); its unsent data"
+        " is retried",
     )

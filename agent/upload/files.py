@@ -1,4 +1,4 @@
-"""Delivers the contents of a spool's files, part by part."""
+"""Uploads the contents of a spool's files, part by part."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from seamark.upload.responses import Reply, content_of, retry_after
 from seamark.upload.transport import Transport
 from seamark.user_warnings import Notices
 
-# A part should take so long: points wait for no more than one.
+# The target duration of a part: points wait for at most one.
 _PART_SECONDS = 0.5
 # Fits into the largest request that nginx accepts by default.
 _FIRST_PART_BYTES = 1024 * 1024
 _CHECKING_SECONDS = 1.0
 _LONG_HOLD_SECONDS = 600.0
 _ATTEMPTS = 3
-# Longer, the end of a script does not wait for files.
+# At the end of a script, longer waits for files are skipped.
 _WORTH_WAITING_SECONDS = 5.0
 
 
 @dataclass
 class _Current:
-    """The content that is being sent; `offset` is None until the tracker was asked."""
+    """The content being sent; `offset` is None until the server has returned it."""
 
     blob: Blob
     offset: int | None = None
@@ -42,38 +42,40 @@ class _Current:
 
 @dataclass
 class _PutOff:
-    """How long a content is left alone that cannot be sent now, and how often it failed."""
+    """The backoff of a content that cannot be sent now."""
 
-    until: float  # by the clock of time.monotonic
+    until: float  # time.monotonic()
     failures: int
 
 
 class Uploads:
-    """The state of delivering one spool's files."""
+    """The state of uploading one spool's files."""
 
     def __init__(
         self, blobs: Blobs, notices: Notices, limits: RequestLimits | None = None
     ) -> None:
-        """`limits` belong to the server and are shared with its other uploads."""
+        """Create it; `limits` belong to the server and are shared with its other
+        uploads.
+        """
         self._blobs = blobs
         self._notices = notices
         self._limits = limits or RequestLimits()
-        # Of other folders, what is taken says nothing.
+        # One warning key per folder, so that a success of one does not reset another's.
         self._held = f"files held {blobs.folder}"
         self._current: _Current | None = None
         self._listed: deque[Blob] = deque()
-        # Done with, and still there: their disk takes nothing, not even this.
+        # Uploaded but not deleted, because their disk accepts no writes.
         self._stuck: set[str] = set()
-        # Of a folder that was left because its disk fails no more is expected.
+        # Whether the spool has left the folder because its disk fails.
         self.is_left = False
-        # What cannot be sent now, by digest: others may be. The folder is in it as "".
+        # Backoffs by digest; the key "" is for the whole folder.
         self._put_off: dict[str, _PutOff] = {}
         self._part_bytes = _FIRST_PART_BYTES
         self._failures = 0
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing waits; asked anew each time, as more may come."""
+        """Whether no files wait; evaluated each time, as more may be added."""
         try:
             return all(digest in self._stuck for digest in self._blobs.digests())
         except OSError as error:
@@ -84,7 +86,7 @@ class Uploads:
         try:
             current = self._current or self._next()
         except OSError as error:
-            # So it is not known whether anything waits.
+            # Whether anything waits is unknown.
             self._delay("", error)
             current = None
         if current is None:
@@ -105,11 +107,11 @@ class Uploads:
             )
         except NoAnswer as error:
             self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
-            # How much of it came only the tracker knows.
+            # Only the server knows how much has arrived.
             current.offset = None
             return self._wait(f"the server does not answer ({error})")
         if reply.status == HTTPStatus.OK:
-            # The time of a refusal is no measure of the line.
+            # The duration of a rejected request does not measure the bandwidth.
             self._pace(len(part), time.monotonic() - began)
         return self._obey(reply, current, sent_bytes=len(part))
 
@@ -136,17 +138,17 @@ class Uploads:
         return is_in_time and blob.digest not in self._stuck
 
     def _forget_delays(self, pending: list[Blob]) -> None:
-        """Wait no longer for what is not there any more, and for the folder."""
+        """Drop the backoffs of deleted contents and of the folder."""
         if self._put_off:
             digests = {blob.digest for blob in pending}
             self._put_off = {d: p for d, p in self._put_off.items() if d in digests}
 
     def _delay(self, digest: str, error: OSError) -> None:
-        """Leave a content alone that cannot be read now: it is nowhere else."""
+        """Retry an unreadable content later; there is no other copy."""
         self._notices.warn(
             f"unread {self._blobs.folder}",
-            f"files that wait in the spool cannot be read now ({error}); they are kept"
-            f" in {self._blobs.folder} and tried again",
+            f"queued files cannot be read now ({error}); they are kept"
+            f" in {self._blobs.folder} and retried",
         )
         before = self._put_off.get(digest)
         failures = 0 if before is None else before.failures
@@ -159,7 +161,7 @@ class Uploads:
         self._current = None
 
     def _left_alone(self) -> Outcome:
-        """Wait for what was put off, if anything was: nothing else is there."""
+        """Return the wait for the next backoff to end; done if there is none."""
         if not self._put_off:
             return Outcome(is_done=True)
         until = min(put_off.until for put_off in self._put_off.values())
@@ -167,15 +169,15 @@ class Uploads:
         return Outcome(
             wait_seconds=wait,
             is_held=wait > _WORTH_WAITING_SECONDS,
-            why="files that wait in the spool cannot be sent now",
+            why="queued files cannot be sent now",
         )
 
     def _pace(self, sent_bytes: int, seconds: float) -> None:
-        """Have the next part take as long as parts should."""
+        """Adjust the part size to the target duration."""
         if sent_bytes < SMALLEST_PART_BYTES:
             return
         fitting = int(sent_bytes * _PART_SECONDS / max(seconds, 0.001))
-        # Not all at once: one answer may have been quick or slow by chance.
+        # Gradually, because a single response may be unusually fast or slow.
         fitting = min(max(fitting, sent_bytes // 2), sent_bytes * 2)
         self._part_bytes = max(fitting, SMALLEST_PART_BYTES)
 
@@ -196,49 +198,49 @@ class Uploads:
             HTTPStatus.SERVICE_UNAVAILABLE,
         ):
             told = retry_after(reply.retry_after, time.time())
-            # A content of which somebody else sends the same may grow meanwhile.
+            # Another process may be uploading the same content.
             current.offset = None
             why = f"the server cannot take files now ({_text_of(reply, content)})"
-            # Who says 0, or a time that is over, says so each time: not to be hurried.
+            # A server that sends 0 or a past date sends it each time; use the backoff.
             return Outcome(wait_seconds=told, why=why) if told else self._wait(why)
         if reply.status == HTTPStatus.REQUEST_TIMEOUT:
             self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
             current.offset = None
-            return self._wait(f"files come to the server too slowly ({reply.status})")
+            return self._wait(f"files reach the server too slowly ({reply.status})")
         if reply.status == HTTPStatus.INSUFFICIENT_STORAGE:
             return self._refused(reply, content, _LONG_HOLD_SECONDS)
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return self._wait(f"the server cannot take files now ({reply.status})")
         return self._refused(reply, content, HOLD_SECONDS)
 
-    # A parsed answer of a server that is not trusted.
+    # The parsed response is not trusted.
     def _progressed(self, content: dict[str, object], current: _Current) -> Outcome:
         received = _whole(content.get("received"))
         if content.get("is_stored") is True:
             self._forget(current)
             return self._moved()
         if received is None or received > current.blob.size:
-            return self._wait("a server answers that is no tracker")
+            return self._wait("the response is not from a Seamark server")
         if received == current.blob.size:
             current.offset = None
             self._moved()
             return Outcome(wait_seconds=_CHECKING_SECONDS)
         sent, current.offset = current.offset, received
         if sent is None:
-            # An answer to a question: parts may still fail as they did before.
+            # This was only a query: the failure count of parts stays.
             return Outcome()
         if received <= sent:
-            return self._wait("the server stores nothing of what it takes")
+            return self._wait("the server accepts data but stores none of it")
         return self._moved()
 
     def _rewound(self, content: dict[str, object], current: _Current) -> Outcome:
         expected = _whole(_error(content).get("expected"))
         if expected is None or expected > current.blob.size:
             current.offset = None
-            return self._wait("a server answers that is no tracker")
+            return self._wait("the response is not from a Seamark server")
         sent, current.offset = current.offset, expected
         if sent == expected:
-            return self._wait("the server asks again for what it was just sent")
+            return self._wait("the server requests the same data again")
         return Outcome()
 
     def _moved(self) -> Outcome:
@@ -247,7 +249,7 @@ class Uploads:
         return Outcome()
 
     def _send_again(self, current: _Current) -> Outcome:
-        """What came has another digest: begin anew, unless it is damaged here."""
+        """Upload again after a checksum mismatch, unless the local content is damaged."""
         current.restarts += 1
         current.offset = 0
         try:
@@ -260,8 +262,8 @@ class Uploads:
         if current.restarts >= _ATTEMPTS:
             self._notices.warn(
                 f"changed on the way {current.blob.digest}",
-                "a file does not reach the server as it was sent; it is kept in"
-                f" {self._blobs.folder} and tried again later ({current.blob.digest})",
+                "the checksum of an uploaded file differs on the server; it is kept in"
+                f" {self._blobs.folder} and retried later ({current.blob.digest})",
             )
             self._leave_alone(current.blob.digest, _LONG_HOLD_SECONDS, 1)
         return Outcome()
@@ -269,7 +271,7 @@ class Uploads:
     def _lost(self, current: _Current, how: str) -> Outcome:
         self._notices.warn(
             f"lost {self._blobs.folder}",
-            f"a file of the spool is {how} ({current.blob.digest})",
+            f"a queued file is {how} ({current.blob.digest})",
         )
         self._forget(current)
         return Outcome()
@@ -289,7 +291,7 @@ class Uploads:
         return Outcome()
 
     def _send_less(self, refused_bytes: int) -> Outcome:
-        """Send smaller parts from now on: a proxy refuses larger requests."""
+        """Send smaller parts from now on, because a proxy rejects larger requests."""
         if refused_bytes <= SMALLEST_PART_BYTES:
             return self._hold(refused_by_proxy(refused_bytes), _LONG_HOLD_SECONDS)
         self._limits.refuse_part(refused_bytes)

@@ -1,4 +1,4 @@
-"""Delivers the spools of processes that are gone."""
+"""Delivers orphaned queues: spools whose processes have exited."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from seamark.upload.transport import Transport
 from seamark.user_warnings import Notices
 
 _SEARCH_SECONDS = 30.0
-# A process says more often that it lives.
+# Longer than the heartbeat interval of a process.
 _SILENT_SECONDS = 3600.0
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Leftovers:
-    """Takes one abandoned spool after the other, each under its lock."""
+    """Delivers one orphaned spool at a time, holding its lock."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class Leftovers:
         self._uploads: Uploads | None = None
         self._lock: locks.Lock | None = None
         self._next_search = float("-inf")
-        # What a search has found and nobody has looked at yet: one for each spool that is
-        # delivered would take a processor of the training.
+        # Results of the last search that are still to be checked; one search for each
+        # delivered spool would take a CPU core from the training.
         self._found: Iterator[Path] = iter(())
-        # Spools the server does not accept, and until when they are left alone.
+        # Spools that the server does not accept, with the time of the next attempt.
         self._held_until: dict[str, float] = {}
 
     def send_some(self, server: Server, transport: Transport) -> Outcome:
-        """Send one batch of one abandoned spool, if there is any."""
+        """Send one batch of one orphaned spool, if there is any."""
         if self._current is None and not self._claim(server, transport):
             return Outcome(is_done=True)
         current = self._current
@@ -61,7 +61,7 @@ class Leftovers:
         try:
             return self._sent_some(current, transport)
         except OSError as error:
-            # Of its own folder. Others are not to wait for that.
+            # An error of this spool's folder must not delay the others.
             tell_of_obstacle(self._notices, current.spool, str(error))
             self._hold(current.spool.id, HOLD_SECONDS)
             return Outcome()
@@ -69,7 +69,7 @@ class Leftovers:
     def _sent_some(self, current: Delivery, transport: Transport) -> Outcome:
         outcome = current.send_some()
         if outcome.is_done and not current.spool.obstacle:
-            # Or it would seem to live, because something of it arrived just now.
+            # Otherwise the process would look alive, because its data has just arrived.
             outcome = current.say_gone()
         if outcome.is_done and self._uploads is not None:
             outcome = self._uploads.send_some(transport)
@@ -85,11 +85,11 @@ class Leftovers:
         return outcome
 
     def search_again(self) -> None:
-        """Look for abandoned spools once more before the next interval."""
+        """Search for orphaned spools now instead of after the interval."""
         self._next_search = float("-inf")
 
     def let_go(self) -> None:
-        """Leave the current spool to others."""
+        """Release the current spool and its lock."""
         self._current = self._uploads = None
         if self._lock is not None:
             locks.release(self._lock)
@@ -101,18 +101,18 @@ class Leftovers:
         )
 
     def _to_look_at(self) -> Iterator[Path]:
-        """Go on with what was found; once that is over, look again when it is due."""
+        """Yield the remaining search results, then search again when it is due."""
         while True:
             yield from self._found
             now = time.monotonic()
             if now < self._next_search:
                 return
-            # Before the search, so that another one can be asked for meanwhile.
+            # Set before the search, so that `search_again` has an effect during it.
             self._next_search = now + _SEARCH_SECONDS
             self._found = iter(spool_folders(self._root))
 
     def _is_claimed(self, folder: Path, server: Server, transport: Transport) -> bool:
-        """Take a spool, if it is abandoned and may go to the server now."""
+        """Claim a spool if it is orphaned and may go to the server now."""
         if self._held_until.get(folder.name, float("-inf")) > time.monotonic():
             return False
         if not self._may_take(SpoolReader(folder), server):
@@ -121,7 +121,7 @@ class Leftovers:
         if self._lock is None:
             return False
         if self._is_recovered(folder):
-            # Read again: its last owner may have gone on until now.
+            # Read again: its last owner may have written until now.
             spool = SpoolReader(folder)
             if self._is_known(spool) and self._may_take(spool, server):
                 self._current = Delivery(
@@ -133,22 +133,22 @@ class Leftovers:
         return False
 
     def _is_recovered(self, folder: Path) -> bool:
-        """Complete a spool with what is in memory; False, and held, if that fails."""
-        # Whatever is raised: it is not to be tried again at once.
+        """Move rows from the ring buffer into a spool; False, with a pause, on failure."""
+        # Set first, so that no exception leads to an immediate retry.
         self._held_until[folder.name] = time.monotonic() + HOLD_SECONDS
         try:
             recover(folder, self._notices)
         except BlockingIOError:
             self._notices.warn(
                 f"ring {folder.name}",
-                f"{folder} is delivered once the process has ended that has points of"
-                " it in memory",
+                f"{folder} is delivered after the process with its points in memory"
+                " has ended",
             )
             return False
         except OSError as error:
             self._notices.warn(
                 f"ring {folder.name}",
-                "what a killed process left in memory cannot be moved to its spool"
+                "the points of a killed process cannot be moved to its offline queue"
                 f" ({error})",
             )
             return False
@@ -164,9 +164,9 @@ class Leftovers:
         return self._any_server or is_meant_for(spool, server)
 
     def _is_known(self, spool: SpoolReader) -> bool:
-        """Whether it is known where a spool may go, and as which; if not, it is held."""
+        """Return whether a spool's server and identity are readable; pause it if not."""
         if not spool.is_known:
-            tell_of_obstacle(self._notices, spool, "what describes it")
+            tell_of_obstacle(self._notices, spool, "its description is unreadable")
             self._hold(spool.id, HOLD_SECONDS)
         return spool.is_known
 
@@ -174,23 +174,23 @@ class Leftovers:
         if spool.obstacle:
             self._hold(spool.id, HOLD_SECONDS)
         elif spool.acknowledged == 0 and stored_bytes(spool.folder) > 0:
-            # All of it is damaged, and a person may want to look.
+            # All frames are damaged; keep the files for inspection.
             self._hold(spool.id, float("inf"))
         else:
             spool.remove()
             self.let_go()
 
     def _hold(self, spool_id: str, seconds: float) -> None:
-        """Leave a spool alone for so long."""
+        """Release a spool and retry it after `seconds`."""
         self._held_until[spool_id] = time.monotonic() + seconds
         self.let_go()
 
 
 def may_live_elsewhere(spool: SpoolReader) -> bool:
-    """Whether the process of a spool may live on another machine.
+    """Return whether the process of a spool may run on another machine.
 
-    Locks of many shared file systems hold within one machine only: there a lock that can
-    be had says nothing, and whoever takes the spool would delete it under its process.
+    On many shared file systems locks work within one machine only. There a successful
+    lock proves nothing, and delivery would delete the spool of a live process.
     """
     if spool.is_of_this_machine or spool.is_complete:
         return False
@@ -199,10 +199,10 @@ def may_live_elsewhere(spool: SpoolReader) -> bool:
 
 
 def is_meant_for(spool: SpoolReader, server: Server) -> bool:
-    """Whether a spool may go to a server.
+    """Return whether a spool may go to a server.
 
-    Never to another one than its process knew, except that a server on this
-    machine may have come back at another port; it is the same if it knows the token.
+    Only to the server that its process used, except that a server on this machine may
+    have restarted on another port; it is the same one if the token matches.
     """
     if spool.url is None:
         return True

@@ -1,4 +1,4 @@
-"""Which proxy is between this process and a server, and whether it can be used."""
+"""Finds the proxy between this process and a server, and checks whether it is usable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def find_proxy(url: SplitResult) -> SplitResult | None:
-    """Return the proxy that the environment names for an address, if any."""
+    """Return the proxy that the environment sets for an address, if any."""
     if urllib.request.proxy_bypass(url.hostname or ""):
         return None
     found = urllib.request.getproxies().get(url.scheme)
@@ -17,17 +17,18 @@ def find_proxy(url: SplitResult) -> SplitResult | None:
 
 
 def proxy_problem(url: SplitResult, proxy: SplitResult) -> str:
-    """Say in a sentence why nothing can be sent over a proxy; "" if it can.
+    """Return why nothing can be sent over a proxy; "" if it is usable.
 
-    One that expects TLS is not spoken to in clear: its password would be for all to read.
+    A proxy that expects TLS is not used without it, because its password would be
+    readable on the network.
     """
     variable = f"{url.scheme.upper()}_PROXY"
-    advice = f"set {variable} to an http:// proxy, or except the server with NO_PROXY"
+    advice = f"set {variable} to an http:// proxy, or exclude the server with NO_PROXY"
     if proxy.scheme not in ("http", "https"):
-        return f"{variable} names a proxy of another kind ({proxy.scheme}://); {advice}"
+        return f"{variable} names an unsupported proxy ({proxy.scheme}://); {advice}"
     if proxy.scheme == "https" and url.scheme == "https":
         return (
-            f"{variable} names a proxy that is spoken to with TLS (https://), which is"
-            f" not done for a server with TLS; {advice}"
+            f"{variable} names a proxy with TLS (https://), which is not supported"
+            f" for a server with TLS; {advice}"
         )
     return ""

@@ -1,4 +1,4 @@
-"""What the tracker's answers mean for the agent (pure): the table of docs/protocol.md."""
+"""Interprets the server's responses (pure), following the table in docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _RUN_CLOSED = "run_finished"
 
 
 class Meaning(Enum):
-    """What an answer asks the agent to do."""
+    """The action a response asks of the agent."""
 
-    STORED = "forget the frames up to a number"
+    STORED = "drop the frames up to a number"
     MALFORMED = "send the frames one by one and set aside the one that fails"
-    OUT_OF_ORDER = "go on from a number"
-    DIFFERS = "go on in a new spool, from a number"
+    OUT_OF_ORDER = "continue from a number"
+    DIFFERS = "continue in a new spool, from a number"
     TOO_LARGE = "send fewer frames at a time"
     NOT_LET_THROUGH = "send fewer frames at a time, and keep one that fails alone"
     TOO_SLOW = "send less at a time, later"
     HOLD = "keep everything and read the settings again before the next try"
-    BUSY = "wait as told"
+    BUSY = "wait as long as the server asks"
     UNCLEAR = "wait longer each time"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP response, its body capped."""
+    """An HTTP response with a size-limited body."""
 
     status: int
     retry_after: str | None
@@ -39,14 +39,14 @@ class Reply:
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply, understood."""
+    """A parsed response."""
 
     meaning: Meaning
     number: int = 0
     wait_seconds: float | None = None
     text: str = ""
     is_run_closed: bool = False
-    # Of frames that cannot be stored, those behind `number` that are stored already.
+    # Frames after `number` that the server already stores, when others are rejected.
     stored: tuple[int, ...] = ()
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_count: int = 0
@@ -63,7 +63,7 @@ _MEANINGS: dict[int, Meaning] = {
 
 
 def judge(reply: Reply, *, now: float) -> Answer:
-    """Return what a reply means; `now` is seconds since 1970, for dates in it."""
+    """Parse a response; `now` is seconds since 1970, used for dates in `Retry-After`."""
     content = content_of(reply.body)
     if reply.status == HTTPStatus.OK:
         return _stored(content)
@@ -82,15 +82,17 @@ def judge(reply: Reply, *, now: float) -> Answer:
 
 
 def is_not_found(reply: Reply) -> bool:
-    """Whether a tracker, and not what stands before it, says that nothing is there."""
+    """Return whether the server itself, not a proxy, reports that the resource is
+    missing.
+    """
     code = _error_field(content_of(reply.body), "code")
     return reply.status == HTTPStatus.NOT_FOUND and code == "not_found"
 
 
 def _meaning(status: int, code: object) -> Meaning:
-    """What a status means, with the code of the tracker's error, if it has one."""
-    # What may cost a frame only a tracker can say: whatever stands before it, or has
-    # taken its address, answers with these statuses, too.
+    """Map a status and the optional error code of the server to an action."""
+    # Only the server may cause a frame to be dropped. A proxy, or another program at
+    # the same address, sends these statuses too.
     if status == HTTPStatus.BAD_REQUEST:
         return Meaning.MALFORMED if code == "malformed_batch" else Meaning.UNCLEAR
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
@@ -99,8 +101,8 @@ def _meaning(status: int, code: object) -> Meaning:
 
 
 def _meaning_of_class(status: int) -> Meaning:
-    """What a status means that has no line of its own."""
-    # A redirect is not followed: it would carry the token to wherever it points.
+    """Map a status without an entry in the table to an action."""
+    # Redirects are not followed: they could send the token to another host.
     is_ours_to_mend = (
         HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
     )
@@ -119,13 +121,13 @@ def _differs(content: dict[str, Any], text: str) -> Answer:
     if isinstance(first, int) and isinstance(stored, list):
         numbers = tuple(number for number in stored if isinstance(number, int))
         return Answer(Meaning.DIFFERS, number=first, stored=numbers, text=text)
-    # Of something else that is not to be processed, or from an earlier tracker.
+    # Another kind of 422, or the response of an older server.
     return Answer(Meaning.HOLD, text=text)
 
 
 def _stored(content: dict[str, Any]) -> Answer:
     number = content.get("stored")
-    # A captive portal says 200 too, but nothing about frames.
+    # A captive portal also returns 200, but without frame numbers.
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         return Answer(Meaning.UNCLEAR, text="200, but not from a tracker")
     listed = content.get("refused")
@@ -145,7 +147,7 @@ def _stored(content: dict[str, Any]) -> Answer:
 
 # Any: JSON from a server that is not trusted.
 def content_of(body: bytes) -> dict[str, Any]:
-    """Return the object that a body holds; an empty one of whatever else it is."""
+    """Return the JSON object in a body, or an empty dict if it holds none."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -165,14 +167,15 @@ def _error_text(content: dict[str, Any]) -> str:
 
 
 def retry_after(text: str | None, now: float) -> float | None:
-    """Return how many seconds a server asks to wait; None if it asks for none."""
+    """Return the seconds of a `Retry-After` header; None if it is absent or invalid."""
     if text is None:
         return None
     try:
         seconds = float(text) if text.strip().isdigit() else _seconds_until(text, now)
     except (ValueError, TypeError, OverflowError):
         return None
-    # Whoever says 0, or a time that is over, says so each time: not to be hurried.
+    # A server that sends 0 or a past date sends it each time; ignore it to keep the
+    # backoff.
     return min(seconds, _LONGEST_WAIT_SECONDS) if seconds > 0 else None
 
 

@@ -1,4 +1,4 @@
-"""The thread that sends what the spool holds."""
+"""The thread that delivers the spool."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from seamark.user_warnings import Notices
 if TYPE_CHECKING:
     from seamark.upload.worker import Sending
 
-# A batch a second: each takes the interpreter from the training a dozen times.
+# One batch a second: each interrupts the training a dozen times.
 _IDLE_SECONDS = 1.0
-# From writing what was logged to sending it, so that no usual step of the training meets
-# both; where steps are longer, both are little of one.
+# Delay between writing and sending, so that both rarely fall into one training step; in
+# longer steps both are a small part.
 _WRITTEN_SECONDS = 0.16
 _DRAINING_SECONDS = 0.25
 _STOP_SECONDS = 0.1
 
 
 class Sender:
-    """Its first turn imports what speaks with servers: the script need not wait for it."""
+    """Delivers in a thread; its first turn imports the HTTP code, so the script does
+    not.
+    """
 
     def __init__(
         self,
@@ -42,10 +44,10 @@ class Sender:
         after_turn: Callable[[], None] = lambda: None,
         find_quiet: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """`before_batch` puts into the spool what is not in it yet.
+        """Create it; `before_batch` writes buffered data to the spool.
 
-        `find_quiet` names a moment, by the clock of time.monotonic, at which the agent's
-        other threads rest, as they do a whole number of seconds from it.
+        `find_quiet` returns a time (time.monotonic) at which the agent's other threads
+        are idle, as they are at any whole number of seconds from it.
         """
         self._spool = spool
         self._count_dropped = count_dropped
@@ -58,7 +60,7 @@ class Sender:
         self._find_quiet = find_quiet
         self._sending: Sending | None = None
         self._not_before = float("-inf")
-        # Whether the next turn writes what it would send, and leaves that to another.
+        # Whether the next turn only writes, and a later turn sends.
         self._is_to_write = False
         self._draining = threading.Event()
         self._settled = threading.Event()
@@ -67,16 +69,18 @@ class Sender:
 
     @property
     def is_everything_sent(self) -> bool:
-        """Whether the tracker has all that is in the spool, files too."""
+        """Whether the server has everything in the spool, including files."""
         return self._sending is not None and self._sending.is_everything_sent
 
     @property
     def run_id(self) -> str:
-        """The run's id; "" until the tracker has answered."""
+        """The run's id; "" until the server has answered."""
         return "" if self._sending is None else self._sending.run_id
 
     def turn(self) -> float:
-        """Send one batch, or write what the next is to send; return when to go on."""
+        """Send one batch, or write the next one; return the seconds until the next
+        turn.
+        """
         if self._is_ended:
             if self._sending is not None:
                 self._sending.close()
@@ -87,7 +91,7 @@ class Sender:
         if now < self._not_before and not is_draining:
             return self._not_before - now
 
-        # What is in the spool is sent, whatever becomes of the rest: the writer tells.
+        # The spool is sent even if writing fails; the writer reports its errors.
         with contextlib.suppress(Exception):
             self._before_batch()
         if self._is_to_write and not is_draining:
@@ -109,13 +113,13 @@ class Sender:
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
 
     def search_leftovers(self) -> None:
-        """Look for spools of processes that are gone, though it was done lately."""
-        # Before its first turn it has looked for none.
+        """Search for orphaned spools now instead of after the interval."""
+        # Before its first turn it has not searched yet.
         if self._sending is not None:
             self._sending.search_leftovers()
 
     def drain(self, seconds: float) -> bool:
-        """Send what is left, for so long; return whether the tracker has everything."""
+        """Send the rest for up to `seconds`; return whether everything is delivered."""
         self._draining.set()
         self.background.ensure()
         self.background.wake()
@@ -124,7 +128,7 @@ class Sender:
         return self.is_everything_sent
 
     def stop(self) -> None:
-        """Send nothing more; a request that hangs is left to its daemon thread."""
+        """Stop sending; a request that hangs is left to its daemon thread."""
         self._is_ended = True
         self.background.stop(_STOP_SECONDS)
 
@@ -143,12 +147,12 @@ class Sender:
 
 
 def seconds_until_writing(now: float, quiet: float | None) -> float:
-    """Return after how many seconds, 0.34 to 1.34, to write what the next batch sends.
+    """Return the seconds, 0.34 to 1.34, until writing the next batch.
 
-    A batch is sent each second then, and the middle between writing and sending is a
-    whole number of seconds from `quiet`: a step of the training in which two threads of
-    the agent take their turns is twice as late. Each begins its turns a little later
-    every time if nobody sees to it, so that they meet for minutes.
+    Batches are sent once a second, and the midpoint between writing and sending is a
+    whole number of seconds from `quiet`: a training step in which two threads of the
+    agent run is delayed twice as much. Without this the threads' turns drift and
+    coincide for minutes.
     """
     if quiet is None:
         return _IDLE_SECONDS - _WRITTEN_SECONDS

@@ -1,4 +1,4 @@
-"""Carries batches over HTTP: one kept connection, no redirects, capped replies."""
+"""Sends batches over HTTP: one kept connection, no redirects, size-limited replies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from seamark.upload.proxies import find_proxy, proxy_problem
 from seamark.upload.responses import Reply
 from seamark.version import VERSION
 
-# Looking up a host imports this codec at its first use. A process that forks
-# meanwhile has children that wait for ever when they look up a host themselves.
+# Imported early, because the first host lookup imports it. A child forked during that
+# import would deadlock in its own lookup.
 codecs.lookup("idna")
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
@@ -28,24 +28,24 @@ FILE_CONTENT_TYPE = "application/octet-stream"
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
 _LARGEST_REPLY_BYTES = 1024 * 1024
-# Below this, the header of the compressed form outweighs what it saves.
+# Below this, the compression header is larger than the savings.
 _SMALLEST_COMPRESSED_BYTES = 200
 
 
 class Transport(Protocol):
-    """Sends a batch of one spool and returns the reply."""
+    """Sends batches and files, and returns the replies."""
 
     def send(self, spool_id: str, body: bytes) -> Reply:
-        """Return what the tracker said, or raise NoAnswer."""
+        """Send a batch of a spool; raises NoAnswer."""
 
     def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
-        """Say that a process is gone, and when it last wrote; likewise.
+        """Report that a process has exited, and when it last wrote; raises NoAnswer.
 
-        `after` is the last frame known of it, `time` in microseconds since 1970.
+        `after` is its last known frame, `time` is in microseconds since 1970.
         """
 
     def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
-        """Send a part of a file's content, or ask with an empty one; likewise."""
+        """Send a part of a file's content, or an empty one as a query; raises NoAnswer."""
 
 
 class HttpTransport:
@@ -61,7 +61,7 @@ class HttpTransport:
         self._pid = os.getpid()
 
     def send(self, spool_id: str, body: bytes) -> Reply:
-        """Return what the tracker said, or raise NoAnswer."""
+        """Send a batch of a spool; raises NoAnswer."""
         headers = self._headers(CONTENT_TYPE)
         if len(body) > _SMALLEST_COMPRESSED_BYTES:
             body = self._compress(body)
@@ -69,12 +69,12 @@ class HttpTransport:
         return self._send(f"/api/v1/ingest/{spool_id}", body, headers)
 
     def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
-        """Say that the process of a spool is gone; in a request without a body."""
+        """Report that the process of a spool has exited, in a request without a body."""
         place = f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}"
         return self._send(place, b"", self._headers())
 
     def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
-        """Send a part of a file's content as it is; checkpoints do not compress."""
+        """Send a part of a file's content uncompressed; checkpoints do not compress."""
         place = f"/api/v1/blobs/{digest}?size={size}&offset={offset}"
         return self._send(place, part, self._headers(FILE_CONTENT_TYPE))
 
@@ -91,7 +91,7 @@ class HttpTransport:
             return self._exchange(place, body, headers)
         except _FAILURES as error:
             self.close()
-            # A kept connection may have been closed by the other side since.
+            # The server may have closed the kept connection.
             if not was_kept or isinstance(error, TimeoutError):
                 raise self._no_answer(error) from error
         try:
@@ -117,7 +117,7 @@ class HttpTransport:
         try:
             connection.request("POST", target, body, {**headers, **self._extra_headers})
         except (BrokenPipeError, ConnectionResetError):
-            # Whoever refuses a batch need not read it to its end, but says why.
+            # A server that rejects a batch may stop reading but still send the reason.
             is_sent = False
         response = connection.getresponse()
         content = response.read(_LARGEST_REPLY_BYTES + 1)
@@ -133,7 +133,7 @@ class HttpTransport:
         to = proxy or self._base
         port = to.port or (443 if to.scheme == "https" else 80)
         connection: http.client.HTTPConnection
-        # To a proxy, what goes to a server with TLS is wrapped behind its first answer.
+        # For a server with TLS, a proxy first opens a tunnel.
         if is_https or to.scheme == "https":
             connection = http.client.HTTPSConnection(
                 to.hostname or "",
@@ -159,8 +159,8 @@ class HttpTransport:
         return connection
 
 
-# What an unreachable or odd server can cause: the network, TLS and its
-# certificates (OSError too), nonsense instead of HTTP, a header no one may send.
+# Errors of an unreachable or invalid server: network and TLS (OSError), invalid HTTP,
+# invalid headers.
 _FAILURES = (OSError, http.client.HTTPException, ValueError)
 
 

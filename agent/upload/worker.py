@@ -1,4 +1,4 @@
-"""What the sending thread does: the spool of this process, then what others left behind."""
+"""The work of the sender thread: deliver this process's spool, then orphaned spools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNKNOWN_SERVER_SECONDS = 5.0
 
 
 class Sending:
-    """The state of delivering to the server of the settings, as they are now."""
+    """Delivers to the server that is currently configured."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class Sending:
         tell_closed: Callable[[], None] = lambda: None,
         reject: Callable[[Rejected], None] | None = None,
     ) -> None:
-        """`count_dropped` has the tracker told of points that cannot be sent.
+        """Create it; `count_dropped` counts points that cannot be sent.
 
-        `tell_closed` is called when the server has closed the run, and `reject` with
-        what it did not store.
+        `tell_closed` is called when the server has closed the run, and `reject` for
+        each item that the server refused to store.
         """
         self._spool = spool
         self._count_dropped = count_dropped
@@ -55,8 +55,8 @@ class Sending:
         self._leftovers = Leftovers(root, notices, limits=self._limits)
         self._notices = notices
         self._server: Server | None = None
-        # The server that was used last, all that were known then, and when it may be
-        # asked again that accepted nothing.
+        # The last server, all servers configured then, and the time of the next request
+        # after a rejection.
         self._last: Server | None = None
         self._known: list[Server] = []
         self._retry_at = float("-inf")
@@ -67,32 +67,32 @@ class Sending:
 
     @property
     def is_everything_sent(self) -> bool:
-        """Whether the tracker has all that is in the spool, files too."""
+        """Whether the server has everything in the spool, including files."""
         is_said = self._reader.delivered >= self._spool.written
         return is_said and all(uploads.is_done for uploads in self._uploads)
 
     @property
     def run_id(self) -> str:
-        """The run's id; "" until the tracker has answered."""
+        """The run's id; "" until the server has answered."""
         return "" if self._delivery is None else self._delivery.run_id
 
     @property
     def are_files_held(self) -> bool:
-        """Whether the server accepts no files now, so that nobody need wait for them."""
+        """Whether the server accepts no files now, so that waiting for them is useless."""
         return self._are_files_held
 
     def search_leftovers(self) -> None:
-        """Look for spools of processes that are gone, though it was done lately."""
+        """Search for orphaned spools now instead of after the interval."""
         self._leftovers.search_again()
 
     def send_some(self, *, is_draining: bool) -> Outcome:
-        """Send one batch, or a part of a file, or something of others."""
+        """Send one batch, a part of a file, or data of an orphaned spool."""
         if self._reader.follow():
             self._uploads[0].is_left = True
             blobs = Blobs(self._spool.folder)
             self._uploads.insert(0, Uploads(blobs, self._notices, self._limits))
         if is_draining and not self._is_draining:
-            # Once more whatever the last answer was: the server may be back since.
+            # Retried whatever the last response was: the server may be back.
             self._files_not_before = float("-inf")
         self._is_draining = is_draining
         delivery = self._found_delivery(is_draining=is_draining)
@@ -108,12 +108,12 @@ class Sending:
         if not outcome.is_done:
             self._last_sent = time.monotonic()
         else:
-            # Points first: files have the time when there are none.
+            # Files are sent only when there are no points.
             outcome = self._send_files(delivery.transport)
         if outcome.is_done and not is_draining:
             outcome = self._send_leftovers(self._server, delivery)
         if outcome.is_held:
-            # The next try looks the address and the token up again.
+            # The next attempt reads the address and the token again.
             self._server = None
             self._retry_at = time.monotonic() + outcome.wait_seconds
             return Outcome(
@@ -121,7 +121,7 @@ class Sending:
                 is_held=True,
             )
         if not outcome.is_answered and find_servers(os.environ) != self._known:
-            # Somebody has put the address right.
+            # The user has changed the address or token.
             self._server = None
         return outcome
 
@@ -130,13 +130,13 @@ class Sending:
             outcome = self._uploads_to_send().send_some(transport)
             if not outcome.wait_seconds:
                 return outcome
-            # Only they wait: points, and the sign of life, go on.
+            # Delays only files: points and heartbeats continue.
             self._files_not_before = time.monotonic() + outcome.wait_seconds
             self._are_files_held = outcome.is_held
         return Outcome(is_done=True)
 
     def _uploads_to_send(self) -> Uploads:
-        """Return those of the spool's folder, or of one that it has left."""
+        """Return the uploads of the spool's folder, or of one that it has left."""
         current, *left = self._uploads
         if not left or not current.is_done:
             return current
@@ -148,12 +148,14 @@ class Sending:
         outcome = self._leftovers.send_some(server, delivery.transport)
         if not outcome.wait_seconds:
             return outcome
-        # Only they wait: the run that lives must not seem to have crashed.
+        # Delays only orphaned spools: the live run must not look crashed.
         self._leftovers_not_before = time.monotonic() + outcome.wait_seconds
         return Outcome(is_done=True)
 
     def _found_delivery(self, *, is_draining: bool) -> Delivery | None:
-        """The delivery to the server of the settings, as they are now."""
+        """Return the delivery to the currently configured server; None if there is
+        none.
+        """
         if self._server is not None and self._delivery is not None:
             return self._delivery
         known = find_servers(os.environ)
@@ -181,8 +183,10 @@ class Sending:
         return self._delivery
 
     def _chosen(self, known: list[Server], *, is_draining: bool) -> Server | None:
-        """Which server to use now; None: none, or the one that refused a moment ago."""
-        # A token that is new is what somebody has done about it.
+        """Return the server to use now; None if there is none or it rejected data
+        recently.
+        """
+        # A new token is used at once.
         fresh = [server for server in known if server not in self._known]
         if fresh:
             return fresh[0]
@@ -194,7 +198,7 @@ class Sending:
         return known[0] if known else None
 
     def close(self) -> None:
-        """Let go of the connection, and of what others left behind."""
+        """Close the connection and release orphaned spools."""
         self._leftovers.let_go()
         if self._transport is not None:
             self._transport.close()

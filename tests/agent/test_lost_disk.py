@@ -97,7 +97,7 @@ def test_nothing_is_lost_while_the_server_is_there(
     assert list(tracker.stored.values()) == [b"its weights"]
     # The tracker knows of one process, whose frames follow each other.
     assert len(tracker.frames) == 1
-    assert caplog.text.count("is left, as its disk fails") == 1
+    assert caplog.text.count("the disk of the spool") == 1
     assert not [*other.glob("*/*")]
 
 
@@ -126,7 +126,7 @@ def logged_over_a_failing_disk(disk, port, caplog):
 
     disk.is_broken = True
     log(run, range(20, 40))
-    wait_until(lambda: "is left, as its disk fails" in caplog.text)
+    wait_until(lambda: "the disk of the spool" in caplog.text)
     tracker = TrackerDouble(port)
     try:
         run.finish(timeout=30)
@@ -152,7 +152,7 @@ def test_what_is_lost_with_the_disk_is_counted(disk_of, late_port, caplog, other
     assert len(tracker.values("a")) + dropped(tracker) == 40
     assert tracker.values("a")[-20:] == [float(number) for number in range(20, 40)]
     assert dropped(tracker) == 19
-    assert "19 points there cannot be read" in caplog.text
+    assert "19 points in it cannot be read" in caplog.text
 
 
 def test_what_only_cannot_be_written_is_delivered_from_there(

@@ -350,7 +350,7 @@ def test_status_lists_what_is_left(run_script, absent_server):
 
     shown = run_script(SYNC.replace("sync", "status")).stdout
 
-    assert "left behind" in shown
+    assert "orphaned" in shown
     assert "run 'r'" in shown
 
 
@@ -587,7 +587,7 @@ def test_a_run_without_a_network_says_where_it_lies(run_script, tmp_path):
 
     ended = run_script(script, SEAMARK_MODE="offline", SEAMARK_SPOOL=str(spools))
 
-    assert f"seamark: run 'away' lies in {spools}/" in ended.stderr
+    assert f"seamark: run 'away' is stored in {spools}/" in ended.stderr
     by_hand = command_line(f"sync --spool {spools}")
     assert ended.stderr.endswith(f"until `{by_hand}`\n")
 

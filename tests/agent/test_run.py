@@ -148,7 +148,7 @@ def test_what_is_refused_is_named(tracker, caplog):
         "not logged: A list for 'val/acc' is not one number (TypeError).",
         "not logged: None for 'val/f1' is not one number (TypeError).",
         "not logged: An object for 'params/model/net' has no value that can be stored.",
-        "not logged: A str for 'late' is no step, which is one number.",
+        "not logged: A str for 'late' is not a step: a step is one number.",
     ]
 
 
@@ -166,7 +166,7 @@ def test_who_has_read_very_many_warnings_is_told_that_there_are_no_more(
             run[f"a{number}"].append(None)
 
     assert len(caplog.records) == 51
-    assert "no other is told" in caplog.records[-1].getMessage()
+    assert "further ones are not reported" in caplog.records[-1].getMessage()
 
 
 def test_nested_dictionaries_become_paths(tracker):
@@ -525,7 +525,7 @@ def test_a_time_that_cannot_be_stored_costs_one_point_only(tracker, caplog, time
         run["first"] = EARLIEST
 
     assert tracker.values("a") == [1.0]
-    assert "no time of the years 1970 to 9999" in caplog.text
+    assert "not a time from 1970 to 9999" in caplog.text
 
 
 def test_what_cannot_be_encoded_takes_nothing_else_with_it(tracker, caplog):
@@ -1046,7 +1046,7 @@ def test_a_moment_is_no_number_of_a_series(tracker, caplog):
 
     assert tracker.values("a") == [1.0]
     assert tracker.values("b") == [2.0**60]
-    assert "is a time, and not one number" in caplog.text
+    assert "is a time, not a number" in caplog.text
 
 
 def test_settings_written_as_classes_are_their_members(tracker):

@@ -115,7 +115,7 @@ def test_an_end_that_cannot_be_is_warned_of_and_the_run_ends_now(
     run = agent.init("r", monitor=False, started_at=START + timedelta(days=1))
     run.finish(ended_at=value)
 
-    assert "the run ends now: ended_at must" in caplog.text
+    assert "the current time is used as the end: ended_at must" in caplog.text
     assert tracker.of_kind("close")[0]["time"] > microseconds(END)
 
 

@@ -43,8 +43,8 @@ def test_who_is_not_waited_for_any_longer_is_told_once(
     may_go_on.set()
     run.finish()
 
-    assert "'first' is not copied yet and no longer waited for" in caplog.text
-    assert caplog.text.count("no longer waited for") == 1
+    assert "stopped waiting for 'first', which is not copied yet" in caplog.text
+    assert caplog.text.count("stopped waiting for") == 1
     assert stored(tracker) == {"slow", "first", "second"}
 
 
@@ -91,7 +91,7 @@ def test_a_strict_run_raises_for_who_waits_in_vain(tracker, tmp_path, monkeypatc
     run = agent.init("r", monitor=False, strict=True)
     with pytest.raises(agent.NotStored, match=r"'a' is not stored.*nearly full"):
         run["a"].upload(b"x", wait=True)
-    with pytest.raises(agent.NotStored, match="names no file"):
+    with pytest.raises(agent.NotStored, match="matches no file"):
         run["set"].upload_files(tmp_path / "none*", wait=True)
 
     assert run["later"].upload(b"x")
@@ -140,4 +140,4 @@ def test_who_waits_for_a_run_that_does_not_start_is_told(monkeypatch, caplog):
     jobs = FileJobs(Notices(), count_lost=lambda: None)
     jobs.put(Job("a", Content("a", "", make=lambda: b"x"), is_awaited=True))
 
-    assert "'a' is not copied yet and no longer waited for" in caplog.text
+    assert "stopped waiting for 'a', which is not copied yet" in caplog.text

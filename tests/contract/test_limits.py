@@ -90,7 +90,7 @@ def test_a_step_that_the_server_refuses_is_refused_with_its_path(step):
             lambda: run["other"].append(1.0, step=step),
             lambda: run.log({"loss": 1.0}, step=step),
         ):
-            with pytest.raises(agent.UnsupportedValue, match="is no step"):
+            with pytest.raises(agent.UnsupportedValue, match="is not a step"):
                 log()
 
 

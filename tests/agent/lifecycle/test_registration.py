@@ -119,4 +119,4 @@ def test_a_run_whose_frames_differ_goes_on_and_ends_as_ever(
     assert len(tracker.frames) == 2
     assert list(spool_root.glob("*-*")) == []
     said = [record.getMessage() for record in caplog.records]
-    assert [line.startswith("the server has other frames") for line in said] == [True]
+    assert [line.startswith("the server has different data") for line in said] == [True]

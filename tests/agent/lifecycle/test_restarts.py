@@ -151,7 +151,7 @@ def test_a_job_whose_run_has_no_name_is_told_that_it_begins_anew(
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     with agent.init(project="p", monitor=False):
         pass
-    assert "has no name of its own" in caplog.text
+    assert "has no fixed name" in caplog.text
 
 
 def test_what_is_logged_again_by_one_process_says_since_when_each_time(tracker):

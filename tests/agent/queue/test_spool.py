@@ -364,7 +364,7 @@ def test_a_full_spool_refuses_without_harm(written, monkeypatch):
     monkeypatch.setattr(spool, "LARGEST_SPOOL_BYTES", 0)
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
 
-    with pytest.raises(OSError, match="largest size"):
+    with pytest.raises(OSError, match="maximum size"):
         written.write(b"\x90")
 
     monkeypatch.undo()
@@ -651,7 +651,7 @@ def test_a_process_may_keep_less(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
     opened = create_spool(tmp_path, ORIGIN, url=None, most_bytes=1)
 
-    with pytest.raises(OSError, match="largest size"):
+    with pytest.raises(OSError, match="maximum size"):
         opened.write(b"\x90")
 
     opened.close()

@@ -306,7 +306,7 @@ def test_a_relative_pattern_where_the_working_directory_is_gone_is_refused(
     with init() as run:
         run["model"].upload_files("*.pt")
 
-    assert "names no files" in caplog.text
+    assert "matches no file" in caplog.text
 
 
 def test_the_same_content_travels_once(tracker, large):
@@ -334,7 +334,7 @@ def test_a_path_holds_a_file_or_something_else(tracker, large, caplog):
 def test_what_is_no_file_is_said_and_raised_only_if_strict(tracker, caplog):
     with init() as run:
         run["x"].upload("/no/such/file")
-    assert "names no file that can be read" in caplog.text
+    assert "is not a readable file" in caplog.text
 
     with init("s", strict=True) as run, pytest.raises(agent.UnsupportedValue):
         run["x"].upload("/no/such/file")
@@ -539,7 +539,7 @@ def test_pictures_of_a_series_are_records_that_name_their_contents(tracker, capl
     assert steps == [3, 7, 8]
     assert all(tracker.stored[digest].startswith(b"\x89PNG") for digest in digests)
     assert "already holds a series of images" in caplog.text
-    assert "is no picture" in caplog.text
+    assert "is not a picture" in caplog.text
 
 
 def test_log_takes_what_append_takes(tracker):
@@ -613,7 +613,7 @@ def test_a_copy_that_takes_too_long_does_not_hold_up_the_end(
     assert stored(tracker, "report") == b"# Done"
     assert len(tracker.of_kind("records")) == 1
     assert "model/best" not in files(tracker)
-    assert "'model/best' among them; upload them again" in caplog.text
+    assert "including 'model/best'; upload them again" in caplog.text
     assert tracker.of_kind("close")
 
 

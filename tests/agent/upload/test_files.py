@@ -255,7 +255,7 @@ def test_what_was_cut_off_or_deleted_is_not_waited_for(tmp_path, clock, loss, ca
     send_all(uploads, transport, clock)
 
     assert uploads.is_done
-    assert "a file of the spool is" in caplog.text
+    assert "a queued file is" in caplog.text
 
 
 def test_an_intact_file_that_something_on_the_way_changes_is_kept(
@@ -268,7 +268,7 @@ def test_an_intact_file_that_something_on_the_way_changes_is_kept(
 
     assert differs.asked == 6
     assert {*blobs.digests()} == {*digests}
-    assert caplog.text.count("does not reach the server as it was sent") == 2
+    assert caplog.text.count("checksum of an uploaded file differs") == 2
     clock.now += 600
     send_all(uploads, Taking(), clock)
     assert uploads.is_done

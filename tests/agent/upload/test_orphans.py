@@ -110,7 +110,7 @@ def test_that_a_process_is_gone_keeps_nothing_else_from_being_delivered(
     assert tracker.stored == {blob.digest: b"weights"}
     assert abandoned.exists()
     assert not another.exists()
-    assert "process has ended could not be said" in caplog.text
+    assert "reporting the end of their process failed" in caplog.text
 
     assert not tracker.gone_script
     deliver()

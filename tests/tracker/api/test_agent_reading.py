@@ -197,7 +197,7 @@ def test_a_moment_is_no_step(stored):
     now = datetime.now(UTC)
 
     for read in (run.points, run.series):
-        with pytest.raises(ValueError, match="say axis='time'"):
+        with pytest.raises(ValueError, match="needs axis='time'"):
             read("train/loss", high=now)
 
 
