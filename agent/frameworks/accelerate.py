@@ -34,20 +34,20 @@ from seamark.lifecycle import process_hooks
 from seamark.recording.loader import loader_facts
 from seamark.run import Run
 
-# The module whose code calls trackers, and makes those that are named, not given.
+# The module that calls trackers, and creates those passed by name.
 _ACCELERATOR = "accelerate.accelerator"
 _AUTOCAST = {"bf16": "bfloat16", "fp16": "float16", "no": "off"}
 
 
 class SeamarkTracker(GeneralTracker):
-    """Logs what `accelerator.log` is given, and tells how its training is set up.
+    """Logs values of `accelerator.log`, and facts about the training setup.
 
-    From the main process alone, as Accelerate has it.
+    Only in the main process, as Accelerate does.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
-            Where `log_with="seamark"` names a tracker that was registered, what is not
-            open yet is a new run of the project that `init_trackers` says.
+        run: The run to log to, or its name; by default the open run. If
+            `log_with="seamark"` names a registered tracker and no run is open, a
+            new run is created in the project passed to `init_trackers`.
     """
 
     name = "seamark"
@@ -56,7 +56,7 @@ class SeamarkTracker(GeneralTracker):
 
     def __init__(self, run: Run | str | None = None) -> None:
         super().__init__()
-        # What is registered Accelerate makes by itself, and gives it the project's name.
+        # Accelerate creates registered trackers itself, with the project's name.
         maker = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001 - documented
         is_project = isinstance(run, str) and maker == _ACCELERATOR
         self._project = str(run) if is_project else None
@@ -74,8 +74,8 @@ class SeamarkTracker(GeneralTracker):
         accelerator = _find_accelerator()
         if accelerator is not None:
             autocast = _AUTOCAST.get(str(accelerator.mixed_precision))
-            # Said before the loop: a phase that the script puts under autocast of its
-            # own knows better.
+            # Set before the loop, so that an autocast context of the script takes
+            # precedence.
             run.steps.state_facts({"torch/autocast": autocast} if autocast else {})
         self._look_at_accelerator()
 
@@ -87,7 +87,7 @@ class SeamarkTracker(GeneralTracker):
     @on_main_process
     @quiet
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
-        """Log parameters, nested as they like, below `params/`."""
+        """Log parameters, nested to any depth, under `params/`."""
         if values:
             self._opened()["params"] = values
 
@@ -96,7 +96,7 @@ class SeamarkTracker(GeneralTracker):
     def log(
         self, values: Mapping[str, Any], step: int | None = None, **options: Any
     ) -> None:
-        """Log texts as values, of which the last counts, and anything else as `Run.log`."""
+        """Log texts as single values, and everything else as `Run.log` does."""
         self._look_at_accelerator()
         numbers: dict[str, Any] = {}
         for name, value in values.items():
@@ -110,18 +110,18 @@ class SeamarkTracker(GeneralTracker):
     @on_main_process
     @quiet
     def finish(self) -> None:
-        """Finish the run if it was opened here; whoever opened it before goes on."""
+        """Finish the run if it was opened here."""
         if self._run is not None and self._run in process_hooks.open_runs():
             self._look_at_accelerator()
             if self._is_ours:
                 self._run.finish()
-        # The next training finds the run anew.
+        # The next training looks up the run again.
         self._run = self._given if isinstance(self._given, Run) else None
         self._is_ours = False
 
     @quiet
     def _look_at_accelerator(self) -> None:
-        """State what there is to know, until a model is prepared: that may be later."""
+        """Store facts until a model is prepared, which may be later."""
         accelerator = None if self._is_model_known else _find_accelerator()
         if accelerator is None:
             return
@@ -132,7 +132,7 @@ class SeamarkTracker(GeneralTracker):
             steps.state_facts(loader_facts(loaders[0]))
         self._is_model_known = bool(accelerator._models)  # noqa: SLF001
         for what, facts in _prepared(accelerator).items():
-            # What `describe` was told counts: it may know more of the model.
+            # Facts set by `describe` take precedence: they may be more exact.
             if not steps.has_stated(f"{what}/class"):
                 steps.state_facts({f"{what}/{name}": v for name, v in facts.items()})
 
@@ -150,7 +150,7 @@ class SeamarkTracker(GeneralTracker):
 
 
 def _find_accelerator() -> Accelerator | None:
-    """Return the Accelerator that calls its tracker, which is not told whose it is."""
+    """Return the Accelerator that calls its tracker, found on the stack."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
     while frame is not None:
         if frame.f_globals.get("__name__") == _ACCELERATOR:
@@ -172,11 +172,11 @@ def _settings(accelerator: Any) -> dict[str, object]:
 
 
 def _prepared(accelerator: Any) -> dict[str, dict[str, object]]:
-    """Return what is known of the one model and the one optimizer, if there is one.
+    """Return facts about the model and the optimizer, if there is one of each.
 
-    Of several nobody says which is meant.
+    With several, it is unknown which one is meant.
     """
-    # What accelerate's own hooks for saving are handed by these names.
+    # Accelerate passes these lists to its own hooks for saving.
     models, optimizers = accelerator._models, accelerator._optimizers  # noqa: SLF001
     facts: dict[str, dict[str, object]] = {}
     if len(models) == 1:
@@ -189,7 +189,7 @@ def _prepared(accelerator: Any) -> dict[str, dict[str, object]]:
 
 
 def _model_facts(accelerator: Any, model: Any) -> dict[str, object]:
-    """Return what a model is, and what is around it, which the Accelerator does not keep."""
+    """Return facts about a model and its wrappers, which the Accelerator does not keep."""
     facts = model_facts(model)
     dynamo = accelerator.state.dynamo_plugin
     if dynamo.backend.value != "NO":
@@ -197,7 +197,7 @@ def _model_facts(accelerator: Any, model: Any) -> dict[str, object]:
         facts["compile_backend"] = dynamo.backend.value.lower()
         facts["compile_mode"] = dynamo.mode or "default"
     if not facts["compiled"]:
-        # The script may compile what it was given.
+        # The script may compile it later.
         del facts["compiled"]
     is_multiple = accelerator.distributed_type.value.startswith("MULTI_")
     if is_multiple and not is_spread(model):

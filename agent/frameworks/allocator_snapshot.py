@@ -1,6 +1,7 @@
-"""What PyTorch's own list of its GPU memory comes to: where it is free, and in what pieces.
+"""Summarizes PyTorch's snapshot of GPU memory: free bytes by block size.
 
-The total may be free and no piece of it large enough: that is seen here alone (pure).
+Detects fragmentation: enough memory is free in total, but no block is large enough
+(pure).
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-# Whoever has more pieces than this is told of these alone.
+# Limit of analyzed blocks.
 MAX_BLOCKS = 200_000
 _MAX_LISTED = 10
 _FREE = "inactive"
 
 
-# Any: the list is PyTorch's, and differs with its release.
+# Any: the format depends on the PyTorch release.
 def summarised(
     segments: Iterable[Mapping[str, Any]], gpu: int
 ) -> dict[str, int | float | str]:
-    """Return what the segments of a GPU hold; nothing where there are none."""
+    """Return facts about the segments of a GPU; empty if there are none."""
     own = [segment for segment in segments if segment.get("device") == gpu]
     if not own:
         return {}
@@ -49,7 +50,7 @@ def summarised(
 
 
 def _lines(used: Counter[int]) -> str:
-    """Return a line for each size of pieces, those first that take most together."""
+    """Return a line for each block size, largest total first."""
     ranked = sorted(used.items(), key=lambda entry: entry[0] * entry[1], reverse=True)
     return "\n".join(
         f"{size * count / 2**20:,.1f} MiB  {count:,} × {size / 2**20:,.2f} MiB"

@@ -1,6 +1,4 @@
-"""Keras 3, whatever computes for it: a callback for `fit`.
-
-from seamark.frameworks.keras import SeamarkCallback
+"""A callback for `fit` of Keras 3, for every backend.
 
 model.fit(x, y, callbacks=[SeamarkCallback(run)])
 """
@@ -20,21 +18,21 @@ from seamark.recording.steps import StepClock
 from seamark.run import Run
 
 _FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
-# Where a batch is there when it begins. Elsewhere the call that computes fetches it.
+# Backends that fetch a batch before it begins; others fetch it in the training call.
 _FETCHES_BEFORE = ("torch",)
 
 
 class SeamarkCallback(keras.callbacks.Callback):
-    """Logs the metrics of epochs, and times steps; with PyTorch their wait for data, too.
+    """Logs metrics of epochs, and times steps; with PyTorch also their data wait.
 
-    Where several processes train one model, each times its own steps; metrics are those
-    of the first one.
+    If several processes train one model, each times its own steps; only the first logs
+    metrics.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
+        run: The run to log to, or its name; by default the open run.
     """
 
-    # Metrics are read at the end of an epoch alone, so that no step waits for them.
+    # Metrics are read only at the end of an epoch, so that no step waits for them.
     async_safe = True
 
     def __init__(self, run: Run | str | None = None) -> None:
@@ -44,13 +42,13 @@ class SeamarkCallback(keras.callbacks.Callback):
         self._is_first = True
         self._clock: StepClock | None = None
         self._batch = 0
-        # The batch that has ended last, and when.
+        # The last batch that has ended, and the time of that.
         self._ended: tuple[int, float] | None = None
 
     @quiet
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """The loop begins."""
-        # An earlier loop may have ended by an error, of which callbacks are not told.
+        """Start timing the loop."""
+        # An earlier loop may have ended by an error, which callbacks do not see.
         self._end_loop()
         rank = _rank()
         self._run = run = run_for(self._given, rank=rank)
@@ -68,12 +66,12 @@ class SeamarkCallback(keras.callbacks.Callback):
     def on_train_batch_begin(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
-        """A mini-batch is there."""
+        """Note that a batch has arrived."""
         ended, self._ended = self._ended, None
         if self._clock is not None:
-            # Keras may tell the end of a batch from another thread, once its results are
-            # there. Where the next batch is there before, nothing waits for it; the end
-            # of an earlier one says nothing of that.
+            # Keras may report the end of a batch from another thread, after its
+            # results. If the next batch arrived before, there was no wait, and the end
+            # of an earlier batch is no evidence of one.
             if ended is None or ended[0] < self._batch:
                 self._clock.ask()
             else:
@@ -85,12 +83,12 @@ class SeamarkCallback(keras.callbacks.Callback):
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
-        """From here on the next one is waited for."""
+        """Start the wait for the next batch."""
         self._ended = batch, time.perf_counter()
 
     @quiet
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Validation is no part of a step."""
+        """Exclude validation from the steps."""
         if self._clock is not None:
             self._clock.stop()
 
@@ -104,7 +102,7 @@ class SeamarkCallback(keras.callbacks.Callback):
 
     @quiet
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """The loop is over; the run goes on, and ends with the script."""
+        """Stop timing the loop; the run stays open until the script ends."""
         if self._clock is not None:
             self._clock.stop()
         self._end_loop()
@@ -116,11 +114,11 @@ class SeamarkCallback(keras.callbacks.Callback):
 
 
 def _rank() -> int | None:
-    """Return which process of one training this is, where Keras spreads it."""
-    # Without a distribution, each process trains a model of its own.
+    """Return the rank in a distributed Keras training; None otherwise."""
+    # Without a distribution, each process trains its own model.
     if keras.backend.backend() != "jax" or keras.distribution.distribution() is None:
         return None
-    # Keras has imported the one backend that was chosen.
+    # Keras has imported the selected backend.
     return int(sys.modules["jax"].process_index())
 
 

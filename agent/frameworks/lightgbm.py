@@ -18,13 +18,13 @@ from seamark.run import Run
 
 
 class SeamarkCallback:
-    """Logs each round's metrics, and how long it took.
+    """Logs the metrics and the duration of each round.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
+        run: The run to log to, or its name; by default the open run.
     """
 
-    # After a round, and before early stopping, which leaves by an exception.
+    # After a round, and before early stopping, which raises an exception.
     before_iteration = False
     order = 15
 
@@ -33,7 +33,7 @@ class SeamarkCallback:
         self._rounds: StepClock | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel with whatever holds it, without what times a training."""
+        """Support pickles, without the timing state."""
         return {**vars(self), "_rounds": None}
 
     # Any: the environment's type is LightGBM's own.
@@ -57,7 +57,7 @@ class SeamarkCallback:
 
     def _begin(self, params: Any) -> None:
         steps = self._run.steps
-        # Within a loop that is timed, the rounds are part of its steps.
+        # Inside a timed loop, the rounds are part of its steps.
         self._rounds = None if steps.is_looping else StepClock(steps, is_waiting=False)
         if params:
             self._run["params/booster"] = dict(params)

@@ -31,16 +31,16 @@ _AUTOCAST = {"bf16-mixed": "bfloat16", "16-mixed": "float16"}
 
 
 class SeamarkLogger(Logger):
-    """Logs metrics and hyperparameters, from the first process alone.
+    """Logs metrics and hyperparameters, only in the first process.
 
-    The run stays open behind `fit`, for `test` or another `fit`; it ends with the
+    The run stays open after `fit`, for `test` or another `fit`; it ends with the
     script, or with `run.finish()`.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
+        run: The run to log to, or its name; by default the open run.
         prefix: A namespace for the metrics.
-        save_dir: Where Lightning puts its checkpoints, below `<project>/<run>`; by default
-            the trainer's own folder.
+        save_dir: The folder of Lightning's checkpoints, which go to
+            `<project>/<run>` in it; by default the trainer's own folder.
     """
 
     def __init__(
@@ -56,48 +56,48 @@ class SeamarkLogger(Logger):
         self._save_dir = save_dir
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel to a process that Lightning spawns with the run that is open here."""
+        """Support pickling to a process that Lightning spawns, with the open run."""
         return {**vars(self), "_run": for_child(self._run)}
 
     @property
     @rank_zero_experiment
     def experiment(self) -> Run:
-        """The run; in processes of rank 1 and above something that does nothing."""
+        """The run; in processes of rank 1 and above a dummy object."""
         return self.run
 
     @property
     def run(self) -> Run:
-        """The run that is logged into."""
+        """The run to log to."""
         if not isinstance(self._run, Run):
-            # Rank 0 says little; the agent may know more of who started this process.
+            # Rank 0 is also the default; the agent may know the rank from the launcher.
             self._run = run_for(self._run, rank=rank_zero_only.rank or None)
         return self._run
 
     @property
     def name(self) -> str:
-        """The project's name, which Lightning takes for a folder of checkpoints."""
+        """The project's name, which Lightning uses as a folder of checkpoints."""
         return self.run.project
 
     @property
     def version(self) -> str:
-        """The run's name, likewise."""
+        """The run's name, which Lightning uses as a folder too."""
         return self.run.name
 
     @property
     def save_dir(self) -> str | None:
-        """Where Lightning puts checkpoints; None for the trainer's own folder.
+        """The folder of Lightning's checkpoints; None for the trainer's own folder.
 
-        To a trainer that asks for its `log_dir`, the run's folder in there: of loggers
-        that are not Lightning's own it takes this, and LightningCLI needs one.
+        When the trainer reads it for its `log_dir`, this is the run's folder: the
+        trainer uses it for third-party loggers, and LightningCLI needs one.
         """
-        # A logger is not told whose it is, and has to look who asks.
+        # A logger has no reference to its trainer, so the caller's frame is inspected.
         asking = sys._getframe(1)  # noqa: SLF001 - documented
         trainer = asking.f_locals.get("self")
         if asking.f_code.co_name != "log_dir" or not isinstance(trainer, Trainer):
             return self._save_dir
         folder: str = self._save_dir or trainer.default_root_dir
         if rank_zero_only.rank:
-            # The first process says it to the others, which need no run for it.
+            # The first process broadcasts it, and the others need no run for it.
             return folder
         return f"{folder}/{self.name}/{self.version}"
 
@@ -114,7 +114,7 @@ class SeamarkLogger(Logger):
     def log_hyperparams(
         self, params: Mapping[str, Any] | Namespace, *_args: Any, **_options: Any
     ) -> None:
-        """Log parameters, nested as they like, below `params/`."""
+        """Log parameters, nested to any depth, under `params/`."""
         values = vars(params) if isinstance(params, Namespace) else params
         if values:
             self.run["params"] = values
@@ -122,7 +122,7 @@ class SeamarkLogger(Logger):
     @rank_zero_only
     @quiet
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
-        """Log where the best checkpoint lies."""
+        """Log the path of the best checkpoint."""
         path = getattr(checkpoint_callback, "best_model_path", "")
         score = getattr(checkpoint_callback, "best_model_score", None)
         if path:
@@ -131,13 +131,13 @@ class SeamarkLogger(Logger):
             self.run["checkpoint/best_score"] = score
 
     def finalize(self, status: str) -> None:
-        """Leave the run open: there may be another `fit`, and errors end it."""
+        """Leave the run open for another `fit`; errors end it."""
 
 
 class SeamarkCallback(Callback):
-    """Times steps, the wait for data and phases, and tells how training is set up.
+    """Times steps, data wait and phases, and stores facts about the training setup.
 
-    In every process: those of rank 1 and above have series of their own.
+    Runs in every process: those of rank 1 and above have their own series.
 
     Args:
         run: The run, or its name; by default that of the trainer's SeamarkLogger.
@@ -146,14 +146,14 @@ class SeamarkCallback(Callback):
     def __init__(self, run: Run | str | None = None) -> None:
         super().__init__()
         self._given = run
-        # What was open in the process that spawned this one.
+        # The run that was open in the parent of this spawned process.
         self._opened: Run | None = None
         self._profiler: StepProfiler | None = None
         self._batch_size: int | None = None
         self._is_told_actions = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel as the logger does, and without what times a training."""
+        """Support pickles like the logger, without the timing state."""
         given = self._given
         return {
             **vars(self),
@@ -164,18 +164,18 @@ class SeamarkCallback(Callback):
 
     @quiet
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        """Put a profiler in place, unless the user has chosen one."""
+        """Install a profiler, unless the user has chosen one."""
         if stage != "fit":
             return
         self._profiler = None
         given = self._given
         if given is None:
             if trainer.fast_dev_run:
-                # A run through all code, of which Lightning's loggers are told nothing.
+                # A sanity run (fast_dev_run), in which Lightning calls no loggers.
                 return
             loggers = [n for n in trainer.loggers if isinstance(n, SeamarkLogger)]
             given = loggers[0].run if loggers else self._opened
-        # Of a trainer that fits again the profiler is an earlier one of ours.
+        # When a trainer fits again, its profiler is an earlier one of ours.
         is_free = isinstance(trainer.profiler, (PassThroughProfiler, StepProfiler))
         self._profiler = StepProfiler(run_for(given, rank=trainer.global_rank))
         if is_free:
@@ -184,7 +184,7 @@ class SeamarkCallback(Callback):
 
     @quiet
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """The loop begins."""
+        """Start timing the loop."""
         if self._profiler is None:
             return
         steps = self._profiler.run.steps
@@ -205,7 +205,7 @@ class SeamarkCallback(Callback):
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
-        """A batch is about to be trained on."""
+        """Note that training on a batch begins."""
         if self._profiler is not None:
             if not self._is_told_actions:
                 self._profiler.clock.arrive()
@@ -215,13 +215,13 @@ class SeamarkCallback(Callback):
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Beside a profiler of the user's, what follows counts as the wait."""
+        """With a user's profiler, start the wait for the next batch here."""
         if self._profiler is not None and not self._is_told_actions:
             self._profiler.clock.ask()
 
     @quiet
     def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
-        """Under manual optimization Lightning does not tell the profiler."""
+        """Start the backward phase; manual optimization does not call the profiler."""
         if self._profiler is None or pl_module.automatic_optimization:
             return
         if self._is_told_actions:
@@ -229,25 +229,25 @@ class SeamarkCallback(Callback):
 
     @quiet
     def on_after_backward(self, trainer: Any, pl_module: Any) -> None:
-        """Gradients are there."""
+        """End the backward phase."""
         if self._profiler is not None:
             self._profiler.stop(BACKWARD)
 
     @quiet
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """Validation is no part of a step."""
+        """Exclude validation from the steps."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
     @quiet
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """The last step of an epoch waits for nothing."""
+        """End the last step of an epoch, without a data wait."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
     @quiet
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        """The loop is over."""
+        """Stop timing the loop."""
         if self._profiler is not None:
             self._profiler.end()
 
@@ -255,13 +255,13 @@ class SeamarkCallback(Callback):
     def on_exception(
         self, trainer: Any, pl_module: Any, exception: BaseException
     ) -> None:
-        """The loop has failed; the run learns of it when the error ends the script."""
+        """Stop timing the loop; the run fails when the error ends the script."""
         if self._profiler is not None:
             self._profiler.end()
 
 
 def _model_facts(trainer: Any, pl_module: Any) -> dict[str, object]:
-    # Strategies wrap the module, some in classes of which nothing is known here.
+    # Strategies wrap the module, some in unknown classes.
     return model_facts(trainer.strategy.model) | {"class": type(pl_module).__name__}
 
 

@@ -1,6 +1,6 @@
-"""Lightning's classes, from whichever of its two packages the script uses.
+"""Lightning's classes, from the package that the script uses.
 
-Both are in use; the classes of one are refused by the other.
+There are two packages, which reject each other's classes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 
 def _is_lightning_meant() -> bool:
-    """Whether it is `lightning`, not `pytorch_lightning`: imported, or else installed."""
+    """Return whether to use `lightning`: imported, or else installed."""
     for name in ("lightning", "pytorch_lightning"):
         if name in sys.modules:
             return name == "lightning"

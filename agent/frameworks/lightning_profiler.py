@@ -1,4 +1,4 @@
-"""Makes steps and phases of the actions that Lightning tells its profiler."""
+"""Derives steps and phases from the actions that Lightning reports to its profiler."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from seamark.recording.steps import StepClock
 from seamark.run import Run
 
 _FETCH = "fetch"
-# Of manual optimization Lightning tells the first; our callback adds the second.
+# With manual optimization Lightning reports the optimizer; our callback adds this.
 BACKWARD = "backward"
 _EXACT = {"optimizer_step": "optimizer", BACKWARD: "backward"}
-# The end of an action's name, and its beginning: the names of strategies vary.
+# Suffix and prefix of an action's name: the names of strategies vary.
 _ACTIONS = {
     (".train_dataloader_next", "["): _FETCH,
     (".batch_to_device", "[Strategy]"): "copy",
@@ -25,59 +25,59 @@ _ACTIONS = {
 
 
 class StepProfiler(Profiler):
-    """Times training alone: what validation does belongs to no step."""
+    """Times training only: validation belongs to no step."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()
         self.run = run
         self.clock = StepClock(run.steps)
         self._is_timing = False
-        # Whether the batch that has arrived last is trained on.
+        # Whether training on the last batch has begun.
         self._is_begun = False
         self._kinds: dict[str, str | None] = {**_EXACT}
         self._open: dict[str, Phase] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel with the trainer, without what times a training."""
+        """Support pickles with the trainer, without the timing state."""
         return StepProfiler, (self.run,)
 
     def begin(self) -> None:
-        """The training loop begins."""
+        """Start timing the training loop."""
         self._is_timing = self.run.steps.begin()
 
     def end(self) -> None:
-        """The training loop is over, or has failed."""
+        """Stop timing the training loop."""
         if self._is_timing:
             self.clock.stop()
             self.run.steps.end()
         self._is_timing = False
 
     def begin_batch(self, examples: int | None) -> None:
-        """The batch that has arrived is about to be trained on."""
+        """Note that training on a batch begins."""
         self._is_begun = True
         self.clock.examples = examples
 
     @quiet
     def start(self, action_name: str) -> None:
-        """An action begins."""
+        """Start an action."""
         kind = self._kind(action_name)
         if kind is None or not self._is_timing:
             return
         if kind is _FETCH:
             if self.clock.is_in_step and not self._is_begun:
-                # Of a loader without a length, Lightning fetches a batch ahead of an
-                # epoch: no step has begun with that one.
+                # For a loader without a length, Lightning prefetches a batch before an
+                # epoch, which begins no step.
                 self.clock = StepClock(self.run.steps)
             self.clock.ask()
-        # Validation copies its batches too, outside of any step.
+        # Validation copies batches too, outside of any step.
         elif self.clock.is_in_step:
-            # One that an error left open, which the user caught, begins anew.
+            # A phase left open by an error that the user caught starts again.
             phase = self._open.setdefault(action_name, self.run.phase(kind))
             phase.__enter__()
 
     @quiet
     def stop(self, action_name: str) -> None:
-        """An action ends."""
+        """End an action."""
         kind = self._kind(action_name)
         if kind is None:
             return

@@ -29,7 +29,7 @@ from seamark.frameworks.runs import run_for
 from seamark.recording.run_names import random_text, readable_name
 from seamark.run import Run
 
-# The attribute of a study in memory that makes the names of its trials' runs its own.
+# User attribute of an in-memory study that makes the names of its trials' runs unique.
 _MARK = "seamark"
 # Trials run in several threads.
 _marking = threading.Lock()
@@ -39,8 +39,8 @@ class SeamarkCallback:
     """Logs values, parameters and duration of each trial, by its number.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
-        namespace: Where the series lie.
+        run: The run to log to, or its name; by default the open run.
+        namespace: The path prefix of the series.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class SeamarkCallback:
     ) -> None:
         self._run = run_for(run)
         self._namespace = namespace
-        # A study and its best trial, and by name what any of its trials has chosen.
+        # The study and its best trial, and the names of all parameters of its trials.
         self._absent: tuple[tuple[str, int] | None, dict[str, None]] = None, {}
 
-    # Any: what a study and a trial offer differs between versions.
+    # Any: the interface of a study and a trial differs between versions.
     @quiet
     def __call__(self, study: Any, trial: Any) -> None:
-        """Log a trial that has ended, however it did."""
+        """Log a finished trial, whatever its result."""
         points: dict[str, object] = {
             "is_complete": trial.state == TrialState.COMPLETE,
             "is_pruned": trial.state == TrialState.PRUNED,
@@ -63,7 +63,7 @@ class SeamarkCallback:
         if trial.duration is not None:
             points["seconds"] = trial.duration.total_seconds()
         for name, value in trial.params.items():
-            # A choice of texts is no number; the trial's own record has it.
+            # A categorical text is not a number; the trial's own record has it.
             if isinstance(value, (int, float)):
                 points[f"params/{name}"] = value
         named = {f"{self._namespace}/{name}": v for name, v in points.items()}
@@ -83,7 +83,7 @@ class SeamarkCallback:
         best_known, absent = self._absent
         if best_known != (study.study_name, best.number):
             complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-            # What an earlier best trial has chosen, and this one has not, would stay.
+            # Clears parameters of an earlier best trial that this one does not have.
             absent = dict.fromkeys(name for one in complete for name in one.params)
             self._absent = (study.study_name, best.number), absent
         self._run["study/best"] = {
@@ -95,14 +95,14 @@ class SeamarkCallback:
 
 @contextmanager
 def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
-    """Open a run for one trial, and finish it with what the trial has chosen.
+    """Open a run for one trial, and finish it with the trial's parameters.
 
-    A pruned trial is no failed run; it has the tag `pruned`.
+    A pruned trial does not fail its run; the run gets the tag `pruned`.
 
     Args:
-        trial: What Optuna gives to the objective.
-        options: As for `agent.init`; by default the run is named by study and trial, or
-            anew where the trial knows no study, as frozen and fixed ones do.
+        trial: The trial passed to the objective.
+        options: As for `agent.init`; by default the run is named after study and
+            trial, or randomly for trials without a study, such as frozen and fixed ones.
     """
     facts = _facts(trial)
     if "run" not in options:
@@ -133,7 +133,7 @@ def _facts(trial: Any) -> dict[str, object]:
 def _name(trial: Any) -> str:
     study = getattr(trial, "study", None)
     if study is None:
-        # By its number alone it would join the run of another study's trial.
+        # With its number alone it would join the run of another study's trial.
         return readable_name()
     storage = getattr(trial, "storage", None)
     mark = f"-{_mark(study)}" if isinstance(storage, InMemoryStorage) else ""
@@ -141,9 +141,10 @@ def _name(trial: Any) -> str:
 
 
 def _mark(study: Any) -> str:
-    """Return what tells a study from another of its name; the same for all its trials.
+    """Return a mark that distinguishes studies of one name; equal for all trials of
+    one.
 
-    In memory a study begins anew, with trial 0, each time that a script is executed.
+    An in-memory study starts again with trial 0 in each execution of the script.
     """
     with _marking:
         mark = study.user_attrs.get(_MARK)
