@@ -1,4 +1,4 @@
-"""Times calls and iterations for a limited time; nothing here knows what it times."""
+"""Times calls and iterations for a limited time."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-# A trial is over after a minute, whatever was asked for.
+# Maximum duration of a benchmark, whatever is requested.
 MAX_SECONDS = 60.0
-# Calls that pay for what happens once: compilation, caches, allocators.
+# Calls that include one-time costs: compilation, caches, allocators.
 WARM_UP_CALLS = 3
 WARM_UP_SHARE = 0.3
 BLOCKS = 5
 MAX_CALLS = 1_000
 FEWEST_BATCHES = 3
 
-# Returned by `next` behind the last batch.
+# Returned by `next` after the last batch.
 _END = object()
 
 
 class Deadline:
-    """So many seconds from now, and never more than a minute."""
+    """A deadline in `seconds` from now, at most a minute."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(0.0, min(seconds, MAX_SECONDS))
@@ -29,18 +29,18 @@ class Deadline:
 
     @property
     def passed(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return time.perf_counter() - self._began
 
     @property
     def left(self) -> float:
-        """Seconds until the end, 0 behind it."""
+        """Seconds until the deadline, at least 0."""
         return max(0.0, self.seconds - self.passed)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long one of many calls or batches took, in the middle of them."""
+    """The median seconds of a call or batch, and the number of them."""
 
     seconds: float
     count: int
@@ -48,20 +48,20 @@ class Pace:
 
 @dataclass(frozen=True)
 class Passage:
-    """How an iterable kept up with somebody who does nothing but ask."""
+    """The throughput of an iterable without any work between the batches."""
 
     first_seconds: float
-    pace: Pace | None  # None: too few batches, or too slow ones
+    pace: Pace | None  # None: too few batches
     count: int
-    seconds: float  # all together, from the first question to the last answer
+    seconds: float  # total, from the first request to the last batch
 
 
 def time_calls(
     call: Callable[[], object], wait: Callable[[object], None], deadline: Deadline
 ) -> Pace:
-    """Call again and again; `wait` returns when what a call began is done.
+    """Time repeated calls; `wait` returns when the work of a call is done.
 
-    The calls are timed in blocks, since a device may work behind them.
+    The calls are timed in blocks, because a device may work asynchronously.
     """
     typical = _warm_up(call, wait, deadline)
     calls = int(deadline.left / BLOCKS / max(typical, 1e-6))
@@ -71,7 +71,7 @@ def time_calls(
     while not blocks or (len(blocks) < BLOCKS and deadline.left > 0):
         began = time.perf_counter()
         done = 0
-        # At the deadline the block ends: calls may be slower than the first ones.
+        # The block ends at the deadline: calls may be slower than the first ones.
         while done < calls and (done == 0 or deadline.left > 0):
             last = call()
             done += 1
@@ -84,7 +84,7 @@ def time_calls(
 def _warm_up(
     call: Callable[[], object], wait: Callable[[object], None], deadline: Deadline
 ) -> float:
-    """Return how long the last of the first calls took."""
+    """Return the seconds of the last warm-up call."""
     seconds = 0.0
     for _ in range(WARM_UP_CALLS):
         began = time.perf_counter()
@@ -104,8 +104,8 @@ def time_passage(
 ) -> Passage:
     """Take batches until the deadline, or `most` of them.
 
-    `ready` is how many are prepared while the first ones are waited for: they come
-    faster than they are made, and do not count.
+    `ready` is the number of batches prepared while waiting for the first: they arrive
+    faster than they are made, and are not counted.
     """
     began = time.perf_counter()
     arrivals: list[float] = []
@@ -113,7 +113,7 @@ def time_passage(
         batch = next(batches, _END)
         if batch is _END:
             break
-        # Not held while the next one is made: batches may fill the memory.
+        # Released before the next one is made: batches may fill the memory.
         del batch
         arrivals.append(time.perf_counter())
         if deadline.left <= 0:
@@ -129,7 +129,7 @@ def time_passage(
 
 
 def pass_over(batches: Iterator[object], count: int, deadline: Deadline) -> None:
-    """Take so many batches that are not timed, and fewer at the deadline or the end."""
+    """Take up to `count` batches without timing them, until the deadline or the end."""
     while count > 0 and deadline.left > 0 and next(batches, _END) is not _END:
         count -= 1
 

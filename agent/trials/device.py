@@ -1,6 +1,6 @@
-"""The device under a trial: waiting for it, its memory, and what it says when full.
+"""The device of a benchmark: synchronization, memory, out-of-memory errors.
 
-Frameworks are asked where the script imported them; none is imported for it.
+Uses only frameworks that the script has imported.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from seamark.frameworks.torch_devices import (
     holding_tensors,
 )
 
-# What frameworks raise has no common class; their words have these in common.
+# The exceptions of frameworks have no common class, but these words.
 _WORDS = ("out of memory", "resource_exhausted", "can't allocate", "cannot allocate")
 
 
 def wait_for_device(result: object) -> None:
-    """Return when the devices have done what they were given.
+    """Wait until the devices have finished their work.
 
-    Of JAX that is what the result holds, at any depth: its devices cannot be asked.
+    For JAX, waits for the arrays in the result, at any depth: its devices cannot be
+    synchronized.
     """
     block = getattr(sys.modules.get("jax"), "block_until_ready", None)
     if callable(block):
@@ -37,12 +38,14 @@ def wait_for_device(result: object) -> None:
 
 
 def may_be_unfinished(result: object) -> bool:
-    """Whether JAX may still compute: it was loaded, and the result holds nothing of it."""
+    """Return whether JAX may still be computing: it is imported, but the result has no
+    array.
+    """
     trees = getattr(sys.modules.get("jax"), "tree_util", None)
     flatten = getattr(trees, "tree_leaves", None)
     if not callable(flatten) or _backends() or _mps() is not None:
         return False
-    # Numbers, and arrays of others, are there once they are returned.
+    # Numbers, and arrays of other libraries, are complete when they are returned.
     return not any(
         isinstance(leaf, (int, float)) or hasattr(leaf, "shape")
         for leaf in flatten(result)
@@ -50,14 +53,14 @@ def may_be_unfinished(result: object) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory could not be had, whoever says so."""
+    """Return whether an exception of any library means out of memory."""
     if isinstance(error, MemoryError):
         return True
     return any(word in str(error).lower() for word in _WORDS)
 
 
 def free_memory() -> None:
-    """Give back what the last try held."""
+    """Free the memory of the last attempt."""
     gc.collect()
     cuda = _cuda()
     if cuda is not None:
@@ -66,7 +69,7 @@ def free_memory() -> None:
 
 
 def forget_peak() -> None:
-    """Begin to look for the most memory anew."""
+    """Reset the peak of the memory statistics."""
     cuda = _cuda()
     if cuda is not None:
         for device in holding_memory(cuda):
@@ -74,14 +77,14 @@ def forget_peak() -> None:
 
 
 def peak_bytes() -> int | None:
-    """Return the most that tensors held since; None where no allocator says so."""
+    """Return the peak bytes of tensors; None if no allocator reports it."""
     cuda = _cuda()
     device = None if cuda is None else _computing(cuda)
     return None if device is None else int(cuda.max_memory_allocated(device))
 
 
 def capacity_bytes() -> int | None:
-    """Return the memory of the device that computes."""
+    """Return the memory of the computing device, in bytes; None if unknown."""
     cuda = _cuda()
     device = None if cuda is None else _computing(cuda)
     return None if device is None else int(cuda.mem_get_info(device)[1])
@@ -93,12 +96,12 @@ def _computing(cuda: Any) -> int | None:
 
 
 def _cuda() -> Any:
-    """Return PyTorch's module of CUDA where the script uses it already."""
+    """Return torch.cuda if the script already uses it."""
     return _backend("cuda")
 
 
 def _backends() -> list[Any]:
-    """Return PyTorch's modules of the kinds of GPUs that the script uses already."""
+    """Return PyTorch's GPU modules that the script already uses."""
     found = map(_backend, ("cuda", "xpu"))
     return [backend for backend in found if backend is not None]
 
@@ -110,10 +113,10 @@ def _backend(name: str) -> Any:
 
 
 def _mps() -> Any:
-    """Return PyTorch's module of Apple's GPU where the script has tensors on it."""
+    """Return torch.mps if the script has tensors on Apple's GPU."""
     torch: Any = sys.modules.get("torch")
     with contextlib.suppress(Exception):
-        # Nothing says whether it was initialized.
+        # PyTorch does not report whether it is initialized.
         if torch.backends.mps.is_available() and torch.mps.current_allocated_memory():
             return torch.mps
     return None

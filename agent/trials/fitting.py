@@ -1,4 +1,4 @@
-"""What a few batch sizes say about all others: straight lines through them (pure)."""
+"""Extrapolates from a few batch sizes with straight lines (pure)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# What a batch may fill of the device's memory.
+# The share of the device's memory that a batch may fill.
 SAFE_SHARE = 0.90
-# A line through sizes of up to 64 says nothing about a million.
+# Limit of extrapolation, as a multiple of the largest size tried.
 LARGEST_FACTOR = 64
 _FEWEST_PLACES = 2
 
@@ -25,7 +25,7 @@ class Line:
 
 
 def fit_line(points: Sequence[tuple[float, float]]) -> Line | None:
-    """Return the line of least squares; None for fewer than two places."""
+    """Return the least-squares line; None for fewer than two different x."""
     count = len(points)
     if len({x for x, _ in points}) < _FEWEST_PLACES:
         return None
@@ -44,9 +44,9 @@ def largest_batch(
     tried: int,
     failed: int | None = None,
 ) -> int | None:
-    """Return the largest batch that fits; None where that is not known.
+    """Return the largest batch that fits; None if unknown.
 
-    It is no less than what was `tried`, and less than what `failed`.
+    It is at least `tried`, and less than `failed`.
     """
     if memory is None or capacity_bytes is None or not memory.slope > 0:
         return tried if failed is not None else None

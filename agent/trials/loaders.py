@@ -1,4 +1,4 @@
-"""What trials ask of a loader: PyTorch's, or anything that can be iterated over."""
+"""Inspects and iterates over loaders: PyTorch's, or any iterable."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import Any, NamedTuple
 from seamark.recording.loader import Loader
 from seamark.trials import random_numbers
 
-# Of an iterable that says neither, batches that may be prepared already.
+# Batches that may be prepared ahead by an iterable of unknown type.
 _USUALLY_READY = 2
 _USUAL_PREFETCH = 2
 
 
 def unwrapped(loader: Iterable[object]) -> Iterable[object]:
-    """Return what `run.loader` was given: its loop is no step of the training here."""
+    """Return the loader wrapped by `run.loader`, so that its steps are not logged."""
     while isinstance(loader, Loader):
-        loader = loader._batches  # noqa: SLF001 - nobody else takes a loader apart
+        loader = loader._batches  # noqa: SLF001 - the only place that unwraps a loader
     return loader
 
 
 def is_one_pass(loader: Iterable[object]) -> bool:
-    """Whether it is an iterator, as generators and files are: what is taken is gone."""
+    """Return whether it is an iterator, such as a generator: taken batches are lost."""
     return isinstance(loader, Iterator) and iter(loader) is loader
 
 
 def worker_count(loader: object) -> int:
-    """Return how many worker processes prepare batches; 0 where nobody says so."""
+    """Return the number of worker processes; 0 if unknown."""
     count = getattr(loader, "num_workers", 0)
     return count if isinstance(count, int) and count > 0 else 0
 
 
 def batches_ready(loader: object) -> int:
-    """Return how many batches may be prepared while the first one is waited for."""
+    """Return how many batches may be prepared while waiting for the first."""
     prefetch = getattr(loader, "prefetch_factor", None)
     ahead = prefetch if isinstance(prefetch, int) else _USUAL_PREFETCH
     return max(_USUALLY_READY, worker_count(loader) * ahead + 1)
@@ -44,8 +44,8 @@ def batches_ready(loader: object) -> int:
 
 @contextlib.contextmanager
 def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
-    """Iterate, and end the workers that this started."""
-    # Accelerate's loaders have PyTorch's within.
+    """Iterate over a loader, and end the workers started for it."""
+    # Accelerate's loaders wrap PyTorch's.
     keeper = getattr(loader, "base_dataloader", loader)
     was_used = getattr(keeper, "_iterator", None) is not None
     with random_numbers.kept_of(loader):
@@ -53,7 +53,7 @@ def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
         try:
             yield batches
         finally:
-            # An iterator is the script's own, which goes on with it.
+            # An iterator belongs to the script, which continues to use it.
             if batches is not loader:
                 _end_iteration(keeper, batches, was_used=was_used)
 
@@ -61,10 +61,10 @@ def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
 def _end_iteration(keeper: Any, batches: Iterator[object], *, was_used: bool) -> None:
     if getattr(keeper, "persistent_workers", False):
         kept = getattr(keeper, "__dict__", {}).get("_iterator")
-        # A loader whose workers live on keeps its iterator, and needs it again.
+        # A loader with persistent workers keeps its iterator and needs it again.
         if was_used or kept is None:
             return
-        # They were started for the trial, and have drawn random numbers since.
+        # They were started for the benchmark, and have drawn random numbers since.
         keeper._iterator = None  # noqa: SLF001 - as PyTorch has it before the first pass
         _close(kept)
     _close(batches)
@@ -80,25 +80,25 @@ def _close(iterator: object) -> None:
 
 
 def end_workers(loader: object) -> None:
-    """End a loader that was made for the trial alone."""
+    """End a loader that was created for the benchmark."""
     has_close = hasattr(loader, "close")
     _close(loader if has_close else getattr(loader, "_iterator", None))
 
 
 class Few(NamedTuple):
-    """What yields the same few batches each time it is iterated over."""
+    """An iterable that yields the same few batches in each iteration."""
 
     batches: Iterable[object]
     most: int
-    ahead: int = 0  # so many more come first, while workers start
-    fewest: int = 1  # that say how long one takes
+    ahead: int = 0  # batches to skip first, while workers start
+    fewest: int = 1  # minimum number of batches for a valid time
 
 
 def few_batches(loader: Iterable[object], batches: int) -> Few:
     """Return the same few batches of a loader, for several passes.
 
-    Of a PyTorch DataLoader over a data set with indices they come from another one,
-    since it may shuffle. Others are iterated over from their beginning.
+    For a PyTorch DataLoader over an indexed data set, they come from another
+    DataLoader, because it may shuffle. Other loaders are iterated from the start.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(loader, torch.utils.data.DataLoader):
@@ -108,22 +108,22 @@ def few_batches(loader: Iterable[object], batches: int) -> Few:
     workers = worker_count(loader)
     if not workers:
         return Few(loader, batches)
-    # Workers deliver nearly at once: in part of a round, one batch takes no time, and
-    # another all of it.
+    # Workers deliver almost simultaneously: in part of a round, one batch takes no
+    # time, and another takes all of it.
     rounds = -(-batches // workers)
     return Few(loader, rounds * workers, batches_ready(loader), fewest=workers)
 
 
 class _FewOfTorch:
-    """A DataLoader like another one, for few batches, and with workers that have begun.
+    """A copy of a DataLoader for few batches, with started workers.
 
-    Each pass has workers of its own: a data set may keep what it has prepared.
+    Each pass has its own workers, because a data set may cache prepared data.
     """
 
     def __init__(self, data: Any, loader: Any, batches: int) -> None:
         """`data` is the module `torch.utils.data`."""
         self._data, self._loader = data, loader
-        # One more, which each worker loads before the time begins.
+        # One more, which each worker loads before the timing starts.
         chosen = _choose(data, loader, batches + (loader.num_workers > 0))
         self._few = chosen[:batches]
         self._first = (chosen[batches:] or chosen[-1:]) * loader.num_workers
@@ -141,7 +141,7 @@ class _FewOfTorch:
         return iter(loader)
 
     def _like(self, chosen: list[Any]) -> Iterable[object]:
-        """Return one that yields what is in the list when a pass begins."""
+        """Return a copy that yields the batches in the list at the start of a pass."""
         loader = self._loader
         workers: dict[str, Any] = {}
         if loader.num_workers:
@@ -166,15 +166,15 @@ class _FewOfTorch:
 
 
 def _choose(data: Any, loader: Any, batches: int) -> list[Any]:
-    """Return what a DataLoader's own sampler may yield, once for each batch."""
+    """Return the indices of some batches, as the DataLoader's sampler may yield them."""
     dataset, size = loader.dataset, loader.batch_size
     usual = (data.SequentialSampler, data.RandomSampler)
     if size is None or type(loader.sampler) not in usual:
-        # Which indices there are, and which belong together, their sampler says.
+        # A custom sampler decides which indices exist and belong together.
         order = loader.batch_sampler
         with random_numbers.kept_of(loader):
             return [*islice(loader.sampler if order is None else order, batches)]
-    # From everywhere: what was read just now is at the beginning, often.
+    # Spread over the data set, because its beginning is often in the page cache.
     count = min(batches * size, len(dataset))
     every = max(1, len(dataset) // max(1, count))
     chosen = range(0, every * count, every)
@@ -182,15 +182,15 @@ def _choose(data: Any, loader: Any, batches: int) -> list[Any]:
 
 
 def worker_counts(cores: int) -> list[int]:
-    """Return 0, 2, 4, 8, … and the number of cores: the numbers worth trying."""
+    """Return the worker counts to try: 0, 2, 4, 8, … and the number of cores."""
     doubled = (2**power for power in range(1, max(1, cores).bit_length() + 1))
     return sorted({0, cores, *(count for count in doubled if count < cores)})
 
 
 def effective_cores() -> int:
-    """Return how many cores this process may use, a container's quota included."""
+    """Return the number of cores available to this process, including container quotas."""
     with contextlib.suppress(Exception):
-        # Imported here: it reads the control groups, which nothing else needs now.
+        # Imported here: reading control groups is needed only for this.
         from seamark.probes.cgroup import CgroupProbe  # noqa: PLC0415
 
         found = CgroupProbe().facts().get("facts/effective_cores")

@@ -1,6 +1,6 @@
-"""The script's random numbers, which trials draw from: they go on as without a trial.
+"""Preserves the script's random state during micro-benchmarks.
 
-Libraries are asked where the script imported them; none is imported for it.
+Uses only libraries that the script has imported.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from functools import partial
 from typing import Any
 
 _PutBack = Callable[[], object]
-# What a loader has that draws the order of its examples, and may have others below it.
+# Attributes of loaders with samplers, which may be nested.
 _SAMPLERS = ("sampler", "batch_sampler")
 _DEEPEST = 3
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Leave the generators of Python, NumPy and PyTorch as they are now."""
+    """Restore the generators of Python, NumPy and PyTorch afterwards."""
     with contextlib.ExitStack() as stack:
         for look in (_at_python, _at_numpy, _at_torch, _at_cuda):
-            # What is not imported is none of `sys.modules`; what fails is foreign code.
+            # KeyError for modules that are not imported; other errors come from foreign
+            # code.
             with contextlib.suppress(Exception):
                 stack.callback(_quietly, look())
         yield
@@ -30,7 +31,7 @@ def kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def kept_of(loader: object) -> Iterator[None]:
-    """Leave the generators that a loader and its samplers were given as they are now."""
+    """Restore the generators of a loader and its samplers afterwards."""
     with contextlib.ExitStack() as stack:
         for generator in _generators(loader):
             with contextlib.suppress(Exception):
@@ -61,13 +62,13 @@ def _at_torch() -> _PutBack:
 
 def _at_cuda() -> _PutBack:
     cuda = sys.modules["torch"].cuda
-    # Asking for the states would begin to use every GPU.
+    # Reading the states would initialize every GPU.
     states = cuda.get_rng_state_all() if cuda.is_initialized() else []
     return partial(cuda.set_rng_state_all, states)
 
 
 def _generators(loader: object) -> list[Any]:
-    """Return what PyTorch's loaders and samplers draw from instead of the common one."""
+    """Return the generators of PyTorch loaders and samplers other than the global one."""
     found: list[Any] = []
     holders = [loader]
     with contextlib.suppress(Exception):

@@ -1,4 +1,4 @@
-"""What each trial found: numbers for the script, and values of the run."""
+"""The results of micro-benchmarks, for the script and as values of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from seamark.trials.fitting import Line
 
 @dataclass(frozen=True)
 class SyntheticResult:
-    """The step on one batch, repeated: no data can make training faster."""
+    """The step on one repeated batch: the lower bound without data loading."""
 
     step_seconds: float
     steps: int
@@ -24,7 +24,7 @@ class SyntheticResult:
 
 @dataclass(frozen=True)
 class LoaderResult:
-    """The loader without the model: no model can be fed faster."""
+    """The loader without the model: its maximum throughput."""
 
     batch_seconds: float
     batches: int
@@ -46,7 +46,7 @@ class LoaderResult:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """The same few batches twice; the second time they need not be fetched."""
+    """Two passes over the same few batches; the second needs no fetching."""
 
     first_pass_seconds: float  # per batch
     batch_seconds: float  # per batch of the second pass
@@ -54,7 +54,7 @@ class CachedResult:
 
     @property
     def fetch_seconds(self) -> float:
-        """What fetching costs of the first pass, per batch."""
+        """The fetch time in the first pass, per batch."""
         return max(0.0, self.first_pass_seconds - self.batch_seconds)
 
     def values(self) -> dict[str, object]:
@@ -74,14 +74,14 @@ class CachedResult:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """Some batch sizes, and the lines through their times and their memory."""
+    """Results for several batch sizes, with fitted lines for time and memory."""
 
     step_seconds: Mapping[int, float]  # by batch size
-    memory_bytes: Mapping[int, int]  # by batch size, where an allocator says so
+    memory_bytes: Mapping[int, int]  # by batch size, if an allocator reports it
     time: Line | None
     memory: Line | None
     out_of_memory_at: int | None  # the size that did not fit
-    largest: int | None  # that fits
+    largest: int | None  # size that fits
 
     def values(self) -> dict[str, object]:
         values: dict[str, object] = {
@@ -119,7 +119,7 @@ class WorkersResult:
 
     @property
     def best(self) -> int:
-        """The fewest workers that are hardly slower than the fastest number."""
+        """The fewest workers that are almost as fast as the fastest number."""
         fastest = min(self.batch_seconds.values())
         return min(
             count
@@ -145,7 +145,7 @@ class WorkersResult:
         return f"{self.best} workers are enough; time of a batch by workers: {rates}"
 
 
-# Two numbers of workers that differ by less cannot be told apart.
+# Smaller differences between numbers of workers are not significant.
 HARDLY_SLOWER = 0.07
 
 

@@ -1,7 +1,7 @@
-"""run.probe: tries parts of the training by themselves, to see how fast they could be.
+"""Micro-benchmarks of parts of the training (`run.probe`).
 
-Each call takes a minute at most, stores what it found below
-`monitoring/<stage>/probe/`, returns it, and never raises.
+Each call takes at most a minute, stores its result under `monitoring/<stage>/probe/`,
+returns it, and never raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Given = ParamSpec("Given")
 
 _MAX_SIZES = 4
 _FEW_BATCHES = 8
-# Sizes that are tried where none are given.
+# Default batch sizes.
 _SIZES = (8, 16, 32, 64)
 
 
@@ -45,7 +45,7 @@ def _trial(
     [Callable[Concatenate[Trials, Given], Found | None]],
     Callable[Concatenate[Trials, Given], Found | None],
 ]:
-    """Make a method store its result, and answer None instead of raising."""
+    """Make a method store its result, and return None instead of raising."""
 
     def wrap(
         method: Callable[Concatenate[Trials, Given], Found | None],
@@ -62,7 +62,7 @@ def _trial(
 
 
 class Trials:
-    """Made by `run.probe`."""
+    """Returned by `run.probe`."""
 
     def __init__(self, steps: Steps, notices: Notices, *, is_enabled: bool) -> None:
         self._steps = steps
@@ -73,12 +73,12 @@ class Trials:
     def synthetic(
         self, step: Callable[[Batch], object], batch: Batch, *, seconds: float = 10.0
     ) -> SyntheticResult | None:
-        """Repeat the step on one batch: how fast training is when it never waits.
+        """Repeat the step on one batch to measure training speed without data wait.
 
         Args:
-            step: Does what the loop does with a batch, and logs nothing. It trains.
-            batch: One batch, where the step expects it.
-            seconds: About how long; 60 at most.
+            step: A function that trains on a batch like the loop, without logging.
+            batch: One batch, on the device that the step expects.
+            seconds: The approximate duration, at most 60.
         """
         pace = time_calls(lambda: step(batch), self._wait, Deadline(seconds))
         return SyntheticResult(pace.seconds, pace.count)
@@ -87,9 +87,9 @@ class Trials:
     def loader(
         self, loader: Iterable[object], *, seconds: float = 20.0
     ) -> LoaderResult | None:
-        """Iterate over the loader without the model: how fast it could feed one.
+        """Iterate over the loader without the model to measure its throughput.
 
-        What is taken from an iterator, such as a generator, is gone for the training.
+        Batches taken from an iterator, such as a generator, are lost for the training.
         """
         loader = loaders.unwrapped(loader)
         passage = self._pass(loader, Deadline(seconds))
@@ -115,14 +115,15 @@ class Trials:
         batches: int = _FEW_BATCHES,
         seconds: float = 40.0,
     ) -> CachedResult | None:
-        """Load the same few batches twice: what preparing costs, and what fetching.
+        """Load the same few batches twice to separate preparing from fetching.
 
         Args:
-            loader: A PyTorch DataLoader, or an iterable that begins anew each time
-                with the same batches.
-            batches: How many; they should fit into the page cache. A stream with workers
-                is asked for as many of each, behind those that came while they start.
-            seconds: About how long; 60 at most.
+            loader: A PyTorch DataLoader, or an iterable that yields the same batches in
+                each iteration.
+            batches: The number of batches; they should fit into the page cache. A stream
+                with workers is rounded up to whole rounds, after batches skipped while
+                the workers start.
+            seconds: The approximate duration, at most 60.
         """
         loader = loaders.unwrapped(loader)
         if loaders.is_one_pass(loader):
@@ -136,7 +137,7 @@ class Trials:
         few = loaders.few_batches(loader, batches)
         first = self._pass(few.batches, Deadline(half), most=few.most, ahead=few.ahead)
         if first.count >= few.fewest:
-            # As many as the first time, or the comparison says nothing.
+            # The same number as the first time, or the passes are not comparable.
             again = self._pass(
                 few.batches, Deadline(half), most=first.count, ahead=few.ahead
             )
@@ -155,13 +156,13 @@ class Trials:
         *,
         seconds: float = 40.0,
     ) -> BatchResult | None:
-        """Try some batch sizes: how memory and time grow, and what would fit.
+        """Try several batch sizes to measure how memory and time grow, and what fits.
 
         Args:
-            step: Does what the loop does with a batch, and logs nothing. It trains.
-            make_batch: Makes a batch of so many examples, where the step expects it.
-            sizes: Two to four sizes; a size that does not fit ends the trial.
-            seconds: About how long for all together; 60 at most.
+            step: A function that trains on a batch like the loop, without logging.
+            make_batch: Makes a batch of a given size, on the device that the step expects.
+            sizes: Two to four sizes; a size that does not fit ends the benchmark.
+            seconds: The approximate total duration, at most 60.
         """
         deadline = Deadline(seconds)
         chosen = sorted({int(size) for size in sizes if size > 0})[:_MAX_SIZES]
@@ -202,12 +203,13 @@ class Trials:
         *,
         seconds: float = 60.0,
     ) -> WorkersResult | None:
-        """Iterate over loaders of several numbers of workers: how many are enough.
+        """Iterate over loaders with several numbers of workers to find how many
+        suffice.
 
         Args:
-            make_loader: Makes a loader with so many worker processes.
-            counts: By default 0, 2, 4, … and as many as the job has cores.
-            seconds: About how long for all together; 60 at most.
+            make_loader: Makes a loader with a given number of worker processes.
+            counts: By default 0, 2, 4, … and the number of cores of the job.
+            seconds: The approximate total duration, at most 60.
         """
         deadline = Deadline(seconds)
         chosen = [*(counts or loaders.worker_counts(loaders.effective_cores()))]
@@ -231,14 +233,14 @@ class Trials:
         return WorkersResult(found)
 
     def attempt(self, name: str, method: Callable[[], Found | None]) -> Found | None:
-        """Run a trial apart from the steps, and store what it found."""
+        """Run a micro-benchmark with step logging paused, and store its result."""
         if not self._is_enabled:
             return None
         try:
             with self._steps.paused(), random_numbers.kept():
                 found = method()
         except Exception as error:  # noqa: BLE001 - foreign code
-            # The script's own functions ran: they may raise whatever they like.
+            # The script's own functions ran and may raise anything.
             device.free_memory()
             self._warn(name, f"failed: {error!r:.500}")
             return None
@@ -274,7 +276,7 @@ class Trials:
         self._warn(name, f"{passage.count} batches in time are too few to tell")
 
     def _warn(self, name: str, text: str) -> None:
-        # Each time: whoever calls again waits for an answer again.
+        # Each call: a caller that repeats it expects a message.
         self._notices.forget(f"probe {name}")
         self._notices.warn(f"probe {name}", f"run.probe.{name}: {text}")
 
@@ -286,7 +288,9 @@ def _try_size(
     wait: Callable[[object], None],
     deadline: Deadline,
 ) -> tuple[float | None, int | None]:
-    """Return a step's seconds and its peak of memory; no seconds if it does not fit."""
+    """Return a step's seconds and peak memory in bytes; (None, None) if it does not
+    fit.
+    """
     try:
         device.forget_peak()
         batch = make_batch(size)
@@ -297,6 +301,6 @@ def _try_size(
             raise
     finally:
         batch = None
-    # Here the failed call's frames are gone, and with them what they held.
+    # The frames of the failed call are released by now, with their memory.
     device.free_memory()
     return None, None
