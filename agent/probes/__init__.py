@@ -1,6 +1,6 @@
-"""Every probe. A new one is a file of its own and a line here."""
+"""All probes. A new probe is one file and one line here."""
 
-# The module below agent.probes, and the class in it. Imported by the sampler's thread.
+# The module in agent.probes and its class, imported by the sampler's thread.
 PROBES = (
     ("host", "HostProbe"),
     ("memory", "MemoryProbe"),

@@ -1,7 +1,7 @@
-"""AMD GPUs, through AMD's management library, where it is installed.
+"""AMD GPUs, through AMD's management library, if it is installed.
 
-Written after the documentation of `amdsmi` 7.0 and tested against a stand-in; nobody
-has yet seen it read a real card.
+Written from the documentation of `amdsmi` 7.0 and tested with a test double; not yet
+tested on a real card.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MEBIBYTE = 2**20
 _JOULES_OF_MICROJOULE, _WATTS_OF_MICROWATT = 1e-6, 1e-6
 _ALLOWANCE_OF_GPU = 0.005
 _SELDOM_SECONDS = 5.0
-# Error codes of the library: will be answered the same the next time.
+# Error codes that the library will return again.
 _REFUSED = (1, 2, 3, 10)  # invalid, not supported, not implemented, no permission
 _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NVIDIA = Path("/dev/nvidiactl")
@@ -44,14 +44,14 @@ Read = Callable[[float], dict[str, float | None]]
 
 
 class AmdProbe(Probe):
-    """Reads every GPU of AMD that this process may see."""
+    """Measures every AMD GPU that this process may use."""
 
     name = "amd"
     may_hang = True
     readings: ClassVar[tuple[Reading, ...]] = READINGS
     states: ClassVar[tuple[Fact, ...]] = FACTS
 
-    # Any: the library is loaded only where there is one, and has no types.
+    # Any: the library is loaded only if it is installed, and has no types.
     def __init__(
         self,
         library: Any = None,
@@ -60,8 +60,8 @@ class AmdProbe(Probe):
     ) -> None:
         self._library = library or load_library()
         try:
-            # Never shut down: it counts no users, and would end for the probe of events, a
-            # second run and PyTorch, too.
+            # Never shut down: the library has no reference count, and a shutdown would
+            # also affect the event probe, other runs and PyTorch.
             self._library.amdsmi_init()
             handles = self._library.amdsmi_get_processor_handles()
             visible = visible_gpus(self._library, environment)
@@ -111,15 +111,15 @@ class AmdProbe(Probe):
 
 
 class _Gpu:
-    """One GPU; what it does not offer is asked for only once."""
+    """One GPU; unsupported queries are made only once."""
 
     def __init__(self, library: Any, handle: Any, pids: Pids, growths: Growths) -> None:
-        """`growths` are those of this GPU since the agent began."""
+        """`growths` are the counters of this GPU since the agent began."""
         self._library, self._handle, self._pids = library, handle, pids
         self._rates = Rates()
         self._energy = growths["energy"]
         self._pcie, self._shares = Link(growths), Shares()
-        # Why some did not answer when they were last asked.
+        # Errors of the last call, by query.
         self._failures: dict[Read, str] = {}
         self._last_metrics: Mapping[str, Any] = {}
         self._often: list[Read] = [self._activity, self._memory, self._power]
@@ -130,7 +130,7 @@ class _Gpu:
 
     @property
     def failure(self) -> str:
-        """Why nothing was answered of what is asked most often; empty while anything is."""
+        """The error if all frequent queries failed; "" otherwise."""
         failures = [self._failures.get(read, "") for read in self._often]
         return failures[0] if failures and all(failures) else ""
 
@@ -158,7 +158,7 @@ class _Gpu:
 
     def sample(self, now: float) -> dict[str, float]:
         readers = [self._often]
-        # Half a second of tolerance: ticks are never exactly on time.
+        # Half a second of tolerance: samples are never exactly on time.
         if now >= self._seldom_at - 0.5:
             self._seldom_at = now + _SELDOM_SECONDS
             readers.append(self._seldom)
@@ -183,7 +183,7 @@ class _Gpu:
             else:
                 self._failures[read] = str(error) or repr(error)
         except (KeyError, TypeError):
-            # Of another shape than documented: the other answers are still good.
+            # An undocumented format; other queries are still valid.
             return {}
         else:
             return found
@@ -205,7 +205,7 @@ class _Gpu:
     def _power(self, now: float) -> dict[str, float | None]:
         del now
         power = self._library.amdsmi_get_power_info(self._handle)
-        # Cards have the one or the other; newer libraries have a name for both.
+        # Cards have one of these; newer libraries have a name for both.
         names = ("current_socket_power", "socket_power", "average_socket_power")
         found = [number(power.get(name)) for name in names]
         return {"power_watts": next((watts for watts in found if watts), None)}
@@ -232,7 +232,7 @@ class _Gpu:
         try:
             found = self._library.amdsmi_get_temp_metric(self._handle, kind, current)
         except self._library.AmdSmiException as error:
-            # A card has some of its sensors.
+            # A card has only some of the sensors.
             if _is_refusal(error):
                 return None
             raise
@@ -268,7 +268,7 @@ class _Gpu:
         )
 
     def _limits(self, now: float) -> dict[str, float | None]:
-        del now  # the card counts its own time
+        del now  # the card has its own clock
         before = self._last_metrics
         self._last_metrics = self._library.amdsmi_get_gpu_metrics_info(self._handle)
         return limits_between(before, self._last_metrics)
@@ -290,7 +290,7 @@ class _Gpu:
         return {**use_readings(uses, known_own), **self._shares(found, known_own, now)}
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        """Return an answer, or None where there is none, or no such function."""
+        """Return a response; None on an error or if there is no such function."""
         call = getattr(self._library, name, None)
         try:
             return None if call is None else call(self._handle, *arguments)
@@ -299,19 +299,19 @@ class _Gpu:
 
 
 def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
-    """Return the handles of the GPUs that this process may use, in its own order."""
+    """Return the handles of the GPUs that this process may use, by its own indices."""
     gpus = dict(enumerate(library.amdsmi_get_processor_handles()))
     found = (environment.get(variable) for variable in _VISIBLE)
     listed = next((names for names in found if names is not None), None)
     names = [] if listed is None else [name.strip() for name in listed.split(",")]
     if listed is None or any(name.startswith("GPU-") for name in names):
-        # Which one an identifier names, only the driver knows for sure.
+        # Only the driver can resolve a UUID.
         return gpus
     numbers = (int(name) for name in names if name.isdecimal())
     return {number: gpus[number] for number in numbers if number in gpus}
 
 
-# Any: the library is loaded only where there is one, and has no types.
+# Any: the library is loaded only if it is installed, and has no types.
 def load_library() -> Any:
     if _NVIDIA.exists():
         # Both would be GPU 0; machines with both are rare.

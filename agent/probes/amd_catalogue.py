@@ -1,4 +1,4 @@
-"""Every path below `gpu/<i>/` that AMD's library supplies, described."""
+"""Describes every path under `gpu/<i>/` that AMD's library supplies."""
 
 from __future__ import annotations
 

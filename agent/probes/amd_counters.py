@@ -1,7 +1,7 @@
-"""What AMD's GPUs count: time with lower clocks by reason, their link, and who uses them.
+"""Counters of AMD GPUs: time with lower clocks by reason, PCIe link, processes.
 
-The library's own call about violations sleeps 100 ms between two looks at these counters;
-here the look before serves as the first.
+The library's own call about violations sleeps 100 ms between two samples of these
+counters; here the previous sample is used instead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from seamark.probes.rates import Growths, Rates
 
-# Paths below gpu/<i>/ and what the firmware calls the time of each reason.
+# Paths under gpu/<i>/ and the firmware's name of each counter.
 LIMITS = {
     "limited/power_share": "ppt_residency_acc",
     "limited/thermal_share": "socket_thm_residency_acc",
@@ -20,7 +20,7 @@ LIMITS = {
     "limited/memory_thermal_share": "hbm_thm_residency_acc",
 }
 _TIME = "accumulation_counter"
-# Megatransfers a second and lane, by generation of PCIe.
+# PCIe generation by megatransfers per second and lane.
 _SPEEDS = {2_500: 1, 5_000: 2, 8_000: 3, 16_000: 4, 32_000: 5, 64_000: 6}
 _BYTES_OF_MEGABIT = 1e6 / 8
 _NANOSECOND = 1e-9
@@ -30,16 +30,16 @@ Readings = dict[str, float | None]
 
 
 def number(value: object, factor: float = 1.0) -> float | None:
-    """Return a number; what the library cannot say is the text "N/A"."""
+    """Return a number; None for the text "N/A" of missing values."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) * factor
 
 
 def limits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Readings:
-    """Return the share of time of each reason between two looks (pure)."""
+    """Return the share of time of each reason between two samples (pure)."""
     began, ended = number(before.get(_TIME)), number(after.get(_TIME))
-    # One that fell was reset: how much it grew is unknown.
+    # After a reset of the counter the growth is unknown.
     if began is None or ended is None or not ended > began:
         return {}
     shares: Readings = {}
@@ -51,14 +51,14 @@ def limits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Readi
 
 
 class Link:
-    """The card's link to the host: its speed, its traffic and its errors."""
+    """The card's PCIe link: speed, traffic and errors."""
 
     def __init__(self, growths: Growths) -> None:
-        """`growths` are those of this GPU since the agent began."""
+        """`growths` are the counters of this GPU since the agent began."""
         self._growths = growths
 
     def __call__(self, metric: Mapping[str, Any]) -> Readings:
-        """Take what `amdsmi_get_pcie_info` says of the moment."""
+        """Return metrics from the result of `amdsmi_get_pcie_info`."""
         sent, received = (
             number(metric.get(f"pcie_nak_{way}_count")) for way in ("sent", "received")
         )
@@ -84,7 +84,7 @@ def generation_of(megatransfers: object) -> float | None:
 
 
 class Shares:
-    """How much of a GPU's time the job's processes took, and others."""
+    """The share of a GPU's time used by the job's processes and by others."""
 
     def __init__(self) -> None:
         self._rates = Rates()
@@ -96,13 +96,13 @@ class Shares:
         own: Collection[int] | None,
         now: float,
     ) -> Readings:
-        """`own` are the job's numbers, None while the driver's may not be ours."""
+        """`own` are the job's PIDs; None if the driver's may be from another namespace."""
         busy = {
             int(process["pid"]): number(process["engine_usage"].get("gfx"), _NANOSECOND)
             for process in processes
             if isinstance(process.get("engine_usage"), Mapping)
         }
-        # Those that have gone start anew, should their number come again.
+        # Ended processes are dropped, because their PIDs may be reused.
         gone, self._seen = self._seen - busy.keys(), set(busy)
         if gone:
             self._rates.forget(str(pid) for pid in gone)
@@ -113,7 +113,8 @@ class Shares:
         for owner, is_own in (("job", True), ("other", False)):
             theirs = [rates[str(pid)] for pid in busy if (pid in own) is is_own]
             known = [rate for rate in theirs if rate is not None]
-            # Nobody's is 0; that of somebody who has just come is not known yet.
+            # Without processes the share is 0; the share of a new process is not known
+            # yet.
             if len(known) == len(theirs):
                 total = _MAX_PERCENT * sum(known)
                 shares[f"{owner}_sm_percent"] = min(_MAX_PERCENT, total)

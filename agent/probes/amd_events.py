@@ -1,4 +1,4 @@
-"""Errors and resets of AMD's GPUs, as they come."""
+"""Errors and resets of AMD GPUs, as events."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
 from seamark.recording.values import Value
 
-# The library is waited for in a thread that does nothing else.
+# The library blocks in a dedicated thread.
 _WAIT_MILLISECONDS = 900
 _TIMEOUT, _NO_DATA = 8, 40
 _MAX_EVENTS = 10
-# Not the throttling: it comes often, and its time is counted elsewhere.
+# Throttling is excluded: it is frequent, and its time is measured elsewhere.
 _KINDS = ("VMFAULT", "GPU_PRE_RESET", "GPU_POST_RESET", "RING_HANG")
 
 
 class AmdEventsProbe(Probe):
-    """Waits for events; what comes between two waits is kept by the driver."""
+    """Waits for events; the driver queues those between two waits."""
 
     name = "amd_events"
     is_of_machine = True
@@ -58,14 +58,14 @@ class AmdEventsProbe(Probe):
             self.close()
             raise ProbeUnavailable(f"no events from the driver ({error})") from error
         except (AttributeError, KeyError, TypeError) as error:
-            # This version of the library has none.
+            # This version of the library has no events.
             self.close()
             raise ProbeUnavailable(f"no events from the library ({error})") from error
         if not self._readers:
             raise ProbeUnavailable("no GPU of AMD")
 
     def sample(self, now: float) -> Sample:
-        del now  # an event is told when it comes
+        del now  # an event is reported when it occurs
         readings: dict[str, float] = {}
         for event in self._wait():
             index = self._indices.get(_address(event["processor_handle"]))
@@ -86,7 +86,7 @@ class AmdEventsProbe(Probe):
 
     def _wait(self) -> list[Mapping[str, Any]]:
         try:
-            # Any of them hears of all GPUs that were asked for.
+            # Each reader receives the events of all requested GPUs.
             found: list[Mapping[str, Any]] = self._readers[0].read(
                 _WAIT_MILLISECONDS, _MAX_EVENTS
             )
@@ -98,5 +98,5 @@ class AmdEventsProbe(Probe):
 
 
 def _address(handle: Any) -> object:
-    """Return what tells handles apart: the library wraps some, and some not."""
+    """Return the identity of a handle: the library wraps only some of them."""
     return getattr(handle, "value", handle)

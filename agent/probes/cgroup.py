@@ -1,4 +1,4 @@
-"""The limits of the container, and what it takes, in version 1 and 2 of control groups."""
+"""Limits and usage of the container, from control groups of version 1 and 2."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _reading(name: str, unit: str, source: str, quality: float, text: str) -> Re
 
 
 class CgroupProbe(Probe):
-    """Reads the group of a process, and those around it that limit what it may take."""
+    """Measures a process's group, and the parent groups that limit it."""
 
     name = "cgroup"
     readings: ClassVar[tuple[Reading, ...]] = (
@@ -175,7 +175,7 @@ class CgroupProbe(Probe):
         )
 
     def _look_at_limits(self, now: float) -> None:
-        """See whether the limits were changed, and read where they are set now."""
+        """Check whether the limits have changed, and use the groups that set them."""
         if self._limits_at is None:
             self._limits_at = now + _LIMITS_SECONDS
         if now < self._limits_at:
@@ -184,7 +184,7 @@ class CgroupProbe(Probe):
         try:
             found = limits(self._groups, self._watched)
         except OSError:
-            # It has ended, and its groups may be gone.
+            # The process has ended, and its groups may be deleted.
             return
         before, self._limits = self._limits, found
         if found == before:
@@ -194,7 +194,7 @@ class CgroupProbe(Probe):
             self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Read the groups that have the limits now, whose counters are others."""
+        """Use the groups that set the limits now, with their own counters."""
         self._files = _Files(self._groups, self._limits)
         self._last_periods = None
         self._rates.forget(["cgroup/throttled_seconds_per_second"])
@@ -210,7 +210,7 @@ class CgroupProbe(Probe):
     def _split_seconds(
         self, processor: dict[str, int]
     ) -> tuple[float | None, float | None]:
-        """Return the time in programs, and that in the kernel."""
+        """Return the CPU time in user and in kernel mode, in seconds."""
         if self._files.split is None:
             user = _first(processor, "user_usec")
             system = _first(processor, "system_usec")
@@ -239,7 +239,7 @@ class CgroupProbe(Probe):
         used = _number(self._files.used)
         if used is None:
             return None
-        # The kernel gives this part of the page cache back before it runs out.
+        # The kernel frees this part of the page cache before memory runs out.
         idle = _first(memory, "total_inactive_file", "inactive_file")
         return float(max(0.0, used - (idle or 0.0)))
 
@@ -254,7 +254,7 @@ class CgroupProbe(Probe):
 
 
 class _Files:
-    """The files that are read at every sample; those of other versions are None."""
+    """The files that are read for every sample; None if the version has none."""
 
     def __init__(self, groups: Groups, limits: Limits) -> None:
         nowhere = Path("/nonexistent")
@@ -262,7 +262,7 @@ class _Files:
         processor = groups.of("cpu") or nowhere
         own_memory = groups.of("memory") or nowhere
         memory = limits.of_memory or own_memory
-        # What has to be summed up over groups is waited for, with whoever else asks.
+        # Statistics that the kernel sums over groups may block on its lock.
         statistics = partial(KernelFile, waits_for_nobody=not is_unified)
         self.processor = statistics(processor / "cpu.stat")
         self.quota = None
@@ -276,10 +276,10 @@ class _Files:
         self.peak = counter(
             memory / ("memory.peak" if is_unified else "memory.max_usage_in_bytes")
         )
-        # Version 1 has it among its statistics, where it counts swap.
+        # Version 1 has it in its statistics, if it accounts swap.
         self.swap = counter(memory / "memory.swap.current") if is_unified else None
-        # Version 1 tells of kills where it tells whether they are allowed, and only in
-        # the group of who was killed.
+        # Version 1 reports kills in memory.oom_control, and only in the group of the
+        # killed process.
         self.events = counter(
             memory / "memory.events"
             if is_unified
@@ -295,7 +295,7 @@ class _Files:
 
 
 def _throttled_seconds(processor: dict[str, int]) -> float | None:
-    # Groups without a quota have the line, too, and it never moves.
+    # Groups without a quota have the line too, with constant values.
     if not processor.get("nr_periods"):
         return None
     if "throttled_usec" in processor:

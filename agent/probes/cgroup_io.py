@@ -1,4 +1,4 @@
-"""What the container reads from and writes to disks; network file systems are none."""
+"""Disk I/O of the container; network file systems are not included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERSION_1_FILES = {
 
 
 class CgroupIoProbe(Probe):
-    """Reads what the kernel counts for the group of a process."""
+    """Reads the kernel's I/O counters for a process's group."""
 
     name = "cgroup_io"
     is_of_machine = True
@@ -52,7 +52,7 @@ class CgroupIoProbe(Probe):
         group = groups.of("blkio")
         self._is_unified = groups.is_unified
         names = ("io.stat",) if groups.is_unified else tuple(_VERSION_1_FILES)
-        # Version 2 sums up over groups first, and has whoever asks wait meanwhile.
+        # Version 2 sums over groups under a lock, so a read may block.
         open_one = partial(KernelFile, waits_for_nobody=not groups.is_unified)
         self._files = [] if group is None else [open_one(group / n) for n in names]
         self._rates = Rates()
@@ -80,7 +80,7 @@ class CgroupIoProbe(Probe):
 
 def unified(text: str) -> dict[str, float]:
     """Return the sums over all disks from the lines of `io.stat`."""
-    # A group that has done nothing yet has no lines.
+    # A group without I/O has no lines.
     counts = dict.fromkeys(_UNIFIED_NAMES.values(), 0.0)
     for line in text.splitlines():
         for field in line.split()[1:]:
@@ -94,7 +94,7 @@ def version_1(text: str, kinds: dict[str, str]) -> dict[str, float]:
     counts = dict.fromkeys(kinds.values(), 0.0)
     for line in text.splitlines():
         fields = line.split()
-        # The last line has no disk: it is the sum.
+        # The last line, without a disk, is the sum.
         if len(fields) == 3 and fields[1] in kinds and fields[2].isdigit():  # noqa: PLR2004
             counts[kinds[fields[1]]] += int(fields[2])
     return counts

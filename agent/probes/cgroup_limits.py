@@ -1,4 +1,4 @@
-"""What a container may use at most, from its group and those around it."""
+"""Resource limits of a container, from its group and its parents."""
 
 from __future__ import annotations
 
@@ -57,20 +57,19 @@ FACTS = (
 
 
 class Limits(NamedTuple):
-    """What may be used, and the groups that have the tightest limits, if any has one.
+    """The limits, and the groups that set the tightest ones.
 
-    Which of them is met, and how often, the kernel counts in that group, not in those
-    inside of it.
+    The kernel counts hits of a limit in the group that sets it, not in its children.
     """
 
     facts: Facts
     of_quota: Path | None = None
     of_memory: Path | None = None
-    of_throttling: Path | None = None  # for taking more than `memory.high`
+    of_throttling: Path | None = None  # for exceeding `memory.high`
 
 
 def limits(groups: Groups, watched: int | None) -> Limits:
-    """Return the limits that there are; of cores and memory the tightest of all.
+    """Return the limits; the tightest of all groups for cores and memory.
 
     Raises:
         OSError: The process has ended.
@@ -101,7 +100,7 @@ def limits(groups: Groups, watched: int | None) -> Limits:
 
 
 def changed(before: Facts, after: Facts) -> Facts:
-    """Return what the limits are now (pure); a fact that was told cannot be taken back."""
+    """Return the current limits (pure); a logged fact cannot be deleted."""
     if "facts/cpu_quota_cores" in before.keys() - after.keys():
         return {**after, "facts/cpu_quota_cores": float(os.cpu_count() or 1)}
     return after
@@ -113,15 +112,15 @@ _Number = TypeVar("_Number", int, float)
 def _tightest(
     found: Iterable[tuple[_Number | None, Path]],
 ) -> tuple[_Number | None, Path | None]:
-    """Return the least limit, and the first group that has it."""
+    """Return the lowest limit, and the first group that has it."""
     there = [(limit, folder) for limit, folder in found if limit is not None]
     return min(there, key=lambda each: each[0], default=(None, None))
 
 
 def _limits_of(groups: Groups, name: str) -> list[tuple[int, Path]]:
-    """Return a limit of memory of the outermost group, and of those inside of it.
+    """Return a memory limit of each group, outermost first.
 
-    Of groups with the same limit, the outermost meets it first.
+    If groups have the same limit, the outermost is hit first.
     """
     folders = reversed(groups.with_ancestors("memory"))
     found = [(read_number(folder / name), folder) for folder in folders]
@@ -133,7 +132,7 @@ def _limits_of(groups: Groups, name: str) -> list[tuple[int, Path]]:
 
 
 def _set_of(groups: Groups, kind: str) -> str:
-    """Return the list of `cpus` or `mems` that the group may use, or nothing."""
+    """Return the list of allowed `cpus` or `mems`; "" if there is none."""
     group = groups.of("cpuset")
     if group is None:
         return ""
@@ -143,7 +142,7 @@ def _set_of(groups: Groups, kind: str) -> str:
 
 
 def _quota(folder: Path) -> float | None:
-    """The cores that a group may use, from either version's files."""
+    """Return the cores that a group may use, from the files of either version."""
     parts = read_text(folder / "cpu.max").split()
     if not parts:
         parts = [
@@ -165,7 +164,7 @@ def _affinity(watched: int | None) -> int | None:
 
 
 def _count_cpus(text: str) -> int:
-    """Return how many CPUs a list such as `0-3,8` has."""
+    """Return the number of CPUs in a list such as `0-3,8`."""
     count = 0
     for part in filter(None, text.split(",")):
         low, _, high = part.partition("-")

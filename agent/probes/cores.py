@@ -1,4 +1,4 @@
-"""How busy each core was, from the lines of /proc/stat (pure)."""
+"""Computes the utilization of each core from /proc/stat (pure)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SATURATED, IDLE = 0.9, 0.1
 
 
 class CoreTimes(NamedTuple):
-    """Counts of clock ticks since the machine started."""
+    """Clock ticks since the machine started."""
 
     busy: int
-    waiting: int  # for a disk, while nothing else could run
+    waiting: int  # for a disk, while idle
     stolen: int  # by the host of a virtual machine
 
     @property
@@ -23,12 +23,12 @@ class CoreTimes(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What /proc/stat says; `whole` is the sum of all cores."""
+    """The content of /proc/stat; `whole` is the sum of all cores."""
 
     whole: CoreTimes
     cores: Mapping[int, CoreTimes]
-    running: int | None  # processes that run or could
-    blocked: int | None  # processes that wait for a disk
+    running: int | None  # running or runnable processes
+    blocked: int | None  # processes waiting for a disk
 
 
 def parse_statistics(text: str) -> Statistics | None:
@@ -51,7 +51,7 @@ def parse_statistics(text: str) -> Statistics | None:
 
 
 def _times(text: str) -> CoreTimes:
-    # Guest time is counted in user time already; kernels before 2.6.11 lack the last.
+    # Guest time is included in user time; kernels before 2.6.11 lack the last field.
     user, nice, system, _, waiting, irq, softirq, *more = map(int, text.split())
     return CoreTimes(
         user + nice + system + irq + softirq, waiting, more[0] if more else 0
@@ -64,7 +64,7 @@ def core_shares(
     ticks: float,
     wanted: Collection[int] | None,
 ) -> list[float]:
-    """Return what share of so many ticks each of the wanted cores was in use."""
+    """Return the utilization, 0 to 1, of each wanted core over a number of ticks."""
     return [
         min(1.0, max(0, times.used - before[core].used) / ticks)
         for core, times in after.items()
@@ -73,7 +73,9 @@ def core_shares(
 
 
 def distribution(shares: Collection[float]) -> dict[str, float]:
-    """Return the shares of many cores as few readings; nothing of none."""
+    """Summarize the utilization of many cores in a few metrics; empty if there are
+    none.
+    """
     if not shares:
         return {}
     ordered = sorted(shares)
@@ -87,7 +89,7 @@ def distribution(shares: Collection[float]) -> dict[str, float]:
 
 
 def cpu_list(cpus: Sequence[int]) -> str:
-    """Write sorted numbers of CPUs as ranges (pure)."""
+    """Return sorted CPU numbers as ranges (pure)."""
     ranges: list[tuple[int, int]] = []
     for cpu in cpus:
         if ranges and cpu == ranges[-1][1] + 1:

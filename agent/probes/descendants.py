@@ -1,4 +1,4 @@
-"""Which processes descend from another, without reading all of /proc."""
+"""Finds the descendants of a process without reading all of /proc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from seamark.probes.files import read_at_once, read_briefly
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the numbers of all descendants that live."""
+    """Return the PIDs of all live descendants."""
     found: list[int] = []
     unseen = [pid]
     while unseen:
@@ -25,15 +25,15 @@ def descendants(pid: int) -> list[int]:
 
 
 def children_of(pid: int) -> list[int] | None:
-    """Children of every thread of a process; None where the kernel does not say."""
+    """Return the children of all threads of a process; None if unsupported."""
     try:
         threads = [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
-        # Ended: it has no children any more. Elsewhere than Linux: unknown.
+        # A process that has ended has no children; without Linux they are unknown.
         return [] if Path("/proc/self/task").exists() else None
     children: list[int] = []
     for thread in threads:
-        # Many one after the other: the training may go on in between.
+        # Releases the GIL between the reads, so that the training can run.
         found = children_of_thread(pid, thread, read_briefly)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""The machine's disks: bytes, requests, how long these take, and the busiest disk."""
+"""Disk I/O of the machine: bytes, requests, latency, and the busiest disk."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from seamark.probes.files import KernelFile
 from seamark.probes.probe import Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COARSE, INFERRED, Reading, Scope
 
-_SECTOR_BYTES = 512  # in /proc/diskstats, whatever the disk's own are
+_SECTOR_BYTES = 512  # in /proc/diskstats, whatever the disk's sector size
 _SHORTEST_SECONDS = 0.25
-# Memory that looks like a disk, and disks made of others, which are counted themselves.
+# Memory-backed disks, and disks composed of others, which are counted themselves.
 _NOT_DISKS = re.compile(r"(loop|ram|zram|sr|fd|dm-|md)\d+$")
 _FEWEST_FIELDS = 14
 _SOURCE = "/proc/diskstats"
 
 
 class DiskCounts(NamedTuple):
-    """What one disk has done since the machine started."""
+    """Counters of one disk since the machine started."""
 
     reads: int
     read_bytes: int
@@ -29,7 +29,7 @@ class DiskCounts(NamedTuple):
     write_bytes: int
     write_milliseconds: int
     busy_milliseconds: int
-    queue_milliseconds: int  # times the requests that were waiting
+    queue_milliseconds: int  # weighted by the number of waiting requests
 
 
 def _reading(name: str, unit: str, quality: float, meaning: str = "") -> Reading:
@@ -37,7 +37,7 @@ def _reading(name: str, unit: str, quality: float, meaning: str = "") -> Reading
 
 
 class DisksProbe(Probe):
-    """Reads what the kernel counts for each disk; network file systems are none."""
+    """Reads the kernel's counters for each disk; network file systems are not included."""
 
     name = "disks"
     is_of_machine = True
@@ -64,7 +64,7 @@ class DisksProbe(Probe):
         file: Path = Path("/proc/diskstats"),
         blocks: Path = Path("/sys/block"),
     ) -> None:
-        # A disk and all its partitions are one record.
+        # A disk and its partitions are one record.
         self._file = KernelFile(file, has_long_records=True, waits_for_nobody=True)
         self._blocks = blocks
         self._disks: dict[str, bool] = {}
@@ -87,7 +87,7 @@ class DisksProbe(Probe):
     def _is_disk(self, name: str) -> bool:
         known = self._disks.get(name)
         if known is None:
-            # Partitions have no folder of their own there.
+            # Partitions have no folder there.
             is_whole = not self._blocks.is_dir() or (self._blocks / name).exists()
             known = self._disks[name] = is_whole and not _NOT_DISKS.match(name)
         return known
@@ -117,13 +117,13 @@ def parse_disks(text: str) -> dict[str, DiskCounts]:
 def disk_readings(
     before: Mapping[str, DiskCounts], after: Mapping[str, DiskCounts], seconds: float
 ) -> dict[str, float]:
-    """Return what the disks did in these seconds; nothing where there is no disk."""
+    """Return the disk metrics of an interval; empty if there is no disk."""
     grown = [
         DiskCounts(*(new - old for old, new in zip(before[name], now, strict=True)))
         for name, now in after.items()
         if name in before
     ]
-    # Where a disk was exchanged for another of its name, its counters have fallen.
+    # The counters fall if a disk is replaced by another with the same name.
     grown = [disk for disk in grown if min(disk) >= 0]
     if not grown:
         return {}

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/monitoring.md from what the probes say of themselves.
+"""Writes the tables of docs/monitoring.md from the descriptions of the probes.
 
 `python -m seamark.probes.documentation docs/monitoring.md`
 """
@@ -17,7 +17,7 @@ NOTICE = (
     "<!-- Written by `python -m seamark.probes.documentation docs/monitoring.md`. -->"
 )
 END = "<!-- The end of what is written so. -->"
-# Readings of one group, by how their paths begin; the first that fits.
+# Groups of metrics by path prefix; the first match counts.
 GROUPS = (
     ("host/", "The host"),
     ("cores/", "Its cores, as far as the job may use them"),
@@ -36,7 +36,7 @@ GROUPS = (
 
 
 def tables() -> str:
-    """Return the tables of all series and facts, as they stand in the page."""
+    """Return the tables of all series and facts in Markdown."""
     probes = probe_classes()
     readings = [r for probe in probes for r in probe.readings] + [*Sampler.readings]
     facts = [f for probe in probes for f in probe.states] + [*Sampler.states]
@@ -48,7 +48,7 @@ def tables() -> str:
 
 
 def rewritten(page: str) -> str:
-    """Return the page with its tables as they should be."""
+    """Return the page with updated tables."""
     before, _, rest = page.partition(NOTICE)
     _, _, after = rest.partition(END)
     return f"{before}{tables()}{after}"

@@ -1,4 +1,4 @@
-"""Small files of the kernel, opened once and read again and again."""
+"""Reads small kernel files repeatedly, keeping them open."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from seamark.probes.held_reads import (
 )
 
 _MAX_BYTES = 1 << 16
-# Of most files the kernel fills a page with lines, of which none is as long as half of it:
-# a piece that leaves as much room is the last. Each read that is spared interrupts the
-# training once less.
+# The kernel fills a page with lines, none of which is as long as half of it, in most
+# files: a shorter piece is the last. Each avoided read interrupts the training once
+# less.
 _LAST_BYTES = 2_048
-# Of files of processes, by the last part of their paths.
+# By the last component of process file paths.
 _quickness: defaultdict[str, Quickness] = defaultdict(Quickness)
 
 
 class KernelFile:
-    """A file below /proc or /sys; what cannot be read is None.
+    """A file in /proc or /sys; `read` returns None if it is unreadable.
 
-    `has_long_records` says that its pieces end where what does not fit may be long,
-    `waits_for_nobody` that the kernel answers without a lock that others hold for long.
+    `has_long_records` means that pieces end early because a record may be long;
+    `waits_for_nobody` means that the kernel needs no contended lock to answer.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class KernelFile:
 
     def close(self) -> None:
         file, self._file = self._file, None
-        # A forked child's copy is its own to close, too.
+        # A forked child closes its own copy too.
         if file is not None:
             os.close(file)
 
@@ -78,15 +78,15 @@ class KernelFile:
         try:
             self.close()
         except (OSError, AttributeError, TypeError):
-            # At the end of the interpreter there may be no `os` any more.
+            # At interpreter shutdown `os` may already be gone.
             return
 
 
 def read_briefly(path: str) -> bytes:
-    """Return what a file of the kernel says that is not kept open.
+    """Return the content of a kernel file that is not kept open.
 
-    A file object asks how long the file is, twice, and reads until nothing comes; each
-    time the interpreter is free for the training, and waited for again.
+    A Python file object stats the file twice and reads until an empty result; each call
+    releases the GIL and waits for it again.
 
     Raises:
         OSError: It cannot be read.
@@ -99,7 +99,7 @@ def read_briefly(path: str) -> bytes:
 
 
 def read_at_once(path: str) -> bytes:
-    """Do the same of what the kernel says of a process, without waiting for anybody.
+    """Read a process's kernel file while holding the GIL, if that is fast.
 
     Raises:
         OSError: It cannot be read.
@@ -119,9 +119,9 @@ def _read_held(path: str) -> bytes:
 
 
 def _all_pieces(read: Callable[[int], bytes], last_bytes: int) -> bytes:
-    """Read, at one place after the other, up to a piece that is shorter than this.
+    """Read pieces until one is shorter than `last_bytes`.
 
-    Files of the kernel come in pieces of its choosing.
+    The kernel chooses the size of the pieces.
     """
     text = piece = read(0)
     while len(piece) >= last_bytes:
@@ -131,7 +131,7 @@ def _all_pieces(read: Callable[[int], bytes], last_bytes: int) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return what a file says, without the white space around; "" if it cannot be read."""
+    """Return a file's stripped text; "" if it cannot be read."""
     try:
         return path.read_text("ascii", "replace").strip()
     except OSError:
@@ -144,7 +144,7 @@ def read_number(path: Path) -> int | None:
 
 
 def table(text: str) -> dict[str, int]:
-    """Read lines of a name and a number, as `memory.stat` has them."""
+    """Parse lines of a name and a number, as in `memory.stat`."""
     rows = (line.split() for line in text.splitlines())
     return {
         row[0].rstrip(":"): int(row[1])
@@ -154,7 +154,7 @@ def table(text: str) -> dict[str, int]:
 
 
 def picked(text: str, names: Iterable[str], separator: str) -> dict[str, int]:
-    """Read only the lines with these names; quicker than `table` where few are wanted."""
+    """Parse only the lines with these names; faster than `table` for few names."""
     lines = f"\n{text}\n"
     found = {}
     for name in names:

@@ -1,8 +1,8 @@
-"""What the GPUs of every maker supply: the same paths, in the same words."""
+"""Metrics common to the GPUs of every vendor, with the same paths and descriptions."""
 
 from __future__ import annotations
 
-# By path below the GPU's: the unit and what it means.
+# By path under the GPU's: unit and meaning.
 USERS = (
     ("processes", "", "that compute on it"),
     ("job_processes", "", "the job's; absent while the driver's numbers are not ours"),
@@ -23,7 +23,7 @@ ENERGY = (
 
 
 def shares_of_users(part: str, of: str = "") -> list[tuple[str, str, str]]:
-    """Describe how much of a part of the GPU the job and all others use."""
+    """Describe the shares of a part of the GPU that the job and others use."""
     return [
         (f"{owner}_{part}_percent", "% of time", f"{meaning}{of}")
         for owner, meaning in _OWNERS.items()

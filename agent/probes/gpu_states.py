@@ -1,4 +1,4 @@
-"""Whether GPUs, and slices of them, are there and answer."""
+"""Tracks whether GPUs and their MIG slices are present and respond."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ PRESENT = "present"
 
 
 class States:
-    """The state of each, by its place, such as `gpu/0`."""
+    """The state of each device, by its path, such as `gpu/0`."""
 
     def __init__(self, known: dict[str, str]) -> None:
-        """`known` are those that were told before, which outlive a probe."""
+        """`known` are states reported before; they outlive a probe."""
         self._known = known
 
     def say(self, place: str, state: str = PRESENT) -> None:
-        """Note a state; of what has been present all the time nothing is said."""
+        """Note a state; a device that was always present is not reported."""
         if place in self._known or state != PRESENT:
             self._known[place] = state
 

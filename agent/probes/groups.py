@@ -1,4 +1,4 @@
-"""Where a process's control groups lie, in version 1 and 2."""
+"""Locates a process's control groups, version 1 and 2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNIFIED = ""  # the controller's name in version 2
 
 
 class Groups:
-    """The groups of one process, each with those around it as far as they are seen."""
+    """The groups of one process, each with its visible parents."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Groups:
     ) -> None:
         """`watched` is the process; by default this one."""
         found = _find(root, processes / str(watched or "self") / "cgroup")
-        # Where both are mounted, version 2 has no controllers and limits nothing.
+        # If both are mounted, version 2 has no controllers and no limits.
         self.is_unified = (root / "cgroup.controllers").exists()
         self._groups = {
             name: group
@@ -40,7 +40,7 @@ class Groups:
         return groups[0] if groups else None
 
     def with_ancestors(self, controller: str) -> list[Path]:
-        """Return the folders from the innermost group to the outermost that is seen."""
+        """Return the folders from the innermost group to the outermost visible one."""
         found = self._groups.get(UNIFIED if self.is_unified else controller)
         if found is None:
             return []
@@ -50,7 +50,7 @@ class Groups:
 
 
 def _find(root: Path, membership: Path) -> dict[str, tuple[Path, Path]]:
-    """By controller: where its tree begins, and our group in it."""
+    """Return the root of the tree and the process's group, by controller."""
     groups: dict[str, tuple[Path, Path]] = {}
     for line in read_text(membership).splitlines():
         _, _, rest = line.partition(":")
@@ -58,7 +58,7 @@ def _find(root: Path, membership: Path) -> dict[str, tuple[Path, Path]]:
         for controller in controllers.split(","):
             top = root / controller
             group = top / path.lstrip("/")
-            # In a container the path may be the host's: what we see is all of it.
+            # In a container the path may be the host's; then the visible root is used.
             if ".." in path or not group.is_dir():
                 group = top
             if top.is_dir():

@@ -1,11 +1,11 @@
-"""Reads of the kernel's own files that keep the interpreter for themselves.
+"""Reads kernel files while holding the GIL.
 
-Python gives the interpreter away around each system call. A training that computes in
-Python is woken up to take it, and may keep it until it is made to hand it back: changes
-of thread for a read that takes some microseconds, and for dozens of them each second.
-These reads give nothing away. Whoever keeps the interpreter keeps the training from it,
-so they are for files alone that the kernel answers out of its memory without waiting for
-anybody, and not after they were slow.
+Python releases the GIL around each system call. A training that computes in Python then
+takes it and may keep it for a switch interval: thread switches for a read of a few
+microseconds, dozens of times a second.
+
+These reads keep the GIL and so block the training. They are used only for files that
+the kernel serves from memory without contended locks, and not after slow reads.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from seamark.queue.mounts import mounts_in
 
 try:
     import ctypes
-except ImportError:  # a Python without it reads as ever
+except ImportError:  # Python without ctypes uses normal reads
     ctypes = None  # type: ignore[assignment]
 
-# File systems of the kernel: no disk, no network and no program answers.
+# Kernel file systems: no disk, network or program is involved.
 _KERNELS_OWN = ("proc", "cgroup", "cgroup2")
 _MAX_BYTES = 1 << 16
 _SLOW_SECONDS, _FAR_TOO_SLOW_SECONDS = 0.0005, 0.005
-# A slow one alone may have had to wait for its processor.
+# A single slow read may have waited for its CPU.
 _MAX_SLOW_IN_A_ROW = 3
-# For so many reads a file is then read as any other: at one a second, ten minutes.
+# Normal reads after slow ones: at one a second, for ten minutes.
 _REST = 600
 
 
 class Quickness:
-    """Whether what is read is quick, as far as it has shown."""
+    """Tracks whether reads of a file are fast."""
 
     def __init__(self) -> None:
         self._slow_in_a_row = 0
         self._rest = 0
 
     def is_trusted(self) -> bool:
-        """Say it of the next read."""
+        """Return whether the next read may hold the GIL."""
         self._rest = max(0, self._rest - 1)
         return not self._rest
 
@@ -60,9 +60,9 @@ class Quickness:
 
 
 def is_kernels_own(file: int) -> bool:
-    """Whether the kernel itself answers reads of an open file, and can be asked so.
+    """Return whether the kernel itself serves an open file, and ctypes is usable.
 
-    In containers, files below /proc may be those of a program that stands in for it.
+    In containers, files in /proc may be served by a FUSE program.
     """
     return (
         _library() is not None
@@ -72,7 +72,7 @@ def is_kernels_own(file: int) -> bool:
 
 @lru_cache(maxsize=1)
 def is_proc_kernels_own() -> bool:
-    """Say the same of what /proc says of processes."""
+    """Return whether the kernel itself serves the process files in /proc."""
     try:
         file = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -84,7 +84,7 @@ def is_proc_kernels_own() -> bool:
 
 
 def opened(path: str) -> int:
-    """Open a file to be read.
+    """Open a file for reading, and return its descriptor.
 
     Raises:
         OSError: It cannot be opened.
@@ -100,10 +100,10 @@ def closed(file: int) -> None:
 
 
 def read_at(file: int, place: int) -> bytes:
-    """Read up to 64 KiB at a place.
+    """Read up to 64 KiB at an offset.
 
     Raises:
-        OSError: They cannot be read.
+        OSError: It cannot be read.
     """
     buffer = _own.buffer
     if buffer is None:
@@ -116,7 +116,7 @@ def read_at(file: int, place: int) -> bytes:
 
 
 def devices_of(mounts: bytes, kinds: tuple[str, ...]) -> set[int]:
-    """Return the devices of mounts of these kinds, of lines of mountinfo (pure)."""
+    """Return the devices of mounts of these types, from mountinfo lines (pure)."""
     found = set()
     for mount in mounts_in(mounts):
         major, _, minor = mount.device.partition(":")
@@ -126,9 +126,9 @@ def devices_of(mounts: bytes, kinds: tuple[str, ...]) -> set[int]:
 
 
 class _Own(threading.local):
-    """A thread's own buffer: another may run before what was read has been copied."""
+    """A buffer per thread: another thread may read before the data is copied."""
 
-    buffer: Any = None  # an array, whose type ctypes makes
+    buffer: Any = None  # an array of a ctypes type
 
 
 _own = _Own()
@@ -142,10 +142,10 @@ def _error(*path: str) -> OSError:
 # Any: the functions of a library have no types.
 @lru_cache(maxsize=1)
 def _library() -> Any:
-    """The C library, called with the interpreter held; None where that serves nobody.
+    """Return the C library, called while holding the GIL; None if useless.
 
-    Without a lock over the interpreter nobody waits for it. And with 32 bits, the size of
-    a place in a file is different from system to system.
+    Without a GIL there is nothing to hold. On 32-bit systems the size of a file offset
+    varies.
     """
     is_shared = getattr(sys, "_is_gil_enabled", lambda: True)()
     if ctypes is None or not is_shared or sys.maxsize < 1 << 32:

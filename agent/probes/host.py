@@ -1,4 +1,4 @@
-"""The processors of the machine: all of them, and those that the job may use."""
+"""CPU metrics of the machine: all cores, and those that the job may use."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from seamark.recording.values import Value
 _DEVICES = Path("/dev")
 _SHORTEST_SECONDS = 0.25
 _CLOCK_SECONDS = 10.0
-# Enough to see a machine whose clocks are held down.
+# Enough to detect a machine with reduced clocks.
 _MAX_CLOCKS = 8
-# Drivers of NVIDIA (also on Jetson and inside WSL) and of AMD make one of these.
+# Created by the drivers of NVIDIA (also on Jetson and in WSL) and of AMD.
 _GPU_DEVICES = ("nvidia*", "nvhost*", "dxg", "kfd")
 
 _STAT = "/proc/stat"
@@ -56,7 +56,7 @@ _OF_CORES = (
 
 
 class HostProbe(Probe):
-    """Reads what the kernel counts for every core."""
+    """Reads the kernel's counters of every core."""
 
     name = "host"
     readings: ClassVar[tuple[Reading, ...]] = (
@@ -178,7 +178,7 @@ class HostProbe(Probe):
             new - old for old, new in zip(before.whole, statistics.whole, strict=True)
         ]
         if min(grown[0], grown[2]) < 0:
-            # A container was moved: the counters are those of another machine.
+            # A container was migrated: the counters are those of another machine.
             return {}
         shares = core_shares(
             before.cores, statistics.cores, ticks, _allowed(self._watched)
@@ -200,7 +200,7 @@ class HostProbe(Probe):
 
 
 def facts_of_system() -> dict[str, Value]:
-    # Not from `platform`, which starts a process to find out the processor.
+    # Not from `platform`, which starts a process to determine the CPU.
     system = os.uname()
     return {
         "facts/host": system.nodename,
@@ -219,7 +219,7 @@ def _allowed(watched: int | None) -> frozenset[int] | None:
 def _cpu_model(text: str) -> str:
     for line in text.splitlines():
         name, _, model = line.partition(":")
-        # What ARM's kernels have instead is not a name.
+        # ARM kernels have no model name here.
         if name.strip() == "model name":
             return model.strip()
     return ""

@@ -1,4 +1,4 @@
-"""The classes of all probes, imported when they are needed."""
+"""Imports the classes of all probes on demand."""
 
 from __future__ import annotations
 

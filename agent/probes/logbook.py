@@ -1,4 +1,4 @@
-"""Where what probes say is logged: below the namespace, described, numbered."""
+"""Logs probe results: adds the namespace, descriptions and sample numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seamark.recording.values import Value
 
 
 class Logbook:
-    """Shared by all threads that sample."""
+    """Shared by all sampling threads."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Logbook:
         *,
         describes_at: str = "facts/readings",
     ) -> None:
-        """`describes_at` is a path of its own for each process that logs there."""
+        """`describes_at` is the path of the descriptions, unique for each process."""
         self.interval = interval
         self._describes_at = describes_at
         self._namespace = namespace
@@ -36,18 +36,18 @@ class Logbook:
 
     @property
     def is_open(self) -> bool:
-        """Of a run that is finished nothing is logged any more."""
+        """Whether the run still accepts data."""
         return self._recorder.is_awake
 
     def put(self, readings: Mapping[str, float], number: int) -> None:
-        """Log readings that belong to one tick."""
+        """Log the metrics of one sample."""
         if readings and self.is_open:
             space = self._namespace
             named = {f"{space}/{path}": value for path, value in readings.items()}
             self._recorder.log_measured(named, float(number))
 
     def describe(self, paths: Iterable[str], probe: Probe) -> None:
-        """Log what these paths mean if they are new."""
+        """Log descriptions of new paths."""
         self.describe_as(paths, probe.readings, probe.chosen)
 
     def describe_as(
@@ -62,7 +62,7 @@ class Logbook:
             self.state({self._describes_at: text})
 
     def state(self, facts: Mapping[str, Value]) -> None:
-        """Log facts that are not what they were."""
+        """Log facts that have changed."""
         for path, value in facts.items():
             cleaned = _encodable(value) if isinstance(value, str) else value
             if self.is_open and self._stated.get(path) != cleaned:
@@ -70,10 +70,10 @@ class Logbook:
                 self._recorder.put(SetValue(f"{self._namespace}/{path}", cleaned))
 
     def number(self, now: float, last: int) -> int:
-        """Return the number of the tick at this moment, above the last one."""
+        """Return the sample number at a time, higher than the last one."""
         return max(last + 1, int((now - self._began) / self.interval))
 
 
 def _encodable(text: str) -> str:
-    # Names of devices and folders are bytes that somebody else chose.
+    # Names of devices and folders are arbitrary bytes.
     return text.encode("utf-8", "replace").decode().replace("\0", " ")

@@ -1,4 +1,4 @@
-"""The machine's memory: what is used, and whether there is too little of it."""
+"""Memory metrics of the machine, including signs of memory pressure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _reading(name: str, unit: str, source: str, meaning: str) -> Reading:
 
 
 class MemoryProbe(Probe):
-    """Reads what the kernel counts for the whole host."""
+    """Reads the kernel's counters for the whole host."""
 
     name = "memory"
     is_of_machine = True
@@ -91,7 +91,7 @@ class MemoryProbe(Probe):
 
 
 def amounts(info: dict[str, int]) -> dict[str, float | None]:
-    """Return bytes of each kind from the lines of /proc/meminfo."""
+    """Return bytes by metric, from the lines of /proc/meminfo."""
 
     def of(*names: str) -> float | None:
         if any(name not in info for name in names):

@@ -1,4 +1,4 @@
-"""The network as this process sees it: in a container, the container's."""
+"""Network metrics as seen by this process: in a container, the container's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SHORTEST_SECONDS = 0.25
 
 
 class Traffic(NamedTuple):
-    """What one interface has carried since it is there."""
+    """Counters of one interface since it was created."""
 
     received: int
     sent: int
-    lost: int  # packets, of either direction, and those that were damaged
+    lost: int  # packets lost or damaged in either direction
 
 
 def _reading(name: str, unit: str, meaning: str) -> Reading:
@@ -30,7 +30,7 @@ def _reading(name: str, unit: str, meaning: str) -> Reading:
 
 
 class NetworkProbe(Probe):
-    """Reads what the kernel counts for each interface but the loopback."""
+    """Reads the kernel's counters for each interface except loopback."""
 
     name = "network"
     is_of_machine = True
@@ -80,7 +80,7 @@ class NetworkProbe(Probe):
 
 
 def lines_of(text: str) -> dict[str, list[str]]:
-    """Return the fields of each interface but the loopback."""
+    """Return the fields of each interface except loopback."""
     lines = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -91,24 +91,24 @@ def lines_of(text: str) -> dict[str, list[str]]:
 
 
 def counted(names: Collection[str], folder: Path) -> frozenset[str]:
-    """Return the interfaces whose traffic is not that of another one as well.
+    """Return the interfaces to count without double counting.
 
-    What goes through a bond, a VLAN, a bridge or the pairs of containers is counted there
-    and by the card. Where there is no card, none of them is known to be another's.
+    Traffic through a bond, a VLAN, a bridge or a container's interface pair is counted
+    there and by the card. Without a card all interfaces are counted.
     """
     cards = frozenset(name for name in names if _is_card(folder / name))
     return cards or frozenset(names)
 
 
 def _is_card(folder: Path) -> bool:
-    # In virtual machines a card may stand behind another that has a device, too, and
-    # counts for both.
+    # In virtual machines a card may be the slave of another one with a device, which
+    # counts the traffic of both.
     return (folder / "device").exists() and not (folder / "master/device").exists()
 
 
 def traffic_in(fields: list[str]) -> Traffic:
     numbers = [int(field) for field in fields[:12]]
-    # Errors and drops, of either direction.
+    # Errors and drops of both directions.
     lost = sum(numbers[2:4]) + sum(numbers[10:12])
     return Traffic(numbers[0], numbers[8], lost)
 
@@ -116,13 +116,13 @@ def traffic_in(fields: list[str]) -> Traffic:
 def network_rates(
     before: Mapping[str, Traffic], after: Mapping[str, Traffic], seconds: float
 ) -> dict[str, float]:
-    """Return the bytes that went through interfaces that were there at both times."""
+    """Return bytes per second of interfaces that existed at both times."""
     grown = [
         (now.received - before[name].received, now.sent - before[name].sent)
         for name, now in after.items()
         if name in before
     ]
-    # Where an interface was exchanged for another of its name, its counters have fallen.
+    # The counters fall if an interface is replaced by another with the same name.
     grown = [both for both in grown if min(both) >= 0]
     if not grown:
         return {}
@@ -133,6 +133,6 @@ def network_rates(
 
 
 def newly_lost(before: Mapping[str, Traffic], after: Mapping[str, Traffic]) -> int:
-    """Return how many packets were lost since; after a reset, all are new."""
+    """Return the number of packets lost since; after a reset, all are new."""
     pairs = [(before[n].lost, now.lost) for n, now in after.items() if n in before]
     return sum(new - (old if new >= old else 0) for old, new in pairs)

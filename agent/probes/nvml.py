@@ -1,4 +1,4 @@
-"""NVIDIA GPUs, through the driver's management library."""
+"""NVIDIA GPUs, through the driver's management library (NVML)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from seamark.probes.probe import (
 from seamark.probes.reading import Fact, Reading
 from seamark.recording.values import Value
 
-# Of one core, for each GPU. Its questions keep to what each may take, and are about half
-# of this together: all of them are asked less often only of a driver that is slow in all.
+# Share of a core for each GPU. Each query has its own limit, about half of this in
+# total: all queries are slowed only if the driver is slow in all of them.
 _ALLOWANCE_OF_GPU = 0.01
 _LOST_SECONDS = 30.0
-# They supply what nothing better does.
+# Sources used only if no better one supplies a metric.
 _LAST_RESORTS = (catalogue.MASK, catalogue.WINDOW, catalogue.SAMPLES)
 
 
 class NvmlProbe(Probe):
-    """Reads every GPU this process may see, by the driver's numbers."""
+    """Measures every GPU this process may use, by the driver's indices."""
 
     name = "nvml"
     may_hang = True
@@ -55,7 +55,7 @@ class NvmlProbe(Probe):
         Fact("facts/gpu/<i>/mig/<j>/state", "string", "as of a GPU, of the slice"),
     )
 
-    # Any: the library is loaded only where there is one, and has no types.
+    # Any: the library is loaded only if it is installed, and has no types.
     def __init__(
         self,
         library: Any = None,
@@ -63,7 +63,7 @@ class NvmlProbe(Probe):
         job: Job = ANY_JOB,
         clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """`clock` says how much of a core this thread has used, in seconds."""
+        """`clock` returns the CPU time of this thread, in seconds."""
         self._library = library or load_library()
         begin(self._library)
         self._environment, self._job, self._clock = environment, job, clock
@@ -72,9 +72,9 @@ class NvmlProbe(Probe):
         self._pids = Pids(job_root(job.watched))
         self._gpus: dict[int, Gpu] = {}
         self._slices: dict[tuple[int, int], Slice] = {}
-        # Until when those that were lost are left alone, by their places.
+        # Times until which lost devices are skipped, by path.
         self._lost: dict[str, float] = {}
-        # Those that could not be had so far, and when that is tried again.
+        # Unavailable GPUs with their errors; retried at `_look_at`.
         self._absent: dict[int, Exception] = {}
         self._look_at = float("-inf")
         self._news: dict[str, Value] = {}
@@ -93,7 +93,7 @@ class NvmlProbe(Probe):
         gpus = self._gpus.values()
         counted = {path for gpu in gpus for path in gpu.counted}
         by_gpm = {path for gpu in gpus for path in gpu.found_by_gpm}
-        # The best first; what nothing better supplies is from where it is described.
+        # The best source first; otherwise the source in the description.
         better = ((catalogue.COUNTERS, counted), (catalogue.GPM, by_gpm))
         chosen: dict[str, str] = {}
         for reading in self.readings:
@@ -107,7 +107,7 @@ class NvmlProbe(Probe):
 
     def facts(self) -> Facts:
         facts: dict[str, Value] = {}
-        # While none can be had, nobody knows how many there are.
+        # While none is available, the number is unknown.
         if self._visible or not self._absent:
             facts["facts/gpu_count"] = self._visible
         facts.update(identity.system_facts(self._library))
@@ -135,7 +135,7 @@ class NvmlProbe(Probe):
         return readings
 
     def calls(self) -> Iterator[tuple[int, Paced]]:
-        """Yield every question to the driver, with the number of its GPU."""
+        """Yield every query, with the index of its GPU."""
         for index, gpu in self._gpus.items():
             for call in gpu.calls:
                 yield index, call
@@ -145,14 +145,14 @@ class NvmlProbe(Probe):
             part.close()
 
     def _parts(self) -> Iterator[tuple[str, Gpu | Slice]]:
-        """Yield what is read, with its place."""
+        """Yield every measured device with its path."""
         for index, gpu in self._gpus.items():
             yield f"gpu/{index}", gpu
         for (index, number), part in self._slices.items():
             yield f"gpu/{index}/mig/{number}", part
 
     def _look(self) -> list[int]:
-        """Follow the GPUs that can be had; return the numbers of those that are new."""
+        """Add the available GPUs; return the indices of new ones."""
         try:
             visible = visible_gpus(self._library, self._environment)
         except self._library.NVMLError as error:
@@ -163,7 +163,7 @@ class NvmlProbe(Probe):
         new = {i: handle for i, handle in handles.items() if i not in self._gpus}
         for index, handle in new.items():
             self._follow(index, handle)
-        # The machine's first process tells of them, which reads all.
+        # The machine's first process, which measures all GPUs, reports them.
         self._absent = {} if rank else visible.absent
         for index, why in self._absent.items():
             how = "lost" if isinstance(why, GpuLost) else "fails"
@@ -171,14 +171,14 @@ class NvmlProbe(Probe):
         return [*new]
 
     def _look_again(self) -> None:
-        # If the driver fails, those that are read say so.
+        # If the driver fails, the measured GPUs report it.
         with contextlib.suppress(ProbeUnavailable):
             for index in self._look():
                 self._news["facts/gpu_count"] = self._visible
                 self._news.update(self._facts_of(index))
 
     def _follow(self, index: int, handle: Any) -> None:
-        # After a driver was loaded anew, the numbers may be others.
+        # After the driver was reloaded, indices may differ.
         growths = self._growths[uuid_of(self._library, handle) or str(index)]
         library, pids = self._library, self._pids
         self._gpus[index] = Gpu(library, handle, pids, self._clock, growths)
@@ -206,7 +206,7 @@ class NvmlProbe(Probe):
         try:
             found = part.sample(now)
         except GpuLost as reason:
-            # The others go on; a GPU that was reset may come back.
+            # The others continue; a GPU may come back after a reset.
             self._lost[place] = now + _LOST_SECONDS
             self._states.say(place, f"lost: {reason}")
             return {}
