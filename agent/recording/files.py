@@ -180,7 +180,7 @@ class Files:
                 "files left",
                 f"{len(left)} files could not be copied within the {seconds:.0f} s exit"
                 f" timeout and are not stored, including {shown(left[0].path)};"
-                " them; upload them again, with wait=True or a larger SEAMARK_EXIT_SECONDS (what is copied and not"
+                " upload them again, with wait=True or a larger SEAMARK_EXIT_SECONDS (what is copied and not"
                 " yet delivered, `seamark sync` delivers)",
             )
 

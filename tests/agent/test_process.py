@@ -501,7 +501,7 @@ print(free, recorder._rows._is_busy, len(recorder.buffer._rows))
 def test_a_full_disk_costs_points_but_is_counted(tracker, run_script):
     script = """
 import errno, os, agent
-from seamark import buffer, spool
+from seamark.queue import spool
 from tests.agent.conftest import wait_until
 run = agent.init("r", monitor=False)
 run["a"].append(1.0)
@@ -685,5 +685,5 @@ def test_ranks_without_a_common_name_are_told_once(tracker, run_script, rank, is
 
     ended = run_script(script, WORLD_SIZE="8", RANK=str(rank))
 
-    assert ("one of 8 processes" in ended.stderr) is is_said
-    assert "one of 8" not in run_script(script, WORLD_SIZE="8", SEAMARK_RUN="r").stderr
+    assert ("each of 8 processes" in ended.stderr) is is_said
+    assert "each of 8" not in run_script(script, WORLD_SIZE="8", SEAMARK_RUN="r").stderr

@@ -538,7 +538,7 @@ def test_what_cannot_be_encoded_takes_nothing_else_with_it(tracker, caplog):
     assert tracker.values("a") == [1.0]
     assert tracker.attributes()["b"] == 2
     assert [m["points"] for m in tracker.of_kind("drop")] == [1]
-    assert "cannot be sent" in caplog.text
+    assert "cannot be encoded" in caplog.text
 
 
 def test_names_beyond_the_limit_take_no_memory(tracker, monkeypatch):

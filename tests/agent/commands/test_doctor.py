@@ -109,7 +109,7 @@ def test_a_file_of_the_token_that_cannot_be_read_is_a_problem(
 
     _, found = doctor()
     assert problems(found) == []
-    assert "of SEAMARK_TOKEN_FILE speaks for" in found["token"]["text"]
+    assert "from SEAMARK_TOKEN_FILE belongs to" in found["token"]["text"]
 
 
 def test_something_else_at_the_address_is_a_problem(doctor, known):

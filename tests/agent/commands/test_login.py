@@ -250,7 +250,7 @@ def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp
         os.write(leader, f"{site.url}\n".encode())
         wait_until(lambda: shows(b"API key"))
         os.write(leader, f"{TOKEN}\n".encode())
-        wait_until(lambda: shows(b"knows you as ada"))
+        wait_until(lambda: shows(b" as ada"))
         assert process.wait(60) == 0
     os.close(leader)
     assert TOKEN.encode() not in seen

@@ -685,7 +685,7 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
     with agent.init("r", monitor=False, mode="offline") as run:
         run["a"].append(1.0)
 
-    assert caplog.text.count("lies on a network file system (nfs4)") == 1
+    assert caplog.text.count("is on a network file system (nfs4)") == 1
     assert "SEAMARK_SPOOL" in caplog.text
 
 

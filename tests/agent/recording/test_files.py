@@ -306,7 +306,7 @@ def test_a_relative_pattern_where_the_working_directory_is_gone_is_refused(
     with init() as run:
         run["model"].upload_files("*.pt")
 
-    assert "matches no file" in caplog.text
+    assert "is not a path of files" in caplog.text
 
 
 def test_the_same_content_travels_once(tracker, large):
