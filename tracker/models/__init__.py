@@ -1,4 +1,4 @@
-"""The tables. Django needs them all importable from here."""
+"""The tables. Django requires all models to be importable from here."""
 
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind

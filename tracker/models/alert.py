@@ -1,4 +1,4 @@
-"""What members are told about by themselves, where to, and whether it arrived."""
+"""Alerts of a project, the channels they are sent to, and their delivery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracker.models.run import Run
 class ChannelKind(models.TextChoices):
     EMAIL = "email"
     WEBHOOK = "webhook"
-    # Webhooks of chat services, by their names in tracker/alerts/services.
+    # Chat services, by their names in tracker/alerts/services.
     SLACK = "slack"
     MATTERMOST = "mattermost"
     TEAMS = "teams"
@@ -22,20 +22,20 @@ class ChannelKind(models.TextChoices):
 
 
 class Channel(models.Model):
-    """Where a project's alerts are sent to, besides its page."""
+    """A destination of a project's alerts."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="channels")
     kind = models.CharField(max_length=10, choices=ChannelKind.choices)
-    # An e-mail address, or the address that a webhook is posted to.
+    # An email address or a webhook URL.
     address = models.CharField(max_length=500)
-    # Signs what is posted, so that its receiver can tell it from a forgery.
+    # Signs webhook requests, so that receivers can verify them.
     secret = models.CharField(max_length=64, default="")
-    # The least severity that is sent.
+    # The minimum severity that is sent.
     severity = models.CharField(max_length=10)
     created_at = models.DateTimeField(auto_now_add=True)
-    # One worker sends at a time; one that dies lets this expire.
+    # The lease of the worker that sends; it expires if the worker dies.
     leased_until = models.DateTimeField(null=True)
-    # A receiver that fails is left alone for a while, longer each time.
+    # A failing receiver is paused, longer each time.
     paused_until = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0)
     last_error = models.TextField(default="")
@@ -52,13 +52,13 @@ class Channel(models.Model):
 
 
 class Alert(models.Model):
-    """Something a project's members should know; raised once for each subject."""
+    """An event for a project's members; raised once per subject."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="alerts")
     run = models.ForeignKey(Run, models.CASCADE, related_name="alerts")
     stage = models.CharField(max_length=200)
-    # A rule and its scope, or the state that the stage has come to.
+    # A rule and its scope, or the new state of the stage.
     subject = models.CharField(max_length=300)
     severity = models.CharField(max_length=10)
     title = models.CharField(max_length=300)
@@ -80,7 +80,7 @@ class Alert(models.Model):
 
 
 class Delivery(models.Model):
-    """One alert on its way to one channel."""
+    """The delivery of one alert to one channel."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="deliveries")

@@ -1,4 +1,4 @@
-"""One named thing known about a run: a value, or the summary of a series."""
+"""A named attribute of a run: a value, or the summary of a series."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracker.models.project import Project
 from tracker.models.run import Run
 from tracker.models.set_index import SetIndex
 
-# Texts up to this length are found, and sorted, by an index.
+# Texts up to this length are indexed for filters and sorting.
 SHORT_CHARACTERS = 100
 
 models.TextField.register_lookup(Length)
@@ -24,7 +24,7 @@ class Kind(models.TextChoices):
     STRING = "string"
     DATETIME = "datetime"
     STRING_SET = "string_set"
-    # A value that is known to be none, Python's None.
+    # An explicit Python None.
     NONE = "none"
     FLOAT_SERIES = "float_series"
     # Series of records; see tracker/records.
@@ -40,7 +40,7 @@ class Attribute(models.Model):
     run = models.ForeignKey(
         Run, models.CASCADE, related_name="attributes", db_index=False
     )
-    # The run's, so that an index finds the runs of a project by what they hold.
+    # Copied from the run, so that an index finds the runs of a project by value.
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False
     )
@@ -48,21 +48,21 @@ class Attribute(models.Model):
     kind = models.CharField(max_length=16, choices=Kind.choices)
     updated_at = models.DateTimeField(auto_now=True)
     # Single values only: set before training, or in a namespace such as `config/`.
-    # NULL: stored before this was recorded.
+    # NULL: stored before this field existed.
     is_parameter = models.BooleanField(null=True)
 
-    # float, integer, boolean (0 or 1), and a series' last value. SQLite stores
-    # NaN as NULL, so NaN is a flag of its own on both databases.
+    # float, integer, boolean (0 or 1), and a series' last value. SQLite stores NaN as
+    # NULL, so NaN is a separate flag on both databases.
     number = models.FloatField(null=True)
     is_nan = models.BooleanField(default=False)
-    # string; "None" of none, so that queries find it; an integer too large for a float, exactly; datetime as ISO 8601 in UTC;
-    # of a file its digest.
+    # string; "None" for none, so that queries find it; an integer too large for a
+    # float, exactly; datetime as ISO 8601 in UTC; the digest of a file.
     text = models.TextField(null=True)
     # string_set, sorted.
     items = models.JSONField(null=True)
 
-    # Series only. Minimum and maximum leave NaN out; total and finite_count leave
-    # the infinities out too, so that their ratio is a mean.
+    # Series only. Minimum and maximum ignore NaN; total and finite_count also ignore
+    # infinities, so that their ratio is a mean.
     count = models.PositiveBigIntegerField(default=0)
     finite_count = models.PositiveBigIntegerField(default=0)
     minimum = models.FloatField(null=True)
@@ -72,8 +72,8 @@ class Attribute(models.Model):
     last_step = models.FloatField(null=True)
     first_time = models.BigIntegerField(null=True)  # microseconds since 1970, UTC
     last_time = models.BigIntegerField(null=True)
-    # Of series. The spool of the process that writes it; and, once several did at the
-    # same time, all of them: [[rank, stage, host, process], …].
+    # Series only. The spool of the process that writes it; once several processes have
+    # written concurrently, all of them: [[rank, stage, host, process], …].
     writer = models.UUIDField(null=True)
     writers = models.JSONField(null=True)
 
@@ -84,8 +84,8 @@ class Attribute(models.Model):
             )
         ]
         indexes: ClassVar = [
-            # Whatever runs are sorted and filtered by, in one place: a page of the runs
-            # table reads a range of this and no row. See docs/decisions/query-language.md.
+            # All columns by which runs are sorted and filtered: a page of the runs table
+            # reads a range of this index and no rows. See docs/decisions/query-language.md.
             models.Index(
                 fields=[
                     *("project", "path", "number", "run", "is_nan", "count"),
@@ -94,7 +94,7 @@ class Attribute(models.Model):
                 ],
                 name="attribute_numbers",
             ),
-            # Most texts are short; a long one would not fit into an index of PostgreSQL.
+            # Most texts are short; a long one would not fit into a PostgreSQL index.
             models.Index(
                 fields=["project", "path", "text", "run", "kind", "number"],
                 condition=models.Q(

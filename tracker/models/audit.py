@@ -1,4 +1,4 @@
-"""The audit log: who did what, when and from where. Rows are only added."""
+"""The audit log: user, action, time and address. Rows are only added."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class AuditEntry(models.Model):
         Workspace, models.SET_NULL, null=True, related_name="audit_entries"
     )
     at = models.DateTimeField(auto_now_add=True)
-    # Who, and what they were called then: the account may be gone later.
+    # The user and their name at that time: the account may be deleted later.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -29,7 +29,7 @@ class AuditEntry(models.Model):
     address = models.CharField(max_length=64, default="")
     # "member.role-changed", "sign-in.failed", …; tracker/audit.py lists them.
     action = models.CharField(max_length=60)
-    # What it was done to, in words.
+    # The object of the action, as text.
     target = models.CharField(max_length=400, default="")
     details = models.JSONField(default=dict)
 

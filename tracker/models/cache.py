@@ -1,4 +1,4 @@
-"""The rows of Django's cache in the database, where there is no Redis."""
+"""Django's cache table, used without Redis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class CacheEntry(models.Model):
-    """Has the columns that django.core.cache.backends.db expects."""
+    """The columns that django.core.cache.backends.db expects."""
 
     cache_key = models.CharField(max_length=255, primary_key=True)
     value = models.TextField()

@@ -1,4 +1,4 @@
-"""What people add to charts: annotations of a run's, arrangements of a project's."""
+"""Annotations of a run's charts, and arrangements of a project's charts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tracker.models.run import Run
 
 
 class Annotation(Deletable):
-    """A text at a step of a series, and who wrote it when."""
+    """A text at a step of a series, with its author and time."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="annotations")
     path = models.TextField()
-    # The point it was put at; its time is kept for charts over time.
+    # The annotated point; its time is stored for charts over time.
     step = models.FloatField()
     time = models.DateTimeField()
     text = models.CharField(max_length=1_000)
@@ -42,7 +42,7 @@ class Annotation(Deletable):
 
 
 class ChartArrangement(models.Model):
-    """How a person has arranged the charts of a project's runs."""
+    """A user's arrangement of the charts of a project's runs."""
 
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False

@@ -1,4 +1,4 @@
-"""A dashboard: widgets in a grid, about runs of one project."""
+"""A dashboard: a grid of widgets about runs of one project."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dashboard(Deletable):
     name = models.CharField(max_length=200)
     # A tracker.boards.board.Board.
     content = models.JSONField(default=dict)
-    # Who changes it says which version they saw.
+    # Changes must name the version that they are based on.
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now_add=True)

@@ -1,7 +1,7 @@
-"""What is deleted stays for a while, so that it can be brought back.
+"""Soft deletion: deleted rows are kept for a while so that they can be restored.
 
-`objects` of such a table leaves out what is deleted, wherever it is asked; `with_deleted`
-is for the trash and for undoing. Of comments alone, something stands when they are deleted.
+`objects` excludes deleted rows; `with_deleted` is for the trash and for undo. Deleted
+comments with answers stay visible as placeholders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class KeptManager(models.Manager[Row]):
 
 
 class Deletable(models.Model):
-    """A row that is hidden when somebody deletes it, and purged later."""
+    """A row that is hidden when it is deleted, and purged later."""
 
     deleted_at = models.DateTimeField(null=True)
     deleted_by = models.ForeignKey(
@@ -36,7 +36,7 @@ class Deletable(models.Model):
 
 
 def index_of_deleted(name: str) -> models.Index:
-    """Return what finds the few rows that may be due, however many there are."""
+    """Return an index of the few deleted rows, for purging."""
     return models.Index(
         fields=["deleted_at"],
         condition=models.Q(deleted_at__isnull=False),

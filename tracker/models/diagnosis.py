@@ -1,4 +1,4 @@
-"""What the rules said about a stage, and each finding's history."""
+"""The results of the rules for a stage, and each finding's history."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tracker.models.run import Run, Stage
 
 
 class Diagnosis(models.Model):
-    """The newest outcome of asking all rules about one stage."""
+    """The latest result of running all rules on one stage."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="diagnoses")
     stage = models.OneToOneField(Stage, models.CASCADE, related_name="diagnosis")
     diagnosed_at = models.DateTimeField()
-    # True once the stage had ended when it was asked.
+    # True if the stage had ended at the time of the diagnosis.
     is_final = models.BooleanField(default=False)
-    # The steady window judged, in microseconds since 1970; None: no steady state.
+    # The evaluated steady window, in microseconds since 1970; None: no steady state.
     window_start = models.BigIntegerField(null=True)
     window_end = models.BigIntegerField(null=True)
     step_count = models.PositiveBigIntegerField(default=0)
-    healthy = models.JSONField(default=list)  # names of rules that saw no fault
-    unanswered = models.JSONField(default=dict)  # rule name → signals it lacked
-    failed = models.JSONField(default=list)  # names of rules that broke
-    # Of the rules and their limits, as tracker.queries.diagnoses.rules_version says; "": an older
-    # version of the tracker did not say.
+    healthy = models.JSONField(default=list)  # names of rules without a finding
+    unanswered = models.JSONField(default=dict)  # rule name → missing signals
+    failed = models.JSONField(default=list)  # names of rules that raised an exception
+    # Version of the rules and their limits, from tracker.queries.diagnoses.rules_version;
+    # "": stored by an older version of the tracker.
     rules_version = models.CharField(max_length=40, default="")
-    # Seconds by tracker.diagnosis.breakdown.categories.Use, with the number of GPUs and their energy;
-    # None: the stage has no beginning or no end yet.
+    # Seconds by tracker.diagnosis.breakdown.categories.Use, with the number of GPUs and
+    # their energy; None: the stage has no start or end yet.
     ledger = models.JSONField(null=True)
-    # In the steady window, whole steps; None: not measured.
+    # Full steps in the steady window; None: not measured.
     steps_per_second = models.FloatField(null=True)
     examples_per_second = models.FloatField(null=True)
     median_step_seconds = models.FloatField(null=True)
@@ -39,16 +39,16 @@ class Diagnosis(models.Model):
 
 
 class Finding(models.Model):
-    """One rule's claim about one scope of a run; kept after it clears."""
+    """A rule's finding for one scope of a run; kept after it clears."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="findings")
     stage = models.ForeignKey(Stage, models.CASCADE, related_name="findings")
     rule = models.CharField(max_length=100)
-    # What the claim speaks about inside the stage: "" for all of it, or "gpu/0".
+    # The part of the stage that the finding is about: "" for all of it, or "gpu/0".
     scope = models.CharField(max_length=100, default="")
     is_open = models.BooleanField(default=True)
     is_primary = models.BooleanField(default=False)
-    # Name of the rule whose finding this one is a symptom of; "" for a root cause.
+    # Name of the rule whose finding explains this one; "" for a root cause.
     explained_by = models.CharField(max_length=100, default="")
     severity = models.CharField(max_length=10)
     confidence = models.FloatField()
@@ -59,7 +59,7 @@ class Finding(models.Model):
     changed_at = models.DateTimeField()
     cleared_at = models.DateTimeField(null=True)
     history = models.JSONField(default=list)
-    # A person's word that it is no fault here; it stays when the rule looks again.
+    # Dismissed by a user as not a fault; stays dismissed in later diagnoses.
     dismissed_at = models.DateTimeField(null=True)
     dismissed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -73,6 +73,6 @@ class Finding(models.Model):
             )
         ]
         indexes: ClassVar = [
-            # The main finding of each run of a runs table.
+            # The main finding of each run in a runs table.
             models.Index(fields=["run", "is_open"], name="finding_open"),
         ]

@@ -1,4 +1,4 @@
-"""Files of runs: what a run says of each, and the contents a workspace holds."""
+"""Files of runs: references by path, and the contents stored per workspace."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from django.db import models
 from tracker.models.run import Run
 from tracker.models.workspace import Workspace
 
-# SHA-256, as small hexadecimal digits.
+# SHA-256 in lower-case hexadecimal.
 DIGEST_CHARACTERS = 64
 
 
 class File(models.Model):
-    """What a run says of a file; its content may come before or after this, or never.
+    """A run's reference to a file content, which may be stored earlier, later or never.
 
-    An attribute that is a file has one row. A series whose values are files has one for
-    each content: whatever has a row is kept.
+    A file attribute has one row. A series of files has one row per content; every
+    referenced content is kept.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
-    # The run's, so that an index finds who refers to a content.
+    # Copied from the run, so that an index finds the references to a content.
     workspace = models.ForeignKey(
         Workspace, models.CASCADE, related_name="+", db_index=False
     )
     path = models.CharField(max_length=1024)
     digest = models.CharField(max_length=DIGEST_CHARACTERS)
-    # As the agent says; what is true of a content that is there, its own row knows.
+    # As reported by the agent; the size of a stored content is in its own row.
     size = models.PositiveBigIntegerField()
     media_type = models.CharField(max_length=100)
     name = models.CharField(max_length=255)
@@ -40,7 +40,7 @@ class File(models.Model):
             )
         ]
         indexes: ClassVar = [
-            # Whether anybody still refers to a content.
+            # The references to a content.
             models.Index(fields=["workspace", "digest"], name="file_contents"),
         ]
 
@@ -49,9 +49,10 @@ class File(models.Model):
 
 
 class Blob(models.Model):
-    """A content that a workspace holds, whole and checked.
+    """A complete and verified content of a workspace.
 
-    Workspaces share none, even if equal: so nobody learns what another one holds.
+    Workspaces never share contents, even equal ones, so that uploads reveal nothing
+    about other workspaces.
     """
 
     workspace = models.ForeignKey(
@@ -60,7 +61,7 @@ class Blob(models.Model):
     digest = models.CharField(max_length=DIGEST_CHARACTERS)
     size = models.PositiveBigIntegerField()
     stored_at = models.DateTimeField(auto_now_add=True)
-    # When an agent was last told that it need not send it.
+    # When an agent was last answered that the content exists.
     asked_at = models.DateTimeField()
 
     class Meta:
@@ -70,7 +71,7 @@ class Blob(models.Model):
             )
         ]
         indexes: ClassVar = [
-            # What nobody asked for lately, and perhaps nobody refers to.
+            # Possibly unreferenced contents.
             models.Index(fields=["asked_at"], name="blob_asked"),
         ]
 
@@ -79,7 +80,7 @@ class Blob(models.Model):
 
 
 class Upload(models.Model):
-    """An unfinished upload: the bytes that it may still use of the workspace's quota."""
+    """An unfinished upload, with the bytes reserved in the workspace's quota."""
 
     workspace = models.ForeignKey(
         Workspace, models.CASCADE, related_name="+", db_index=False

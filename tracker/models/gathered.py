@@ -1,4 +1,4 @@
-"""What many rows of a run say together, kept in one."""
+"""The run summary: values computed from many rows of a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tracker.models.project import Project
 from tracker.models.run import Run
 from tracker.models.set_index import SetIndex
 
-# So much of the tags decides where they stand; a whole set would fit no index.
+# Sort key length of tags; a whole set would not fit into an index.
 SORTED_CHARACTERS = 100
 
 
 def _found_by(name: str, *more: str) -> models.Index:
-    """Return an index that has the runs of a project in the order of a column."""
+    """Return an index of a project's runs in the order of a column."""
     return models.Index(
         fields=["project", name, *more, "run"],
         condition=models.Q((f"{name}__isnull", False)),
@@ -24,27 +24,28 @@ def _found_by(name: str, *more: str) -> models.Index:
 
 
 class Gathered(models.Model):
-    """What columns of a runs table show, find and sort by, beside attributes.
+    """Columns of the runs table other than attributes, for display, filters and
+    sorting.
 
-    It follows from the rows it is gathered from, and changes in the same transaction:
-    tracker.actions.gathering writes it, and nobody else. What is not known is None.
+    Derived from other rows and updated in the same transaction, only by
+    tracker.actions.gathering. Unknown values are None.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, related_name="gathered")
-    # The run's, as of attributes.
+    # Copied from the run, as in attributes.
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
 
-    # How busy the hardware was, in percent.
+    # Mean utilization of the hardware, in percent.
     gpu = models.FloatField(null=True)
     cpu = models.FloatField(null=True)
-    # What ledgers say of GPUs: percent of the time they were held, hours, joules.
+    # From the time breakdowns: idle percentage of GPU time, GPU hours, joules.
     gpu_idle = models.FloatField(null=True)
     gpu_hours = models.FloatField(null=True)
     energy = models.FloatField(null=True)
-    # The main finding: how bad it is, and its title.
+    # The main finding: severity and title.
     severity = models.PositiveSmallIntegerField(null=True)
     finding = models.CharField(max_length=300, null=True)
     stages = models.PositiveIntegerField(null=True)

@@ -1,4 +1,4 @@
-"""When each kind of background process last reported that it runs."""
+"""The last heartbeat of each kind of background process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Heartbeat(models.Model):
     role = models.CharField(
         max_length=10, choices=ProcessRole.choices, primary_key=True
     )
-    # By the database's clock, so that machines need not agree on the time.
+    # By the database's clock, so that clock skew between machines does not matter.
     beat_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A ladder: an ordered chain of runs that try to make the same job faster."""
+"""A ladder: an ordered sequence of runs that optimize the same job."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class Ladder(Deletable):
 
 class RungQuerySet(models.QuerySet["Rung"]):
     def shown(self) -> Self:
-        """Those whose ladder and run are there: neither lies in the trash."""
+        """Return steps whose ladder and run are not in the trash."""
         return self.filter(ladder__deleted_at=None, run__trashed_at=None)
 
 
 class Rung(models.Model):
-    """One run of a ladder; the first is the baseline."""
+    """One step of a ladder; the first is the baseline."""
 
     ladder = models.ForeignKey(Ladder, models.CASCADE, related_name="rungs")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rungs")
     position = models.PositiveIntegerField()
-    # What was changed against the rung before.
+    # The change since the previous step.
     note = models.TextField(default="")
 
     objects = RungQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""Mail on its way to one person."""
+"""Queued mail to one person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 
 
 class Mail(models.Model):
-    """Kept until it was sent or given up, and a while longer."""
+    """Kept for a while after it was sent or given up."""
 
     to = models.EmailField()
     subject = models.CharField(max_length=300)

@@ -1,7 +1,7 @@
-"""A bulk change: what was done to which runs at somebody's request, kept for a while.
+"""A bulk change of runs, recorded for a while.
 
-Whoever asked makes its name before asking, so that what changed can be undone even where
-the answer was lost.
+The client chooses its name beforehand, so that the change can be undone even if the
+response was lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tracker.models.project import Project
 
 
 class BulkChange(models.Model):
-    """What one transaction of it changed; the last one says that no more will follow."""
+    """The runs changed by one transaction; the last row marks the end."""
 
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False

@@ -1,4 +1,4 @@
-"""Rules of people on metrics, and the incidents that they found."""
+"""Metric rules of users, and their incidents."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class MetricRule(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="metric_rules"
     )
-    # A path; each * stands for any characters.
+    # A path; each * matches any characters.
     path = models.CharField(max_length=1024)
     condition = models.CharField(max_length=12, choices=RuleCondition.choices)
-    # What values are compared with; None where the condition compares none.
+    # The value to compare with; None if the condition needs none.
     limit = models.FloatField(null=True)
-    # For how long the condition must hold.
+    # How long the condition must hold.
     duration = models.FloatField(default=0)
     unit = models.CharField(
         max_length=10, choices=RuleUnit.choices, default=RuleUnit.MINUTES
     )
-    # True: also for the run's followers and the project's channels.
+    # True: also notifies the run's followers and the project's channels.
     is_shared = models.BooleanField(default=False)
     paused_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -64,13 +64,13 @@ class MetricRule(models.Model):
 
 
 class MetricIncident(models.Model):
-    """A rule's condition held in a run, from one time to another."""
+    """A period in which a rule's condition held in a run."""
 
     rule = models.ForeignKey(MetricRule, models.CASCADE, related_name="incidents")
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     path = models.CharField(max_length=1024)
     began_at = models.DateTimeField()
-    # Since when the condition holds no longer; it must stay so for a while.
+    # When the condition became false; the incident ends if it stays so for a while.
     clear_since = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 

@@ -1,4 +1,4 @@
-"""Notifications of people: their inbox, what they follow, and how else to reach them."""
+"""Users' notifications: inbox, followed runs, and delivery settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NotificationKind(models.TextChoices):
 
 
 class Follow(models.Model):
-    """A person's choice about one run, or about all runs of a project."""
+    """A user's choice about one run, or about all runs of a project."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="follows"
@@ -46,7 +46,7 @@ class Follow(models.Model):
 
 
 class Notification(models.Model):
-    """One message to one person about one incident."""
+    """One message to one user about one incident."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -55,7 +55,7 @@ class Notification(models.Model):
         db_index=False,
     )
     kind = models.CharField(max_length=10, choices=NotificationKind.choices)
-    # The same incident notifies a person once.
+    # Each incident notifies a user once.
     incident = models.CharField(max_length=200)
     severity = models.CharField(max_length=10)
     title = models.CharField(max_length=300)
@@ -82,13 +82,13 @@ class Notification(models.Model):
         indexes: ClassVar = [
             # The inbox.
             models.Index(fields=["user", "-id"], name="notification_newest"),
-            # The bell.
+            # The unread count.
             models.Index(
                 fields=["user"],
                 condition=models.Q(read_at=None),
                 name="notification_unread",
             ),
-            # The two senders.
+            # The mail and webhook senders.
             models.Index(
                 fields=["mail_due_at"],
                 condition=models.Q(mail_due_at__isnull=False),
@@ -112,7 +112,7 @@ class MailSchedule(models.TextChoices):
 
 
 class NotificationSettings(models.Model):
-    """Where a person wants which notifications, besides the inbox."""
+    """A user's choice of notifications per channel, besides the inbox."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL,
@@ -132,7 +132,8 @@ class NotificationSettings(models.Model):
     webhook_service = models.CharField(max_length=20, default="")
     webhook_address = models.CharField(max_length=500, default="")
     webhook_secret = models.CharField(max_length=64, default="")
-    # One worker sends at a time; a failing receiver is paused, longer each time.
+    # The lease of the worker that sends; a failing receiver is paused, longer each
+    # time.
     leased_until = models.DateTimeField(null=True)
     paused_until = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Runs that are compared with each other."""
+"""Projects: runs that are compared with each other, and their members."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tracker.models.workspace import (
     Workspace,
 )
 
-# The role of a member in a project, in SQL; NULL: none. For statements that have both
-# tables under these names. `of_member_as` below says the same.
+# The role of a member in a project, in SQL; NULL: no role. For statements that have
+# both tables under these names. Must match `of_member_as` below.
 ROLE_IN_PROJECT = """
 (CASE
   WHEN NOT member.is_active THEN NULL
@@ -36,7 +36,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self._of_actor(actor, READING) if actor.may_read else self.none()
 
     def of_link(self, actor: Actor) -> Self:
-        """Those that whoever made the actor's share link may read."""
+        """Return the projects that the creator of the actor's share link may read."""
         if actor.grant is None:
             return self.none()
         return self.of_member_as(actor.grant.made_by, *READING)
@@ -54,7 +54,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
     def _of_actor(self, actor: Actor, roles: tuple[Role, ...]) -> Self:
         if actor.grant is not None:
-            # Not even of the project that something is shared from.
+            # Not even the project of the shared object.
             return self.none()
         projects = self.of_member_as(actor.user_id, *roles)
         if actor.workspace_id is not None:
@@ -64,11 +64,11 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return projects
 
     def of_member_as(self, user_id: int | models.OuterRef, *roles: Role) -> Self:
-        """Those in which the user has one of the roles.
+        """Return the projects in which the user has one of the roles.
 
-        Owners and admins of a workspace have their role in all of its projects. Others
-        have the one that the project gives them; if it gives none and is open, the
-        one they have in the workspace.
+        Owners and admins of a workspace have their role in all of its projects. Other
+        members have the role that the project gives them; without one, in an open
+        project, their role in the workspace.
         """
         members = Member.objects.active().filter(user_id=user_id)
         managers = members.filter(role__in=set(MANAGING) & set(roles))
@@ -91,30 +91,29 @@ class Project(models.Model):
     slug = models.SlugField(max_length=200)
     description = models.TextField(default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
-    # Who answers for it; a label, not a right.
+    # The responsible user; it grants no permissions.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     # False: only its own members and the workspace's owners and admins see it.
     is_open = models.BooleanField(default=True, db_default=True)
-    # Kept, readable, and out of the way: nothing can be logged or changed.
+    # Set: the project is read-only.
     archived_at = models.DateTimeField(null=True)
-    # Once set, nobody sees it, and its rows are deleted in the background.
+    # Set: the project is hidden, and its rows are deleted in the background.
     deleted_at = models.DateTimeField(null=True)
-    # Runs silent for longer go to the trash; None keeps them for ever.
+    # Runs silent for longer go to the trash; None keeps them forever.
     retention_days = models.PositiveIntegerField(null=True)
 
-    # What an hour of one GPU costs, in a currency that people name; None: not known.
+    # Price of a GPU-hour in `currency`; None: unknown.
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="")
     # Of the electricity, in g CO₂e per kWh; None: unknown.
     carbon_intensity = models.FloatField(null=True)
 
-    # What differs from the rules' own settings: name of a rule → whether it is off, and
-    # its limits by name.
+    # Overrides of rules: rule name → whether it is off, and its limits by name.
     rule_settings = models.JSONField(default=dict)
 
-    # Paths of the metrics that people want to see first of every run, in that order.
+    # Paths of the metrics shown first for every run, in that order.
     key_metrics = models.JSONField(default=list)
 
     objects = ProjectQuerySet.as_manager()

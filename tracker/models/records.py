@@ -1,4 +1,4 @@
-"""Where records lie: in chunks, from the moment a batch is stored."""
+"""Storage of records in chunks."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from django.db import models
 from tracker.models.attribute import Attribute
 from tracker.models.run import Run
 
-# A chunk that is as full as it will get.
+# The level of a chunk that is full.
 FULL_LEVEL = 9
 
 
 class RecordChunk(models.Model):
-    """Consecutive records of one series, in the order in which they arrived.
+    """Consecutive records of one series, in the order of arrival.
 
-    Never changed once written: joining replaces small chunks by another row.
+    Never changed once written: joining replaces small chunks with a new row.
 
-    `data` is laid out as docs/formats/records.md says.
+    `data` has the format of docs/formats/records.md.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False)
-    # As with chunks of points: they go with their run.
+    # As with chunks of points: deleted with their run.
     series = models.ForeignKey(
         Attribute, models.DO_NOTHING, db_index=False, db_constraint=False
     )
-    # The position of its first record in the series, from 0 on. Positions never change.
+    # The position of its first record in the series, from 0. Positions never change.
     first = models.PositiveBigIntegerField()
     count = models.PositiveIntegerField()
-    first_step = models.FloatField()  # lowest, as the steps may arrive in any order
-    last_step = models.FloatField()  # highest
+    first_step = models.FloatField()  # minimum, because steps may arrive in any order
+    last_step = models.FloatField()  # maximum
     first_time = models.BigIntegerField()
     last_time = models.BigIntegerField()
-    # Of the values as they were sent, in bytes.
+    # Size of the values as sent, in bytes.
     value_bytes = models.PositiveIntegerField()
-    # How often its records were joined with others; FULL_LEVEL once never again.
+    # How often its records were joined with others; FULL_LEVEL: never again.
     level = models.PositiveSmallIntegerField(default=0)
-    # Last, so that SQLite need not read it to find out what stands before it.
+    # Last, so that SQLite need not read it to reach other columns.
     data = models.BinaryField()
 
     class Meta:
@@ -47,7 +47,7 @@ class RecordChunk(models.Model):
             )
         ]
         indexes: ClassVar = [
-            # Finding what may be joined, among thousands of full ones.
+            # Finds joinable chunks among thousands of full ones.
             models.Index(
                 fields=["run", "series", "level"],
                 condition=models.Q(level__lt=FULL_LEVEL),

@@ -1,4 +1,4 @@
-"""A report: a text with widgets in it, its versions, what is being written, and comments."""
+"""A report: a text with widgets, its versions, drafts and comments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ReportQuerySet(models.QuerySet["Report"]):
 
 
 class Report(Deletable):
-    """Its name and text are those of its newest version; 0: nothing was saved yet."""
+    """Name and text are those of the newest version; version 0: nothing saved yet."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="reports")
@@ -61,7 +61,7 @@ class Report(Deletable):
 
 
 class ReportVersion(models.Model):
-    """What was saved at one time, by one person."""
+    """A saved version."""
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -75,7 +75,7 @@ class ReportVersion(models.Model):
         related_name="+",
         db_index=False,
     )
-    # The version that was restored by this one.
+    # The older version whose text this one restores.
     restored = models.PositiveIntegerField(null=True)
 
     class Meta:
@@ -90,7 +90,7 @@ class ReportVersion(models.Model):
 
 
 class ReportDraft(models.Model):
-    """What one person has typed and not saved as a version."""
+    """A user's unsaved changes."""
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="drafts")
     user = models.ForeignKey(
@@ -98,7 +98,7 @@ class ReportDraft(models.Model):
     )
     name = models.CharField(max_length=200)
     text = models.TextField(default="")
-    # The version it was begun from.
+    # The version that it is based on.
     based_on = models.PositiveIntegerField()
     saved_at = models.DateTimeField(auto_now=True)
 
@@ -114,19 +114,19 @@ class ReportDraft(models.Model):
 
 
 class ReportComment(Deletable):
-    """What a reader says of a report, or of a passage of it; or an answer to that.
+    """A comment on a report or a passage of it, or an answer to a comment.
 
-    One that was deleted and has answers stands for as long as they do; once it cannot be
-    brought back any more, its text is gone.
+    A deleted comment with answers stays as a placeholder; its text is deleted when it
+    can no longer be restored.
     """
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="comments")
-    # The comment that this one answers, which answers none.
+    # The first comment of the thread; null for a first comment.
     thread = models.ForeignKey(
         "self", models.CASCADE, null=True, related_name="answers"
     )
-    # The version that its writer had before them, and the passage of it that this is
-    # about: its key, kind and words. Of answers and of the whole report: empty.
+    # The version that the author saw, and the passage that the comment is about: its
+    # key, kind and words. Empty for answers and for comments on the whole report.
     version = models.PositiveIntegerField()
     passage = models.CharField(max_length=24, default="")
     passage_kind = models.CharField(max_length=20, default="")
@@ -141,7 +141,7 @@ class ReportComment(Deletable):
     )
     written_at = models.DateTimeField()
     edited_at = models.DateTimeField(null=True)
-    # Of a thread's first comment only.
+    # Set on a thread's first comment only.
     resolved_at = models.DateTimeField(null=True)
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -153,7 +153,7 @@ class ReportComment(Deletable):
 
     class Meta:
         indexes: ClassVar = [
-            # Those with their text: the others wait for their answers, maybe for ever.
+            # With their text: placeholders may wait for their answers forever.
             models.Index(
                 fields=["deleted_at"],
                 condition=models.Q(deleted_at__isnull=False) & ~models.Q(text=""),

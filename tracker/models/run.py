@@ -1,4 +1,4 @@
-"""A run, the stages it is made of, and the spools its processes write through."""
+"""A run, its stages, and the spools of its processes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class State(models.TextChoices):
     FINISHED = "finished"
     FAILED = "failed"
     CRASHED = "crashed"
-    # Told to end before it was done, and ended in order.
+    # Ended in order after a termination signal.
     PREEMPTED = "preempted"
 
 
 class RunQuerySet(models.QuerySet["Run"]):
     def readable_by(self, actor: Actor) -> Self:
         if actor.grant is not None:
-            # Of a comparison's link, also those of projects beside the link's own.
+            # A link to a comparison may show runs of several projects.
             return self.filter(
                 project__in=Project.objects.beside(actor.grant.project_id).of_link(
                     actor
@@ -37,14 +37,14 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(trashed_at=None)
 
     def in_trash(self) -> Self:
-        """What can be restored; a run that is being deleted is nowhere."""
+        """Return runs that can be restored, without those that are being deleted."""
         return self.filter(trashed_at__isnull=False, purging_at=None)
 
 
 class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
-    # Whose token or session it was made with.
+    # The user of the token or session that created it.
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -58,22 +58,23 @@ class Run(models.Model):
         max_length=10, choices=State.choices, default=State.RUNNING
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    # By the clocks of the machines that log.
+    # By the clocks of the logging machines.
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    # Seconds in which at least one process ran, up to `active_since` while one still runs.
+    # Seconds in which at least one process ran, up to `active_since` while one is
+    # running.
     active_seconds = models.FloatField(null=True)
     active_since = models.DateTimeField(null=True)
-    # By the server's clock: when anything last arrived.
+    # By the server's clock: the last time that anything arrived.
     last_seen_at = models.DateTimeField(auto_now_add=True)
     trashed_at = models.DateTimeField(null=True)
-    # Once set, the run is being deleted, piece by piece, and nothing brings it back.
+    # Set: the run is being deleted and cannot be restored.
     purging_at = models.DateTimeField(null=True)
-    # When a process first said that it logs again what an earlier one had logged.
+    # When a process first reported that it logs steps again.
     rewound_at = models.DateTimeField(null=True)
-    # The user who made it declared, before it finished, that processes resume it.
+    # Its creator declared, before it finished, that processes resume it.
     is_resumable = models.BooleanField(default=False, db_default=False)
-    # Retention spares pinned runs, and nobody can move them to the trash.
+    # Pinned runs are exempt from retention and cannot be trashed.
     pinned_at = models.DateTimeField(null=True)
 
     objects = RunQuerySet.as_manager()
@@ -87,20 +88,20 @@ class Run(models.Model):
         indexes: ClassVar = [
             # The runs table, newest first.
             models.Index(fields=["project", "-created_at"], name="run_newest"),
-            # The runs table in the order they started, and how many there are. To SQLite
-            # an index is enough only if it also holds what its condition is about.
+            # The runs table by start time, and the number of runs. SQLite can use a
+            # covering index only if it also has the columns of its condition.
             models.Index(
                 fields=["project", "started_at", "id", "trashed_at"],
                 condition=models.Q(trashed_at__isnull=True),
                 name="run_shown",
             ),
-            # What is left out of it: few.
+            # The few runs that run_shown excludes.
             models.Index(
                 fields=["project", "trashed_at", "id"],
                 condition=models.Q(trashed_at__isnull=False),
                 name="run_trashed",
             ),
-            # Finding runs whose processes fell silent.
+            # Finds runs with silent processes.
             models.Index(fields=["state", "last_seen_at"], name="run_silent"),
         ]
 
@@ -109,7 +110,7 @@ class Run(models.Model):
 
 
 class Stage(models.Model):
-    """A part of a run with a beginning and an end, often a script of its own."""
+    """A part of a run with a start and an end, often a separate script."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="stages")
     name = models.CharField(max_length=100)
@@ -118,7 +119,7 @@ class Stage(models.Model):
     )
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    # Why it failed: the exception of the first process that did.
+    # The exception of the first process that failed.
     failure = models.TextField(default="")
 
     class Meta:
@@ -133,7 +134,7 @@ class Stage(models.Model):
 
 
 class Spool(models.Model):
-    """One process's numbered sequence of frames, and how far it is stored."""
+    """One process's numbered sequence of frames, and its stored position."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="spools")
@@ -141,14 +142,13 @@ class Spool(models.Model):
     rank = models.PositiveIntegerField(default=0)
     host = models.CharField(max_length=255)
     process_id = models.PositiveBigIntegerField()
-    # Started by another process of the run, which sees how it ends, and may end it: a
-    # worker of a pool is terminated once its work is done.
+    # Started by another process of the run, which sees its exit status and may kill it:
+    # a worker of a pool is terminated when its work is done.
     is_helper = models.BooleanField(default=False, db_default=False)
     agent_version = models.CharField(max_length=50)
-    # The highest frame number stored; written with the frames it counts.
+    # The highest stored frame number; written with the frames.
     last_number = models.PositiveBigIntegerField(default=0)
-    # CRC-32s of the last frames stored, the newest last: frames that come again must
-    # be the same.
+    # CRC-32s of the last stored frames, newest last, to check repeated frames.
     recent_checksums = models.BinaryField(default=b"")
     state = models.CharField(
         max_length=10, choices=State.choices, default=State.RUNNING
@@ -157,19 +157,19 @@ class Spool(models.Model):
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField()
-    # When others said that it is gone, by our clock: it may say that it is not.
+    # When the process was reported gone, by our clock; it may contradict this.
     said_gone_at = models.DateTimeField(null=True)
-    # Set if it joined a finished run without the right to reopen it: it may not change
-    # attributes with ids up to this one.
+    # Set if it joined a finished run without the permission to reopen it: it may not
+    # change attributes with ids up to this one.
     closed_attributes = models.BigIntegerField(null=True)
-    # Messages refused so far by reason, and points the agent says it dropped.
+    # Rejected messages by reason, and points that the agent reported as dropped.
     refused = models.JSONField(default=dict)
     dropped_points = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         indexes: ClassVar = [
-            # Finding processes that fell silent. Each batch changes when a process was
-            # last seen, so that is not in it.
+            # Finds silent processes. Without the time a process was last seen, which
+            # each batch changes.
             models.Index(
                 fields=["run"],
                 condition=models.Q(state=State.RUNNING),
@@ -196,9 +196,9 @@ class Reopening(models.Model):
     token = models.ForeignKey(
         "tracker.Token", models.SET_NULL, null=True, related_name="+", db_index=False
     )
-    # False: it may add to the run, and change nothing that was there.
+    # False: it may add to the run but not change it.
     may_change = models.BooleanField()
-    # Most often the next script of a pipeline, which reopens nothing.
+    # Usually the next script of a pipeline, which reopens nothing.
     is_new_stage = models.BooleanField()
     joined_at = models.DateTimeField()
 

@@ -13,19 +13,19 @@ from tracker.models.run import Run
 
 
 class RunComment(Deletable):
-    """A comment on a run, or on one finding of it; or an answer to a comment.
+    """A comment on a run or one of its findings, or an answer to a comment.
 
-    A deleted comment keeps its place as long as it has answers.
+    A deleted comment stays as a placeholder while it has answers.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="comments")
     finding = models.ForeignKey(
         Finding, models.SET_NULL, null=True, related_name="comments"
     )
-    # What the finding was called then: it may be gone later.
+    # The finding's title at that time, as the finding may be deleted.
     about = models.CharField(max_length=300, default="")
-    # The first comment of the thread. Runs are purged table by table, so that the
-    # database must not mind the order within this one.
+    # The first comment of the thread. Without a constraint, because runs are purged in
+    # any order of comments.
     thread = models.ForeignKey(
         "self",
         models.DO_NOTHING,
@@ -43,7 +43,7 @@ class RunComment(Deletable):
     )
     written_at = models.DateTimeField()
     edited_at = models.DateTimeField(null=True)
-    # Of a thread's first comment only.
+    # Set on a thread's first comment only.
     resolved_at = models.DateTimeField(null=True)
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -55,7 +55,7 @@ class RunComment(Deletable):
 
     class Meta:
         indexes: ClassVar = [
-            # Those to purge.
+            # Comments to purge.
             models.Index(
                 fields=["deleted_at"],
                 condition=models.Q(deleted_at__isnull=False) & ~models.Q(text=""),

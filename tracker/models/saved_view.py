@@ -1,4 +1,4 @@
-"""A view: a runs table as somebody arranged it, kept under a name."""
+"""A saved view: the state of a runs table under a name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracker.models.project import Project
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def readable_by(self, actor: Actor) -> Self:
-        """Return one's own, and those that are shared in projects one may read."""
+        """Return the actor's own views, and shared ones in readable projects."""
         return self.filter(
             models.Q(is_shared=True) | models.Q(owner_id=actor.user_id),
             project__in=Project.objects.readable_by(actor),
@@ -27,13 +27,13 @@ class SavedView(Deletable):
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="views", db_index=False
     )
-    # A shared view outlives the account of who made it.
+    # A shared view outlives the account of its creator.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     name = models.CharField(max_length=100)
     is_shared = models.BooleanField(default=False)
-    # What everybody sees who opens the project's runs.
+    # The view with which the project's runs page opens.
     is_default = models.BooleanField(default=False)
     # The query string of the table's address.
     state = models.TextField(default="")

@@ -1,7 +1,7 @@
-"""Where points lie: first in the journal, then in chunks.
+"""Storage of points: first in the journal, then in chunks.
 
-Everything here is found by its run, which also decides in which partition of a
-PostgreSQL table it lies: every statement names the run.
+All rows are accessed by run, which also selects the partition of a PostgreSQL table:
+every statement names the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tracker.models.run import Run, Spool
 class JournalEntry(models.Model):
     """The points of one acknowledged batch, until compaction moves them to chunks.
 
-    The bytes are laid out as docs/formats/journal-entry.md says.
+    `data` has the format of docs/formats/journal-entry.md.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False)
@@ -27,7 +27,7 @@ class JournalEntry(models.Model):
     point_count = models.PositiveIntegerField()
     received_at = models.DateTimeField(auto_now_add=True)
     data = models.BinaryField()
-    # Set when the bytes cannot be read: kept for a person to look at, read by nobody.
+    # Set when the data is unreadable: it is kept for inspection and skipped.
     is_damaged = models.BooleanField(default=False)
 
     class Meta:
@@ -39,10 +39,10 @@ class JournalEntry(models.Model):
 
 
 class Rewind(models.Model):
-    """From which step on a series was logged again, and since when.
+    """The step from which a series was logged again, and when.
 
-    Points from before that time and at such steps are kept, and shown only where all
-    attempts are asked for.
+    Earlier points at such steps are kept, and shown only when all attempts are
+    requested.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False)
@@ -59,42 +59,41 @@ class Rewind(models.Model):
 
 
 class SeriesTicks(models.Model):
-    """The steps and times of chunks, once for all series that were logged together.
+    """The steps and times of chunks, shared by all series that were logged together.
 
-    Never changed once written, but for the count of chunks that share them. `data`
-    and `overview` are laid out as docs/formats/series-chunk.md says.
+    Never changed once written, except the count of chunks. `data` and `overview` have
+    the format of docs/formats/series-chunk.md.
     """
 
     run = models.ForeignKey(Run, models.CASCADE)
-    # Open chunks leave for others; the last one takes the row with it.
+    # Open chunks are replaced; the last one deletes the row.
     chunk_count = models.PositiveIntegerField()
     data = models.BinaryField()
     overview = models.BinaryField()
 
 
 class SeriesChunk(models.Model):
-    """Some points of one series, and what a chart needs to know without them.
+    """Points of one series, with their summary for charts.
 
-    Never changed once written: compaction replaces an open chunk by another row.
+    Never changed once written: compaction replaces an open chunk with a new row.
 
-    `data` and `overview` are laid out as docs/formats/series-chunk.md says, which also
-    says what `checksum` is.
+    `data`, `overview` and `checksum` have the format of docs/formats/series-chunk.md.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False)
-    # PostgreSQL cannot hold a partitioned table to this, so compaction looks itself;
-    # chunks go with their run.
+    # PostgreSQL cannot enforce this on a partitioned table, so compaction checks it;
+    # chunks are deleted with their run.
     series = models.ForeignKey(
         Attribute, models.DO_NOTHING, db_index=False, db_constraint=False
     )
-    # None for chunks of the first version, which hold their steps and times.
+    # None for chunks of the first format, which contain their steps and times.
     ticks = models.ForeignKey(
         SeriesTicks, models.DO_NOTHING, null=True, db_index=False, db_constraint=False
     )
     count = models.PositiveIntegerField()
     finite_count = models.PositiveIntegerField()
-    first_step = models.FloatField()  # lowest, as the steps may arrive in any order
-    last_step = models.FloatField()  # highest
+    first_step = models.FloatField()  # minimum, because steps may arrive in any order
+    last_step = models.FloatField()  # maximum
     first_time = models.BigIntegerField()
     last_time = models.BigIntegerField()
     minimum = models.FloatField(null=True)
@@ -102,16 +101,17 @@ class SeriesChunk(models.Model):
     total = models.FloatField()
     overview = models.BinaryField()
     data = models.BinaryField()
-    # Of the nine numbers above. None where an earlier version wrote the row.
+    # Covers the nine numbers above. None in rows of earlier versions.
     checksum = models.IntegerField(null=True)
-    # There is room for more points. At most one chunk of a series is open.
+    # The chunk has room for more points. At most one chunk of a series is open.
     is_open = models.BooleanField(default=False)
 
     class Meta:
         indexes: ClassVar = [
-            # Reading a range of one series by step. SQLite's has more in it: migration 0026.
+            # Reads a range of one series by step. SQLite's index has more columns:
+            # migration 0026.
             models.Index(fields=["run", "series", "first_step"], name="chunk_by_step"),
-            # Finding the chunk that new points go to, among thousands of full ones.
+            # Finds the chunk to append to, among thousands of full ones.
             models.Index(
                 fields=["run", "series"],
                 condition=models.Q(is_open=True),

@@ -1,4 +1,4 @@
-"""An index of sets of strings, of the kind that each database is quick with."""
+"""An index of string sets, in the fastest form of each database."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from django.db.backends.ddl_references import Statement
 
 
 class SetIndex(models.Index):
-    """Finds the sets that hold a string: its last field is the one with the sets.
+    """Finds the sets that contain a string; its last field is the set.
 
-    PostgreSQL looks the string up. SQLite cannot, and reads the sets one after the
-    other from the index, which is still far quicker than from the table.
+    PostgreSQL looks the string up. SQLite cannot, but scans the index, which is much
+    faster than scanning the table.
     """
 
     def create_sql(

@@ -1,7 +1,7 @@
-"""Secrets that open the tracker: API tokens and one-time sign-in links.
+"""Secrets for authentication: API tokens and one-time sign-in links.
 
-Only the SHA-256 digest of a secret is stored. They carry 256 random bits, so a
-slow password hash would add cost and no safety.
+Only the SHA-256 digest of a secret is stored. Secrets have 256 random bits, so a slow
+password hash would add cost but no security.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Token(models.Model):
         max_length=10, choices=[(scope.value, scope.value) for scope in Scope]
     )
     digest = models.CharField(max_length=64, unique=True)
-    # True: the key is bound to `projects`, even if none of them is left.
+    # True: the key is limited to `projects`, even if all of them were deleted.
     is_limited = models.BooleanField(default=False, db_default=False)
     projects = models.ManyToManyField("tracker.Project", related_name="+")
-    # The first characters, so that people can tell their tokens apart.
+    # The first characters, to recognize the token.
     prefix = models.CharField(max_length=16)
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""An account. Its memberships decide what it may see."""
+"""An account. Its memberships determine its permissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class User(AbstractUser):
     """A person, or a service account, which has keys and cannot sign in."""
 
     name = models.CharField(max_length=150, default="", db_default="")
-    # An address that the user entered and nobody has confirmed yet.
+    # An unconfirmed address that the user entered.
     pending_email = models.EmailField(default="", db_default="")
     is_service = models.BooleanField(default=False, db_default=False)
 
@@ -35,7 +35,7 @@ class User(AbstractUser):
 
     @property
     def initials(self) -> str:
-        """One or two letters for the avatar."""
+        """Return one or two letters for the avatar."""
         words = self.display_name.replace("-", " ").replace(".", " ").split()
         first, *rest = words or ["?"]
         return (first[:1] + (rest[-1][:1] if rest else "")).upper()

@@ -1,4 +1,4 @@
-"""Background work that is due. The row is the truth; a Celery message only wakes."""
+"""Due background work. The row holds the state; a Celery message only wakes a worker."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class WorkKind(models.TextChoices):
 
 
 class Work(models.Model):
-    """At most one row per run and kind; asking twice before it is done is asking once."""
+    """At most one row per run and kind; repeated requests have no effect."""
 
     run = models.ForeignKey(Run, models.CASCADE)
     kind = models.CharField(max_length=10, choices=WorkKind.choices)
-    # When to do it. Emptied when a worker takes it up, so that a request that comes
-    # while the work is under way is one for doing it again.
+    # When to do it. Cleared when a worker claims it, so that a request during the work
+    # schedules it again.
     due_at = models.DateTimeField(null=True)
-    # Until when one worker has it; a worker that dies lets it expire.
+    # End of the worker's lease, which expires if the worker dies.
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
-    # Why the last attempt failed; "" after one that did not.
+    # The last attempt's error; "" after a success.
     last_error = models.TextField(default="")
 
     class Meta:
@@ -34,7 +34,7 @@ class Work(models.Model):
             models.UniqueConstraint(fields=["run", "kind"], name="work_once_per_run")
         ]
         indexes: ClassVar = [
-            # The sweeper looks for what is due, and for what a dead worker left.
+            # Finds due work, and work abandoned by a dead worker.
             models.Index(fields=["due_at"], name="work_due"),
             models.Index(fields=["leased_until"], name="work_leased"),
         ]

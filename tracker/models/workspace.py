@@ -1,4 +1,4 @@
-"""Workspaces, their members, and the roles that members have."""
+"""Workspaces, their members and the members' roles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models.functions import Lower
 
 
 class Role(models.TextChoices):
-    """What a member may do; a project can give a member another role of its own."""
+    """A member's permissions; a project can give a member a different role."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -27,7 +27,9 @@ MANAGING = (Role.OWNER, Role.ADMIN)
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
     def of_user(self, user_id: int, *roles: Role) -> Self:
-        """Those in which the user is an active member with one of the roles."""
+        """Return the workspaces in which the user is an active member with one of the
+        roles.
+        """
         members = Member.objects.active().filter(user_id=user_id)
         if roles:
             members = members.filter(role__in=roles)
@@ -39,12 +41,12 @@ class Workspace(models.Model):
     slug = models.SlugField(max_length=200, unique=True)
     description = models.TextField(default="", db_default="")
     created_at = models.DateTimeField(auto_now_add=True)
-    # New projects take these; see the fields of the same names there.
+    # Defaults for new projects; see the fields of the same names there.
     retention_days = models.PositiveIntegerField(null=True)
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="", db_default="")
     projects_are_open = models.BooleanField(default=True, db_default=True)
-    # True: members without a second factor reach no page until they set one up.
+    # True: members without a second factor must set one up before opening a page.
     requires_second_factor = models.BooleanField(default=False, db_default=False)
 
     objects = WorkspaceQuerySet.as_manager()
@@ -66,7 +68,7 @@ class Member(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships"
     )
     role = models.CharField(max_length=10, choices=Role.choices)
-    # False: everything of theirs stays, and they see nothing.
+    # False: the member has no access; their belongings stay.
     is_active = models.BooleanField(default=True, db_default=True)
     joined_at = models.DateTimeField(auto_now_add=True)
 
@@ -84,17 +86,17 @@ class Member(models.Model):
 
 
 class Invitation(models.Model):
-    """Lets whoever has its link join a workspace, or one project of it."""
+    """Lets people with its link join a workspace, or one project of it."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10, choices=Role.choices)
-    # With a project, `role` is the role in it, and its guest sees nothing else.
+    # With a project, `role` is the role in it, and the guest sees nothing else.
     project = models.ForeignKey(
         "tracker.Project", models.CASCADE, null=True, related_name="invitations"
     )
-    # Empty: anybody with the link may use it.
+    # Empty: anyone with the link may use it.
     email = models.EmailField(default="", db_default="")
-    # True: the secret went to that address and nowhere else.
+    # True: the secret was sent to that address only.
     is_mailed = models.BooleanField(default=False, db_default=False)
     # Only the SHA-256 digest of the secret is stored.
     digest = models.CharField(max_length=64, unique=True)
