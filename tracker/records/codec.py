@@ -1,4 +1,4 @@
-"""Chunks of records to bytes and back; layout in docs/formats/records.md (pure)."""
+"""Encodes and decodes chunks of records; format in docs/formats/records.md (pure)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from tracker.series.columns import (
     encode_integers,
 )
 
-# The most one chunk holds. What is looked for is found by reading one of them, so they
-# are as large as can be read in a moment; larger ones would hardly be denser.
+# Maximum size of a chunk. A record is found by reading its chunk, so chunks are as
+# large as can be read quickly; larger ones would hardly compress better.
 CHUNK_RECORDS = 16_384
 CHUNK_BYTES = 1024 * 1024
 
 MAGIC = b"SMR"
 VERSION = 1
-# Of what is soon rewritten, and of what is rewritten for the last time.
+# Compression levels for chunks that are rewritten soon, and for final ones.
 QUICK_LEVEL, DENSE_LEVEL = 3, 9
 
-_HEAD = struct.Struct("<II")  # records, bytes of their values
+_HEAD = struct.Struct("<II")  # number of records, bytes of their values
 
 
 class _Compressors(threading.local):
-    """Each thread's own: they are dear to make and not to be shared."""
+    """One per thread: they are expensive to create and not thread-safe."""
 
     def __init__(self) -> None:
         self.quick = zstandard.ZstdCompressor(level=QUICK_LEVEL)
@@ -45,7 +45,7 @@ _compressors = _Compressors()
 
 
 def encode(records: Records, *, is_dense: bool = False) -> bytes:
-    """Encode one to CHUNK_RECORDS records, in the order they have."""
+    """Encode 1 to CHUNK_RECORDS records, in order."""
     compressor = _compressors.dense if is_dense else _compressors.quick
     columns = framed(
         [
@@ -59,7 +59,7 @@ def encode(records: Records, *, is_dense: bool = False) -> bytes:
 
 
 def decode(data: bytes | memoryview) -> Records:
-    """Decode records; raise Damaged for any bytes that `encode` did not make."""
+    """Decode records; raise Damaged for any bytes that `encode` did not produce."""
     _, body = unseal(MAGIC, (VERSION,), data)
     reader = Reader(body)
     count, length = reader.unpack(_HEAD)
@@ -68,7 +68,7 @@ def decode(data: bytes | memoryview) -> Records:
     steps = decode_floats(take_framed(reader), count)
     times = decode_integers(take_framed(reader), count)
     sizes = decode_integers(take_framed(reader), count)
-    # None of them alone is too large, so that their sum is none that wrapped around.
+    # Each size is bounded first, so that the sum cannot overflow.
     if sizes.min() < 0 or sizes.max() > length or int(np.sum(sizes)) != length:
-        raise Damaged("the sizes are not those of the values")
+        raise Damaged("the sizes do not match the values")
     return Records(steps, times, sizes, decompress(reader.rest(), length))

@@ -1,4 +1,4 @@
-"""Histograms from and to the bytes of their records; docs/formats/records.md (pure)."""
+"""Encodes and decodes histogram records; docs/formats/records.md (pure)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ EXPLICIT, EVEN = 0, 1
 
 
 class NotAHistogram(Exception):
-    """The bytes are no histogram, and why."""
+    """The bytes are not a valid histogram; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often values lie between which edges: one edge more than counts, or none."""
+    """Counts of values per bin: one edge more than counts, or neither."""
 
     edges: Floats
     counts: Floats
-    # Values that are not finite, and so in no bin.
+    # Number of non-finite values, which are in no bin.
     others: float
 
 
 def read_histogram(data: bytes) -> Histogram:
-    """Read a histogram; raise NotAHistogram for any bytes that are none."""
+    """Decode a histogram; raise NotAHistogram for invalid bytes."""
     size = len(data) - _HEAD.size
     if size < 0 or size % _NUMBER_BYTES:
-        raise NotAHistogram("its bytes are of no possible length")
+        raise NotAHistogram("its length is invalid")
     form, others = _HEAD.unpack_from(data)
     numbers = np.frombuffer(data, "<f8", offset=_HEAD.size).astype(np.float64)
     if form == EVEN:
@@ -43,10 +43,10 @@ def read_histogram(data: bytes) -> Histogram:
         bins = len(numbers) // 2
         edges, counts = numbers[: bins + 1], numbers[bins + 1 :]
     else:
-        raise NotAHistogram("it is of no known form")
+        raise NotAHistogram("its form is unknown")
     _check(form, edges, counts)
     if not np.isfinite(others) or others < 0:
-        raise NotAHistogram("values without a bin are a number from 0 on")
+        raise NotAHistogram("the number of values without a bin is below 0")
     if not len(counts):
         return Histogram(np.empty(0), counts, others)
     if form == EVEN:
@@ -57,7 +57,7 @@ def read_histogram(data: bytes) -> Histogram:
 def _check(form: int, edges: Floats, counts: Floats) -> None:
     expected = 2 if form == EVEN else len(counts) + 1
     if len(edges) != expected or (form == EXPLICIT and not len(counts)):
-        raise NotAHistogram("it has as many edges as no histogram has")
+        raise NotAHistogram("its number of edges is invalid")
     if len(counts) > MAX_BINS:
         raise NotAHistogram(f"it has more than {MAX_BINS} bins")
     if not (np.isfinite(edges).all() and np.isfinite(counts).all()):
@@ -65,7 +65,7 @@ def _check(form: int, edges: Floats, counts: Floats) -> None:
     if (counts < 0).any():
         raise NotAHistogram("a count is below zero")
     is_ascending = bool((edges[1:] > edges[:-1]).all())
-    # In Python, where infinity is no warning.
+    # In Python, where infinity raises no warning.
     width = float(edges[-1]) - float(edges[0])
     if len(counts) and not (is_ascending and np.isfinite(width)):
         raise NotAHistogram("its edges do not ascend")

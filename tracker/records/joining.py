@@ -1,12 +1,12 @@
 """Joins small chunks of records to larger ones.
 
-Small chunks come one a batch. Sixteen of a level become one of the next, so that each
-record is written three or four times until its chunk is full, however long the series
-becomes. After the run, whatever is left is joined.
+Each batch adds a small chunk. Sixteen of a level become one of the next, so that each
+record is rewritten three or four times until its chunk is full, however long the series
+becomes. After the run, all remaining chunks are joined.
 
-A pass reads without holding anything, then writes in one short transaction, which
-succeeds only if all it replaces is still there. So it may be repeated, doubled or
-killed at any point.
+A pass reads without locks, then writes in one short transaction, which succeeds only if
+all replaced chunks still exist. So a pass may be repeated, run twice or be killed at
+any point.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tracker.series.store import Overtaken, by_id, undamaged
 
 logger = logging.getLogger(__name__)
 
-# What one pass takes on, which bounds its memory and its transaction.
+# Limits of one pass, which bound its memory and its transaction.
 PASS_CHUNKS = 500
 PASS_BYTES = 32 * 1024 * 1024
-# Levels that chunks rise through, and so passes of one call.
+# Number of levels, and so of passes per call.
 MAX_PASSES = 8
-# Chunks that one call replaces, about; more would outlast a worker's lease.
+# Approximate number of chunks replaced per call, within a worker's lease.
 MAX_REPLACED = 10_000
 
 
@@ -50,9 +50,9 @@ class Open:
 
 
 def join_records(run_id: UUID) -> int:
-    """Join what is small; return how many chunks were replaced.
+    """Join small chunks; return the number of replaced chunks.
 
-    Where these are MAX_REPLACED or more, others may be left.
+    If it is MAX_REPLACED or more, others may remain.
     """
     is_running = Run.objects.filter(id=run_id, state=State.RUNNING).exists()
     replaced = 0
@@ -68,7 +68,7 @@ def join_records(run_id: UUID) -> int:
 
 
 def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
-    """Yield neighbours to be joined: of one level, or, after the run, of any."""
+    """Yield adjacent chunks to join: of one level, or of any level after the run."""
     series: dict[int, list[Open]] = defaultdict(list)
     rows = RecordChunk.objects.filter(run_id=run_id, level__lt=FULL_LEVEL)
     fields = ("id", "series_id", "first", "count", "value_bytes", "level")
@@ -77,7 +77,7 @@ def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
     for chunks in series.values():
         for some, is_walled_in in _neighbours(chunks, same_level=least == FAN_IN):
             if is_walled_in and len(some) == 1:
-                # Between full ones, it will never have a neighbour.
+                # Between full chunks, it will never have a neighbor.
                 _leave(run_id, [some[0].id])
             elif len(some) >= (2 if is_walled_in else least):
                 yield from _portions(some)
@@ -86,7 +86,7 @@ def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
 def _neighbours(
     chunks: Sequence[Open], *, same_level: bool
 ) -> Iterator[tuple[list[Open], bool]]:
-    """Yield chunks that follow each other, and whether others stand before what comes."""
+    """Yield groups of adjacent chunks, and whether a gap follows each group."""
     group: list[Open] = []
     for chunk in chunks:
         last = group[-1] if group else None
@@ -100,13 +100,13 @@ def _neighbours(
 
 
 def _leave(run_id: UUID, ids: Sequence[int]) -> None:
-    """Never join these."""
+    """Exclude these chunks from joining."""
     with transaction.atomic():
         by_id(RecordChunk, {run_id}, ids).update(level=FULL_LEVEL)
 
 
 def _portions(chunks: Sequence[Open]) -> Iterator[list[Open]]:
-    """Yield as many at a time as one pass takes on."""
+    """Yield groups of chunks within the limits of one pass."""
     portion: list[Open] = []
     size = 0
     for chunk in chunks:
@@ -120,7 +120,7 @@ def _portions(chunks: Sequence[Open]) -> Iterator[list[Open]]:
 
 
 def _join(run_id: UUID, chunks: Sequence[Open]) -> int:
-    """Replace chunks by fewer; return how many were replaced."""
+    """Replace chunks with fewer ones; return the number of replaced chunks."""
     records = _read(run_id, chunks)
     if records is None or not _put(run_id, chunks, records):
         return 0
@@ -128,7 +128,7 @@ def _join(run_id: UUID, chunks: Sequence[Open]) -> int:
 
 
 def _read(run_id: UUID, chunks: Sequence[Open]) -> Records | None:
-    """Read chunks as one; None where they are not all there any more, or damaged."""
+    """Read chunks as one; return None if any is missing or damaged."""
     ids = [chunk.id for chunk in chunks]
     data = dict(by_id(RecordChunk, {run_id}, ids).values_list("id", "data"))
     if len(data) != len(ids):
@@ -150,7 +150,7 @@ def _read(run_id: UUID, chunks: Sequence[Open]) -> Records | None:
 
 
 def _put(run_id: UUID, chunks: Sequence[Open], records: Records) -> bool:
-    """Put records in the place of their chunks; False if these are there no more."""
+    """Replace chunks with these records; return False if any chunk is missing."""
     first, level = chunks[0], min(max(c.level for c in chunks) + 1, FULL_LEVEL - 1)
     rows = chunk_rows(run_id, first.series_id, first.first, records, level)
     ids = sorted(chunk.id for chunk in chunks)
@@ -164,8 +164,8 @@ def _put(run_id: UUID, chunks: Sequence[Open], records: Records) -> bool:
 
 
 def _replace(run_id: UUID, ids: list[int], rows: Sequence[ChunkRow]) -> None:
-    # Chunks never change: those that are still there are those that were read. Locked
-    # in order, so that two passes wait for each other and never deadlock.
+    # Chunks never change, so existing ones equal those that were read. Locked in order,
+    # so that two passes cannot deadlock.
     old = by_id(RecordChunk, {run_id}, ids)
     if list(old.select_for_update().order_by("id").values_list("id", flat=True)) != ids:
         raise Overtaken("another worker joined these chunks")

@@ -1,4 +1,4 @@
-"""Which record of a series stands at a step: the nearest at or before it (pure).
+"""Finds the record of a series nearest at or before a step (pure).
 
 Steps may arrive in any order, and several at one step: then the last to arrive counts.
 """
@@ -12,23 +12,23 @@ import numpy as np
 
 from tracker.records.record import Records
 
-# Of chunks that hold a step within, as when steps arrive in disorder, so many are read:
-# those that begin latest. Of more, a record may be found that is not the very nearest.
+# Maximum number of chunks to read whose range contains the step, latest start first.
+# With more, which requires disordered steps, the result may not be the nearest.
 MAX_WITHIN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSteps:
-    """Where a chunk of records lies in its series, and among steps."""
+    """A chunk's position in its series, and its range of steps."""
 
     id: int
     first: int
-    first_step: float  # lowest
-    last_step: float  # highest
+    first_step: float  # minimum
+    last_step: float  # maximum
 
 
 def chunks_to_read(chunks: Iterable[ChunkSteps], step: float) -> list[ChunkSteps]:
-    """Return the chunks that may hold the record at a step: nearly always one."""
+    """Return the chunks that may contain the record at a step: nearly always one."""
     begun = [chunk for chunk in chunks if chunk.first_step <= step]
     within = [chunk for chunk in begun if chunk.last_step > step]
     within.sort(key=lambda chunk: (chunk.first_step, chunk.first))
@@ -41,12 +41,12 @@ def chunks_to_read(chunks: Iterable[ChunkSteps], step: float) -> list[ChunkSteps
 
 
 def _begins_later(within: list[ChunkSteps], nearest: ChunkSteps) -> bool:
-    """Say whether a chunk around the step has, with its first, something nearer."""
+    """Return whether the last overlapping chunk starts nearer to the step."""
     return bool(within) and within[-1].first_step > nearest.last_step
 
 
 def place_at(records: Records, step: float) -> int | None:
-    """Return the place of the record at a step; None: all of them come later."""
+    """Return the index of the record at a step; None if all come later."""
     steps = np.where(records.steps <= step, records.steps, -np.inf)
     if not len(steps) or steps.max() == -np.inf:
         return None

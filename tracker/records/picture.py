@@ -1,4 +1,4 @@
-"""Pictures of a series: their records say which content they are (pure)."""
+"""Image records, which reference a stored content (pure)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ LARGEST_SIZE = 2**53
 
 
 class NotAPicture(Exception):
-    """The bytes name no picture."""
+    """The bytes are not an image reference."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    digest: str  # SHA-256, as small hexadecimal digits
+    digest: str  # SHA-256 in lower-case hexadecimal
     size: int  # bytes
     media_type: str
 
 
 def read_stored_picture(data: bytes) -> StoredPicture:
-    """Read what a record says of its picture; raise NotAPicture for any other bytes."""
+    """Decode an image record; raise NotAPicture for invalid bytes."""
     media_type = data[_HEAD.size :]
     if len(data) < _HEAD.size or not _TYPE.fullmatch(media_type):
         raise NotAPicture

@@ -1,6 +1,6 @@
-"""Records: steps, times and small opaque values, in the order in which they arrived.
+"""Records: steps, times and small opaque values, in the order of arrival.
 
-What the bytes of a value are depends on the kind of the series; nothing here asks.
+The meaning of a value depends on the kind of the series and is not used here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tracker.series.points import Floats, Integers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Any number of records; the bytes of their values lie one after the other."""
+    """Any number of records; the bytes of their values are concatenated."""
 
     steps: Floats
     times: Integers  # microseconds since 1970, UTC
@@ -56,12 +56,12 @@ class Records:
         )
 
     def ends(self) -> Integers:
-        """Return where each value ends."""
+        """Return the end offset of each value."""
         ends: NDArray[Any] = np.cumsum(self.sizes)
         return ends
 
     def listed(self) -> list[bytes]:
-        """Return the values one by one."""
+        """Return the values as a list."""
         ends = self.ends().tolist()
         starts = [0, *ends][:-1]
         return [self.values[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -81,7 +81,9 @@ def one_after_the_other(parts: Sequence[Records]) -> Records:
 
 
 def pieces(records: Records, *, most: int, most_bytes: int) -> Iterator[Records]:
-    """Yield the records in pieces of a bounded size; one that is larger comes alone."""
+    """Yield the records in pieces of a limited size; a larger record is a piece by
+    itself.
+    """
     ends = records.ends()
     low = 0
     while low < len(records):

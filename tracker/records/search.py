@@ -1,4 +1,4 @@
-"""Finds text in records, whatever the case of letters and the colours between (pure)."""
+"""Finds text in records, ignoring case and terminal colors (pure)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from tracker.records.record import Records
 from tracker.series.points import Integers
 
-# What terminals take for colours and other instructions: CSI, OSC and two-byte ones.
+# Terminal escape sequences: CSI, OSC and two-byte ones.
 INSTRUCTION = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
 )
@@ -19,12 +19,12 @@ _ESCAPE = b"\x1b"
 
 
 def plain(text: str) -> str:
-    """Return a text without instructions to terminals."""
+    """Return a text without terminal escape sequences."""
     return INSTRUCTION.sub("", text) if "\x1b" in text else text
 
 
 def places_of(records: Records, wanted: str) -> Integers:
-    """Return the places of the records that hold a text, in their order."""
+    """Return the indices of the records that contain a text, in order."""
     if not wanted.isascii():
         return _places_one_by_one(records, wanted)
     values, sizes = records.values, records.sizes
@@ -36,7 +36,7 @@ def places_of(records: Records, wanted: str) -> Integers:
 
 
 def _places(values: bytes, ends: Integers, wanted: bytes) -> Integers:
-    """Look through all values at once, and leave out what goes beyond the end of one."""
+    """Search all values at once; skip matches that cross the end of a value."""
     places: list[int] = []
     limits = ends.tolist()
     found = values.find(wanted)
@@ -44,7 +44,7 @@ def _places(values: bytes, ends: Integers, wanted: bytes) -> Integers:
         place = bisect_right(limits, found)
         if found + len(wanted) <= limits[place]:
             places.append(place)
-            # The others in it make no difference.
+            # Further matches in the same value do not matter.
             found = values.find(wanted, limits[place])
         else:
             found = values.find(wanted, found + 1)

@@ -1,8 +1,8 @@
-"""Stores records, and reads them back by their positions.
+"""Stores records, and reads them by position.
 
-A record's position is how many of its series arrived before it. It never changes,
-whatever is joined meanwhile: so readers need no lock and no transaction, only to ask
-for the chunk that holds the next position.
+A record's position is the number of earlier records of its series. It never changes
+when chunks are joined, so readers need no lock and no transaction: they query the chunk
+with the next position.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tracker.series.writer_rows import find_changes_of, note_writers
 from tracker.series.writers import Logged
 from tracker.server.statements import carry_out_many, every_row, key, many, moment
 
-# So many chunks of a series of one level are joined to one of the next.
+# This many chunks of a series and level are joined to one of the next level.
 FAN_IN = 16
-# What a series' row shows of its last record.
+# Characters of the last record stored in the series' row.
 SHOWN_CHARACTERS = 1_000
-# Chunks that one statement reads, each of up to CHUNK_BYTES once unpacked.
+# Chunks per read statement, each up to CHUNK_BYTES when decompressed.
 CHUNKS_AT_ONCE = 8
 
 CHUNK_COLUMNS = (
@@ -60,8 +60,8 @@ SELECT_ROOMS = (
     " FROM tracker_recordchunk WHERE run_id IN ({runs}) AND series_id = %s"
     " AND first + count > %s AND first < %s ORDER BY first"
 )
-# Of several series of several runs: where their chunks lie that begin at or before a
-# step, and some of them by their ids.
+# For series of several runs: the ranges of chunks that start at or before a step, and
+# chunks by id.
 SELECT_STEPS = (
     "SELECT series_id, id, first, first_step, last_step FROM tracker_recordchunk"
     " WHERE run_id IN ({runs}) AND series_id = ANY(%s) AND first_step <= %s"
@@ -77,7 +77,7 @@ ChunkRow: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Which positions, steps and times the records of a chunk take."""
+    """The positions, steps and times of a chunk's records."""
 
     first: int
     count: int
@@ -96,10 +96,10 @@ class Part:
 
 
 def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID) -> bool:
-    """Add records of a spool to series of a run; return whether to join chunks now.
+    """Add a spool's records to series of a run; return whether to join chunks now.
 
-    Only inside the transaction of their batch. The rows of the series are locked in
-    order of their paths, as those of values are.
+    Call in the transaction of their batch. The series rows are locked in order of their
+    paths, like those of values.
     """
     rows = (
         Attribute.objects.select_for_update(no_key=True)
@@ -107,7 +107,7 @@ def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID) -> bool:
         .order_by("path")
     )
     series = {row.pk: row for row in rows if len(new[row.pk])}
-    # Before the rows know of these records.
+    # Before the rows include these records.
     logged = [
         Logged(key(spool), np.array([series_id]), new[series_id].times.max().item())
         for series_id in series
@@ -160,16 +160,16 @@ def chunk_rows(
 
 
 def insert(rows: Sequence[ChunkRow]) -> None:
-    """Insert chunks; only inside a transaction."""
+    """Insert chunks; requires a transaction."""
     carry_out_many(INSERT_CHUNK, rows)
 
 
 def read_parts(
     run_id: UUID, series_id: int, first: int, end: int, *, at_once: int = CHUNKS_AT_ONCE
 ) -> Iterator[Part]:
-    """Yield the records at positions from `first` to before `end`, in their order.
+    """Yield the records at positions from `first` to before `end`, in order.
 
-    Those of a chunk that cannot be read are left out.
+    Unreadable chunks are skipped.
     """
     while first < end:
         rows = every_row(
@@ -187,7 +187,7 @@ def read_parts(
 
 
 def read_rooms(run_id: UUID, series_id: int, first: int, end: int) -> list[Room]:
-    """Return what is known of chunks that hold positions, without reading them."""
+    """Return the ranges of the chunks with these positions, without reading them."""
     rows = every_row(SELECT_ROOMS, [series_id, first, end], run_ids={run_id})
     return [Room(*row) for row in rows]
 
@@ -195,7 +195,7 @@ def read_rooms(run_id: UUID, series_id: int, first: int, end: int) -> list[Room]
 def read_chunk_steps(
     run_ids: Collection[UUID], series_ids: Collection[int], step: float
 ) -> dict[int, list[ChunkSteps]]:
-    """Return, by series, the chunks that begin at or before a step, without their data."""
+    """Return, by series, the chunks that start at or before a step, without their data."""
     found: dict[int, list[ChunkSteps]] = {}
     rows = every_row(SELECT_STEPS, [many(series_ids), step], run_ids=run_ids)
     for series_id, *columns in rows:
@@ -206,9 +206,9 @@ def read_chunk_steps(
 def read_chunks(
     run_ids: Collection[UUID], chunk_ids: Collection[int]
 ) -> Iterator[tuple[int, Records]]:
-    """Yield some chunks, each with its series, those of a series in order of arrival.
+    """Yield chunks with their series, in order of arrival within a series.
 
-    Those that cannot be read are left out.
+    Unreadable chunks are skipped.
     """
     rows = every_row(SELECT_THOSE, [many(chunk_ids)], run_ids=run_ids)
     for series_id, chunk_id, _, count, data in rows:
@@ -218,7 +218,7 @@ def read_chunks(
 
 
 def shown(value: bytes) -> str:
-    """Return the beginning of a text as a database can hold it."""
+    """Return the beginning of a text in storable form."""
     text = value[: 4 * SHOWN_CHARACTERS].decode(errors="ignore")[:SHOWN_CHARACTERS]
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
