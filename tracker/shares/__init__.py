@@ -1,4 +1,4 @@
-"""Every kind of thing that a share link can lead to."""
+"""All kinds of objects that share links can open."""
 
 from tracker.shares.comparison import COMPARISON
 from tracker.shares.dashboard import DASHBOARD

@@ -21,13 +21,13 @@ RUNS, LAYOUT = "runs", "layout"
 FEWEST = 2
 RUNS_AT_ONCE = 5_000
 LONGEST_QUERY = 4_000
-# Of more runs than their ids fit into, a digest of them tells a comparison apart.
+# If the run ids are longer than this, their digest identifies the comparison.
 LONGEST_THING = 1_000
 MAX_FIELDS = 60
 MAX_NAMED = 3
-# What is never shared would be asked: it names other runs, or the source of these.
+# Query fields that name other runs or source code, which are never shared.
 UNSHARED = frozenset(("among", "query", "left", "right", "view"))
-# What parameters and other values are named by.
+# Query fields that name parameters and other values.
 OF_VALUES = frozenset(
     (
         "together",
@@ -48,7 +48,7 @@ Fields = list[tuple[str, str]]
 
 
 def choose(project: Project, of: str) -> Chosen:
-    """Take the query of the comparison's page; runs that are not there are left out."""
+    """Parse the query of the comparison's page; missing runs are skipped."""
     fields = [field for field in _fields(of) if field[0] not in UNSHARED]
     wanted = _run_ids(fields)
     if len(wanted) > RUNS_AT_MOST:
@@ -59,15 +59,15 @@ def choose(project: Project, of: str) -> Chosen:
         raise InvalidInput(RUNS, "must be two or more of this workspace")
     query = _query(ids, fields)
     if len(query) > LONGEST_QUERY:
-        # Of many runs, how their charts are arranged is what can be missed.
+        # With many runs, the chart layout is the part that can be dropped.
         query = _query(ids, [field for field in fields if field[0] != LAYOUT])
     if len(query) > LONGEST_QUERY:
-        raise InvalidInput("what is compared", "takes too long an address")
+        raise InvalidInput("the comparison", "needs an address that is too long")
     return Chosen(_thing(ids), query)
 
 
 def kept(query: str, parts: frozenset[Part]) -> str:
-    """Leave out what names values, for those who are not to see any."""
+    """Remove fields that name values, unless the link shares them."""
     if Part.CONFIG in parts:
         return query
     fields = _fields(query)
@@ -76,7 +76,9 @@ def kept(query: str, parts: frozenset[Part]) -> str:
 
 
 def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
-    """Return what is left of each: runs in the trash are left out, as on the page."""
+    """Return the existing part of each comparison; trashed runs are skipped, as on the
+    page.
+    """
     wanted = {each.thing: _run_ids(_fields(each.query)) for each in chosen}
     names = _names(project, {run_id for ids in wanted.values() for run_id in ids})
     found = {}
@@ -99,18 +101,18 @@ def _fields(query: str) -> Fields:
     try:
         return parse_qsl(query.replace("\0", ""), max_num_fields=MAX_FIELDS)
     except ValueError as error:
-        raise InvalidInput("what is compared", "has too many fields") from error
+        raise InvalidInput("the comparison", "has too many fields") from error
 
 
 def _query(run_ids: Sequence[UUID], fields: Fields) -> str:
-    """Write a query with these runs; of a hundred, short ids leave room for the rest."""
+    """Build a query with these runs; short ids make room for the other fields."""
     runs = ",".join(map(shortened, run_ids))
     others = [field for field in fields if field[0] != RUNS]
     return urlencode([(RUNS, runs), *others], safe=",")
 
 
 def _run_ids(fields: Fields) -> list[UUID]:
-    """Return the runs of a query, each once."""
+    """Return the runs of a query, without duplicates."""
     found: dict[UUID, None] = {}
     for text in dict(fields).get(RUNS, "").split(","):
         run_id = read_id(text)
@@ -121,7 +123,7 @@ def _run_ids(fields: Fields) -> list[UUID]:
 
 
 def _thing(run_ids: Collection[UUID]) -> str:
-    """Return what the same runs have in common, in whatever order they were chosen."""
+    """Return an identifier of the set of runs, in any order."""
     ids = ",".join(sorted(map(str, run_ids)))
     if len(ids) <= LONGEST_THING:
         return ids
@@ -129,10 +131,10 @@ def _thing(run_ids: Collection[UUID]) -> str:
 
 
 def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
-    """Return what the runs of the project's workspace among these are called."""
+    """Return the names of those runs that belong to the project's workspace."""
     found: dict[UUID, str] = {}
     ids = list(run_ids)
-    # A list of links may be of more runs than a statement of SQLite takes.
+    # Many links may have more runs than a SQLite statement takes.
     for low in range(0, len(ids), RUNS_AT_ONCE):
         some = ids[low : low + RUNS_AT_ONCE]
         runs = Run.objects.not_in_trash().filter(id__in=each_of(some))
@@ -143,7 +145,7 @@ def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
 
 def _title(names: list[str]) -> str:
     shown = ", ".join(sorted(names)[:MAX_NAMED])
-    # Without a word: it is read in the reader's language.
+    # Without words, because it is shown in the reader's language.
     return f"{shown}, … ({len(names)})" if len(names) > MAX_NAMED else shown
 
 

@@ -1,4 +1,4 @@
-"""A dashboard with what its widgets show; the pages of its runs are not opened."""
+"""Share links to a dashboard and its widgets, without the pages of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of thing has to say so that links can lead to it."""
+"""The interface of a kind of object that share links can open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracker.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What somebody wants to share: how it is known, and how its page is to open."""
+    """The object to share: its identifier, and the query string of its page."""
 
     thing: str
     query: str = ""
@@ -21,7 +21,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A thing as it is now, and the ids of everything that its link lets see."""
+    """The current state of a shared object, and the ids that its link makes readable."""
 
     title: str
     things: Mapping[str, frozenset[UUID]]
@@ -37,24 +37,24 @@ def things_of(chosen: Collection[Chosen]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`read` leaves out what is no longer there; links to that lead nowhere."""
+    """`read` skips objects that no longer exist; their links do not work."""
 
     name: str
     noun: str  # within a sentence
-    contents: str  # what its link shows, for whoever makes one
+    contents: str  # the contents of the link, for its creator
     choose: Callable[[Project, str], Chosen]
-    # By what each is known.
+    # By identifier.
     read: Callable[[Project, Collection[Chosen]], dict[str, Shared]]
-    # Of the page, with its query; relative to where the link's pages are.
+    # The page with its query; relative to the link's pages.
     address: Callable[[Project, Shared, str], str]
-    # Whether its link may show it as it is when the link is made.
+    # Whether its link may show the state at the time of its creation.
     can_freeze: bool = False
-    # What a link with these ticks keeps of the query that was chosen.
+    # The part of the query that a link with these parts keeps.
     kept: Callable[[str, frozenset[Part]], str] = all_of
 
 
 def as_id(text: str, what: str) -> UUID:
-    """Read an id that came from outside."""
+    """Parse an untrusted id; raise NotFound if it is invalid."""
     try:
         return UUID(text)
     except ValueError as error:

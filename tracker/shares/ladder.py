@@ -1,4 +1,4 @@
-"""A ladder as it is when somebody looks, with the pages of its runs."""
+"""Share links to the current state of a ladder, with the pages of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report's newest version; drafts and older versions are for members."""
+"""Share links to a report's newest version; drafts and older versions are for members."""
 
 from __future__ import annotations
 

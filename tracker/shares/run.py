@@ -1,4 +1,4 @@
-"""A run, with all of its pages that the link's ticks allow."""
+"""Share links to a run, with all pages that the link enables."""
 
 from __future__ import annotations
 
