@@ -1,4 +1,4 @@
-"""Options and look-ups that the commands about people share."""
+"""Options and lookups shared by the commands about people."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def add_projects(parser: ArgumentParser) -> None:
 
 
 def add_data_folder(parser: ArgumentParser) -> None:
-    # manage.py turned it into a setting; here it is only explained.
+    # manage.py has turned it into a setting; it is listed here for --help.
     parser.add_argument("--data", help="the data folder of the server")
 
 
 @contextmanager
 def refusals_in_words() -> Iterator[None]:
-    """Turn refusals into one line without a traceback."""
+    """Convert errors to one line without a traceback."""
     try:
         yield
     except TrackerError as error:
@@ -77,5 +77,5 @@ def the_user(who: str) -> User:
 
 
 def server_url() -> str:
-    """Return the address of the server on this machine, or else the public one."""
+    """Return the URL of the server on this machine, or else the public one."""
     return running_url(settings.DATA_FOLDER) or settings.PUBLIC_URL

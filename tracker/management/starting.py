@@ -1,4 +1,4 @@
-"""Checks before a process starts: the database answers and has a known version."""
+"""Startup checks: the database is reachable and has a known version."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ RETRY_SECONDS = 1.0
 
 
 def refuse_newer_database() -> None:
-    """Refuse a database with migrations that this code lacks.
+    """Raise Refusal if the database has migrations that this version lacks.
 
-    This code would fail on it, or write rows that the newer code cannot read.
+    The older code could fail on it, or write rows that the newer code cannot read.
     """
     unknown = unknown_migrations()
     if unknown:
@@ -30,7 +30,7 @@ def refuse_newer_database() -> None:
 
 
 def wait_for_database() -> None:
-    """Return once the database answers and has all migrations of this code."""
+    """Return when the database is reachable and has all migrations of this version."""
     is_reported = False
     while not _is_ready():
         if not is_reported:

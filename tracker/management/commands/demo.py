@@ -32,7 +32,7 @@ from tracker.queries.ladders.ladders import LadderView, ladder_rungs, read_ladde
 from tracker.server.processes import ROOT
 
 TOKEN_LIFETIME = timedelta(days=1)
-# How long the last runs' diagnosis may take once the scripts have ended.
+# Time limit for the last runs' diagnoses after the scripts have ended.
 DIAGNOSIS_SECONDS = 30.0
 DASH = "–"
 
@@ -45,16 +45,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--exit",
             action="store_true",
-            help="print the table of rungs at the end and stop, instead of serving on",
+            help="print the table of steps at the end and exit, instead of serving on",
         )
         parser.add_argument("--epochs", type=int, default=8, help="per run")
-        # manage.py turned them into settings; here they are only explained.
+        # manage.py has turned them into settings; they are listed here for --help.
         parser.add_argument("--port", type=int, help="where to listen")
         parser.add_argument("--bind", help="the address to listen on")
         parser.add_argument("--data", help="the folder that holds everything")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # SIGINT too: a shell's background job inherits that it is ignored.
+        # SIGINT too, because background jobs of a shell start with it ignored.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         try:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
     def show(self, *, epochs: int, stay: bool) -> None:
         with self.server() as (url, is_ours):
             self.say(f"Seamark runs at {url}")
-            self.say(f"Watch it work: sign in (once) at {sign_in_link(url, '/')}\n")
+            self.say(f"Sign in to watch (one-time link): {sign_in_link(url, '/')}\n")
             ladder_id = self.run_ladder(url, epochs)
             self.wait_for_diagnoses(ladder_id)
             self.print_rungs(ladder_id)
@@ -98,14 +98,15 @@ class Command(BaseCommand):
             yield server.url, True
 
     def run_ladder(self, url: str, epochs: int) -> str:
-        """Run the four pipelines; return the id of the ladder they make."""
+        """Run the four pipelines; return the id of their ladder."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "PYTHONUNBUFFERED": "1",
             "SEAMARK_QUIET": "1",  # the ladder prints a line for each stage
             "SEAMARK_URL": url,
-            # Its own: neither does the demo deliver what other jobs left, nor they its.
+            # A separate folder: the demo must not deliver data of other jobs, nor they
+            # its data.
             "SEAMARK_SPOOL": str(settings.DATA_FOLDER / "spool"),
             "SEAMARK_TOKEN": make_token(
                 found_installation(),
@@ -120,7 +121,7 @@ class Command(BaseCommand):
             stdout=subprocess.PIPE,
             text=True,
         ) as process:
-            assert process.stdout is not None  # asked for with PIPE
+            assert process.stdout is not None  # requested with PIPE
             last = ""
             try:
                 for line in process.stdout:
@@ -130,7 +131,7 @@ class Command(BaseCommand):
                 process.terminate()
         if process.returncode:
             self.say(last.rstrip())
-            raise Refusal("The example pipeline failed; what it said is above.")
+            raise Refusal("The example pipeline failed; its output is above.")
         return last.strip().rstrip("/").rpartition("/")[2]
 
     def say(self, line: str) -> None:
@@ -138,7 +139,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def wait_for_diagnoses(self, ladder_id: str) -> None:
-        """Wait until the background has nothing left to do for the ladder's runs."""
+        """Wait until there is no background work for the ladder's runs."""
         runs = [rung.run_id for rung in ladder_rungs(read(ladder_id))]
         deadline = time.monotonic() + DIAGNOSIS_SECONDS
         while has_work(runs) and time.monotonic() < deadline:
@@ -171,14 +172,14 @@ def has_work(run_ids: list[UUID]) -> bool:
 
 
 def rung_table(ladder: LadderView) -> list[str]:
-    """Return a ladder as lines of text; what is not known is a dash."""
+    """Return a ladder as lines of text; unknown values are dashes."""
     rows = [
         (
             "run",
             "ms/step",
             "data wait",
             "examples/s",
-            "against the run before",
+            "vs. previous run",
             "main finding",
         )
     ]

@@ -1,4 +1,4 @@
-"""Diagnoses runs anew: after an upgrade, or after limits of a project were changed."""
+"""Diagnoses runs again, after an upgrade or a change of a project's limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY_SECONDS = 2.0
 
 
 class Command(BaseCommand):
-    help = "Ask the rules of now about runs that were diagnosed before."
+    help = "Diagnose runs again with the current rules."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", default="", help="slug or name of a project")
@@ -30,17 +30,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--after",
             type=UUID,
-            help="go on after this run, as an interrupted call says",
+            help="continue after this run, as printed by an interrupted call",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not any(options[o] for o in ("project", "run", "older_than_rules", "all")):
-            sys.exit("Say which runs: --project, --run, --older-than-rules or --all.")
+            sys.exit("Choose runs with --project, --run, --older-than-rules or --all.")
         runs = runs_of(project=options["project"], run_id=options["run"])
         after = options["after"]
         count = (runs if after is None else runs.filter(id__gt=after)).count()
         if not count:
-            sys.exit("There is no such run.")
+            sys.exit("No runs match.")
 
         done: Counter[Done] = Counter()
         told = time.monotonic()
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                     self.stdout.write(f"{done.total()} of {count} runs, {each.name}")
                     told = time.monotonic()
         except KeyboardInterrupt:
-            sys.exit(f"Stopped. To go on, add: --after {after}")
+            sys.exit(f"Stopped. To continue, add: --after {after}")
         self.stdout.write(
             f"{done[Done.DIAGNOSED]} diagnosed, {done[Done.UP_TO_DATE]} up to date,"
             f" {done[Done.FAILED]} failed."

@@ -1,4 +1,4 @@
-"""Looks at everything that is stored and set, and says what to do about it."""
+"""Checks all stored data and settings, and prints advice."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ from tracker.management.starting import refuse_newer_database
 from tracker.models import Run
 from tracker.queries.health import has_current_schema, missing_processes
 
-# Of one run and kind, so that a run of nothing but damage does not fill the memory.
+# Per run and kind, to limit memory for a badly damaged run.
 KEPT = 1_000
 
 
 class Command(BaseCommand):
     help = (
-        "Look for damage and dangerous settings. Exits with 0 when all is well, 1 when"
-        " something should be looked at, 2 when data is damaged or in danger."
+        "Check for damaged data and unsafe settings. Exit codes: 0 no problems, 1"
+        " warnings, 2 data is damaged or at risk."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print JSON")
-        parser.add_argument("--run", type=UUID, help="look at the data of one run only")
+        parser.add_argument("--run", type=UUID, help="check the data of one run only")
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="make right what can be without losing anything",
+            help="repair damage where no data is lost",
         )
         parser.add_argument(
             "--quick",
             action="store_true",
-            help="look at the sizes of files, and do not read them",
+            help="check the sizes of files without reading them",
         )
         parser.add_argument(
             "--thorough",
             action="store_true",
-            help="have SQLite compare every index with its table, too",
+            help="also have SQLite compare every index with its table",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,7 +78,7 @@ class Command(BaseCommand):
 
     def _refuse_what_is_no_database(self) -> None:
         name = settings.DATABASES["default"]["NAME"]
-        # Connecting would make one.
+        # Connecting would create one.
         if settings.IS_SQLITE and not Path(name).exists():
             self._give_up(f"There is no database at {name}.")
         try:
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         elif not chosen:
             self._give_up(f"There is no run {only}.")
         for run_id in chosen:
-            # Repaired only once the snapshot is gone, which nothing can change.
+            # Repaired after the snapshot, which is read-only, has ended.
             for problem in look_at_run(run_id, report, run_count=len(chosen)):
                 is_repaired = options["repair"] and repair(problem)
                 report.add(problem, is_repaired=is_repaired)
@@ -119,7 +119,7 @@ def look_at_run(run_id: UUID, report: Report, *, run_count: int) -> list[Problem
     with snapshot():
         run = Run.objects.filter(id=run_id, purging_at=None).first()
         if run is None:
-            return []  # deleted meanwhile
+            return []  # deleted concurrently
         for problem in RunWalk(run, report.seen).problems():
             kind = (problem.code, problem.severity)
             kinds[kind] += 1
@@ -133,7 +133,7 @@ def look_at_run(run_id: UUID, report: Report, *, run_count: int) -> list[Problem
 
 
 def look_around(*, is_thorough: bool) -> Iterator[Problem]:
-    """Look at the machine, the settings, the database and what waits in it."""
+    """Check the machine, the settings, the database and its pending work."""
     yield from look_at_host(
         settings.DATA_FOLDER,
         keeps_database=settings.IS_SQLITE,
@@ -142,7 +142,7 @@ def look_around(*, is_thorough: bool) -> Iterator[Problem]:
     yield from look_at_database(is_thorough=is_thorough)
     if settings.REDIS_URL:
         yield from look_at_redis(settings.REDIS_URL)
-    # On one machine, background processes run while the server does.
+    # On one machine, background processes run only with the server.
     if settings.REDIS_URL or running_url(settings.DATA_FOLDER):
         yield from process_problems(missing_processes())
     now = timezone.now()

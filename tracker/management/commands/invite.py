@@ -1,4 +1,4 @@
-"""Invites a person by email, or prints a link that can be sent to several."""
+"""Invites a person by email, or prints a link for several people."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
             "--uses", type=int, default=1, help="of a link; 0 is any number"
         )
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["email"]) == options["link"]:
             raise CommandError("Give an email address, or --link.")

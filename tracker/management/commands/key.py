@@ -35,7 +35,7 @@ class Command(BaseCommand):
         add_workspace(actions.add_parser("list", help="all keys, one a line"))
         create = actions.add_parser("create", help="print a new key")
         create.add_argument("who", help="email address or username of its owner")
-        create.add_argument("name", help="what the key is for")
+        create.add_argument("name", help="name of the key")
         create.add_argument(
             "--scope", choices=[scope.value for scope in Scope], default=Scope.LOG.value
         )
@@ -44,10 +44,10 @@ class Command(BaseCommand):
         )
         add_projects(create)
         add_workspace(create)
-        revoke = actions.add_parser("revoke", help="end a key for good")
-        revoke.add_argument("id", type=int, help="the number that list prints first")
+        revoke = actions.add_parser("revoke", help="revoke a key")
+        revoke.add_argument("id", type=int, help="the first column of list")
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             getattr(self, options["action"])(options)

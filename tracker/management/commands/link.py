@@ -1,4 +1,4 @@
-"""Prints a one-time link that signs the owner, or any other account, in."""
+"""Prints a one-time sign-in link for the owner or another account."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        # manage.py turned it into a setting; here it is only explained.
+        # manage.py has turned it into a setting; it is listed here for --help.
         parser.add_argument("--data", help="the data folder of the server")
         parser.add_argument(
             "--user", help="email address or username; default: the first owner"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # For a team no server runs here; then the address is the public one.
+        # In a team installation no server runs here, and the public URL is used.
         url = running_url(settings.DATA_FOLDER) or settings.PUBLIC_URL
         try:
             secret = make_sign_in_link(_user(options["user"]))

@@ -1,6 +1,6 @@
-"""Writes the lock files: every package of an environment, pinned, with its hashes.
+"""Writes the lock files: all packages of an environment, pinned, with hashes.
 
-The *.in files hold the direct requirements; people edit those only.
+The *.in files with the direct requirements are edited by hand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from manage import OLDEST_PYTHON
 
 ROOT = Path(__file__).parents[3]
-# Each with the lock whose versions it must share, so that one environment can hold both.
+# Each with the lock file whose versions it must share, so that one environment can hold
+# both.
 LOCKS = {
     "requirements": None,
     "requirements-dev": "requirements",
@@ -27,7 +28,7 @@ OPTIONS = ("--generate-hashes", "--custom-compile-command", "python3 manage.py l
 
 class Command(BaseCommand):
     help = "Pin every package that requirements*.in need, with hashes."
-    # It touches neither the database nor the pages.
+    # It uses neither the database nor the pages.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

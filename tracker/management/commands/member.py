@@ -1,4 +1,4 @@
-"""Lists the members of a workspace, changes roles, and lets members leave."""
+"""Lists the members of a workspace, changes roles, and removes members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracker.models import Member, Role, Workspace
 from tracker.queries.people.members import workspace_members
 
 LEAVING = {
-    "offboard": "end sessions, keys, share links and invitations for good",
+    "offboard": "end sessions, keys, share links and invitations permanently",
     "remove": "delete the membership and its keys",
 }
 
@@ -51,10 +51,10 @@ class Command(BaseCommand):
                     "--transfer-to",
                     default="",
                     metavar="WHO",
-                    help="who gets the projects, views and share links",
+                    help="member who gets the projects, views and share links",
                 )
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             workspace = the_workspace(options["workspace"])

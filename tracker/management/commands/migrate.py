@@ -1,4 +1,4 @@
-"""Django's command, which refuses a database that newer code has migrated."""
+"""Django's migrate, except that it rejects a database with newer migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the data folder ready; `up` runs it before anything else."""
+"""Prepares the data folder; `up` runs it first."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tracker.queries.people.workspaces import projects_of
 CHANGES = {
     "archive": "keep a project readable and closed to changes",
     "restore": "open it again",
-    "delete": "delete a project with all its runs, for good",
+    "delete": "delete a project with all its runs, permanently",
 }
 
 
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         )
         add_workspace(move)
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             getattr(self, options["action"].replace("-", "_"), self._change)(options)

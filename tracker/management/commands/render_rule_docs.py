@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[3] / "docs" / "diagnoses"
 
 class Command(BaseCommand):
     help = "Write the page of every rule."
-    # It touches neither the database nor the pages.
+    # It uses neither the database nor the pages.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,4 +1,4 @@
-"""Becomes the scheduler; two of them would only send everything twice."""
+"""Runs the scheduler; one per installation, because two send every message twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Becomes the web server; a team runs as many as it needs."""
+"""Runs the web server; a team may run several."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers", type=int, default=processes.WEB_PROCESSES, help="processes"
         )
-        # manage.py turned them into settings; here they are only explained.
+        # manage.py has turned them into settings; they are listed here for --help.
         parser.add_argument("--port", type=int, help="where to listen")
         parser.add_argument("--bind", help="the address to listen on")
 
     def handle(self, *args: Any, **options: Any) -> None:
         workers = options["workers"]
         refuse_used_port(settings.BIND, settings.PORT)
-        # Without the database it starts all the same, and /readyz reports that.
+        # It also starts without the database, and /readyz reports that.
         with suppress(*DATABASE_AWAY):
             refuse_newer_database()
         if connection.vendor == "postgresql":
@@ -45,11 +45,11 @@ class Command(BaseCommand):
 
 
 def check_connections(web_processes: int) -> None:
-    """Refuse to start where the web processes may need too many connections."""
+    """Raise CommandError if the web processes may need too many connections."""
     try:
         capacity = read_capacity()
     except DatabaseError as error:
-        # The web server answers 503 until the database is there.
+        # The web server returns 503 until the database is reachable.
         logger.warning("max_connections was not checked: %s", error)
         return
     finally:

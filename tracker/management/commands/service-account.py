@@ -47,7 +47,7 @@ class Command(BaseCommand):
         delete.add_argument("username")
         add_workspace(delete)
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             getattr(self, options["action"])(options)

@@ -1,4 +1,4 @@
-"""Writes an older SQLite file anew, so that it gives space back from then on."""
+"""Rewrites an older SQLite file so that it reclaims space from then on."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tracker.embedded.data_folder import running_url
 from tracker.embedded.sqlite.space import rewrite, space
 
 MIB = 1024 * 1024
-# The copy, and the log in which it is written back.
+# The copy, and the write-ahead log through which it is written back.
 COPIES = 2
 
 
 class Command(BaseCommand):
-    help = "Write the SQLite file anew, without the space of what was deleted."
+    help = "Rewrite the SQLite file without the space of deleted data."
 
     def handle(self, *args: Any, **options: Any) -> None:
         before = space()
         if before is None:
             self.stdout.write(
-                "PostgreSQL uses the space of deleted rows again by itself; there is "
-                "nothing to do here."
+                "PostgreSQL reuses the space of deleted rows automatically; there is "
+                "nothing to do."
             )
             return
         if running_url(settings.DATA_FOLDER) is not None:
@@ -42,5 +42,5 @@ class Command(BaseCommand):
         assert after is not None
         self.stdout.write(
             f"{before.total // MIB} MiB before, {after.total // MIB} MiB now; space is "
-            "given back by itself from now on."
+            "reclaimed automatically from now on."
         )

@@ -16,17 +16,17 @@ from tracker.embedded.server import EmbeddedServer
 
 class Command(BaseCommand):
     help = "Start the server on this machine."
-    # Those of the server's own processes run; here they would only delay it.
+    # The server's own processes run them; here they would only delay the start.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        # manage.py turned them into settings; here they are only explained.
+        # manage.py has turned them into settings; they are listed here for --help.
         parser.add_argument("--port", type=int, help="where to listen")
         parser.add_argument("--bind", help="the address to listen on")
         parser.add_argument("--data", help="the folder that holds everything")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # SIGINT too: a shell's background job inherits that it is ignored.
+        # SIGINT too, because background jobs of a shell start with it ignored.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         try:

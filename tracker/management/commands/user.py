@@ -44,7 +44,7 @@ class Command(BaseCommand):
         )
         add_workspace(create)
         for action, text in {
-            "deactivate": "end the account's sessions, and refuse it and its keys",
+            "deactivate": "end the account's sessions, and reject it and its keys",
             "reactivate": "undo that",
             "confirm-email": "confirm the address that a user entered on their profile",
             "password-link": "print a link that sets a new password, once, in a day",
@@ -53,7 +53,7 @@ class Command(BaseCommand):
                 "who", help="email address or username"
             )
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             getattr(self, options["action"].replace("-", "_"))(options)
@@ -99,7 +99,7 @@ class Command(BaseCommand):
 
 
 def _password(*, from_input: bool) -> str:
-    """Return the password; none where nothing can be typed."""
+    """Return the password; empty without a terminal."""
     if from_input:
         password = sys.stdin.readline().rstrip("\n")
     elif sys.stdin.isatty():

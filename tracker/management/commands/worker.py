@@ -1,4 +1,4 @@
-"""Becomes a background worker; a team runs as many as it needs."""
+"""Runs a background worker; a team may run several."""
 
 from __future__ import annotations
 

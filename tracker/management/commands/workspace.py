@@ -48,7 +48,7 @@ class Command(BaseCommand):
         factor.add_argument("workspace", help="its address")
         factor.add_argument("factor", choices=FACTOR)
 
-    # Any: what argparse read.
+    # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_in_words():
             getattr(self, options["action"].replace("-", "_"))(options)
