@@ -1,4 +1,4 @@
-"""Lays a line over the values of another series, both known over steps (pure)."""
+"""Maps a line onto the values of another series, both given over steps (pure)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tracker.series.points import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laid:
-    """Which items of a line have a place, and where; `outside` is how many have none."""
+    """The items of a line that have a position, and the positions; `outside` counts the
+    rest.
+    """
 
     kept: NDArray[np.bool_]
     x: Floats
@@ -20,9 +22,9 @@ class Laid:
 
 
 def laid_over(steps: Floats, other_steps: Floats, other: Floats) -> Laid:
-    """Find where the other series was at each step, between its points in proportion.
+    """Interpolate the other series at each step.
 
-    Before its first and after its last point nobody knows where it was.
+    Steps before its first and after its last point have no value.
     """
     known = np.isfinite(other)
     other_steps, other = other_steps[known], other[known]
@@ -36,13 +38,13 @@ def laid_over(steps: Floats, other_steps: Floats, other: Floats) -> Laid:
 def steps_between(
     steps: Floats, values: Floats, low: float, high: float
 ) -> tuple[float, float] | None:
-    """Return the steps from the first to the last at which values lie in the range.
+    """Return the first and last step at which values are in the range.
 
-    One point more on each side, so that a line reaches the edges. None: nowhere.
+    One more point on each side, so that a line reaches the edges. None: no value.
     """
     inside = np.flatnonzero((values >= low) & (values <= high))
     if not len(inside):
-        # Between two points the range may lie all the same.
+        # The range may lie between two points.
         crossed = np.flatnonzero(
             (np.minimum(values[:-1], values[1:]) <= low)
             & (np.maximum(values[:-1], values[1:]) >= high)

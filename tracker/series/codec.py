@@ -1,4 +1,4 @@
-"""Chunks and their ticks to bytes and back; layout in docs/formats/series-chunk.md."""
+"""Encodes and decodes chunks and their ticks; format in docs/formats/series-chunk.md."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tracker.series.columns import (
 from tracker.series.downsample import BUCKET_POINTS, Buckets, summarise_rows
 from tracker.series.points import Floats, Integers, Points
 
-# From so many points on, a chunk is full: nothing is added to it any more.
+# A chunk with this many points is full and never extended.
 FULL_POINTS = 8_192
-# The most points one chunk holds. Whatever is more than a full chunk can be cut into
-# full ones, so nothing is left over that would have to be written again.
+# Maximum number of points per chunk. Any larger number can be split into full chunks,
+# so that no remainder has to be rewritten.
 CHUNK_POINTS = 2 * FULL_POINTS
 
 MAGIC = b"SMC"
@@ -35,7 +35,7 @@ OVERVIEW_MAGIC = b"SMO"
 TICKS_MAGIC = b"SMT"
 TICKS_OVERVIEW_MAGIC = b"SMU"
 VERSION = 2
-# Of an overview that is one value, as all points of the chunk have it.
+# An overview of one value, which all points of the chunk have.
 CONSTANT_VERSION = 3
 TICKS_VERSION = 1
 
@@ -44,7 +44,7 @@ _COUNT = struct.Struct("<I")
 _VALUE = np.dtype("<f8")
 _LENGTH = struct.Struct("<I")
 
-# Of drawing buckets, what is the same for all series of the same ticks.
+# The columns of drawing buckets that all series of the same ticks share.
 TICK_COLUMNS = ("count", "first_step", "last_step", "first_time", "last_time")
 VALUE_COLUMNS = ("finite_count", "minimum", "maximum", "total")
 # The other columns of drawing buckets are floats.
@@ -55,13 +55,13 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def encode_ticks(steps: Floats, times: Integers) -> bytes:
-    """Encode the ticks of chunks, in the order they have; at least one."""
+    """Encode at least one tick of chunks, in order."""
     columns = framed([encode_floats(steps), encode_integers(times)])
     return seal(TICKS_MAGIC, TICKS_VERSION, _COUNT.pack(len(steps)) + b"".join(columns))
 
 
 def decode_ticks(data: bytes | memoryview) -> tuple[Floats, Integers]:
-    """Decode steps and times; raise Damaged for bytes `encode_ticks` did not make."""
+    """Decode steps and times; raise Damaged for bytes not from `encode_ticks`."""
     _, body = unseal(TICKS_MAGIC, (TICKS_VERSION,), data)
     reader = Reader(body)
     count = _count(reader, least=1)
@@ -72,14 +72,14 @@ def decode_ticks(data: bytes | memoryview) -> tuple[Floats, Integers]:
 
 
 def encode(values: Floats) -> bytes:
-    """Encode the values of a chunk; at least one."""
+    """Encode at least one value of a chunk."""
     return seal(MAGIC, VERSION, _COUNT.pack(len(values)) + encode_floats(values))
 
 
 def decode(data: bytes | memoryview, ticks: tuple[Floats, Integers] | None) -> Points:
-    """Decode points; raise Damaged for any bytes that `encode` did not make.
+    """Decode points; raise Damaged for bytes not from `encode`.
 
-    A chunk of the first version has no ticks beside it: it holds its own.
+    A chunk of the first version contains its own ticks.
     """
     version, body = unseal(MAGIC, (1, VERSION), data)
     reader = Reader(body)
@@ -104,7 +104,7 @@ def encode_overview(columns: Columns, values: Floats) -> bytes:
 
 
 def encode_whole_overview(buckets: Buckets) -> bytes:
-    """Encode all columns of drawing buckets, as chunks without ticks have them."""
+    """Encode all columns of drawing buckets, for chunks without shared ticks."""
     body = _encode_columns([getattr(buckets, name) for name in _names(Buckets)])
     return seal(OVERVIEW_MAGIC, 1, body)
 
@@ -116,13 +116,13 @@ def encode_ticks_overview(columns: Columns) -> bytes:
 
 
 def decode_ticks_overview(data: bytes | memoryview) -> Columns:
-    """Decode TICK_COLUMNS; raise Damaged for bytes that were not made so."""
+    """Decode TICK_COLUMNS; raise Damaged for other bytes."""
     _, body = unseal(TICKS_OVERVIEW_MAGIC, (TICKS_VERSION,), data)
     return _decode_columns(body, TICK_COLUMNS)
 
 
 def decode_overview(data: bytes | memoryview, ticks: Columns | None) -> Buckets:
-    """Decode drawing buckets; raise Damaged for bytes `encode_overview` did not make."""
+    """Decode drawing buckets; raise Damaged for bytes not from `encode_overview`."""
     version, body = unseal(OVERVIEW_MAGIC, (1, VERSION, CONSTANT_VERSION), data)
     if version == 1:
         return Buckets(**_decode_columns(body, _names(Buckets)))
@@ -148,8 +148,8 @@ def _constant_buckets(body: memoryview, ticks: Columns | None) -> Buckets:
 
 
 def _are_lengths(counts: NDArray[Any]) -> bool:
-    """Say whether a chunk's drawing buckets can be of so many points each."""
-    # Each before all: numbers of any size would not add up.
+    """Return whether these can be the point counts of a chunk's drawing buckets."""
+    # Each count before the sum, which could overflow.
     each = len(counts) and ((counts > 0) & (counts <= BUCKET_POINTS)).all()
     return bool(each and counts.sum() <= CHUNK_POINTS)
 
@@ -169,7 +169,7 @@ def _names(of: type[Buckets]) -> tuple[str, ...]:
 
 
 def _encode_columns(columns: Sequence[NDArray[Any]]) -> bytes:
-    """Encode all columns at once, for a chart reads many."""
+    """Encode all columns at once, because a chart reads many."""
     words = np.array([column.view("<u8") for column in columns])
     count = words.shape[1]
     planes = words.view(np.uint8).reshape(len(words), count, 8)
@@ -197,7 +197,7 @@ def _count(reader: Reader, least: int = 0) -> int:
 
 
 def dtype_of(column: str) -> type[np.int64 | np.float64]:
-    """Return what a column of drawing buckets holds."""
+    """Return the dtype of a column of drawing buckets."""
     return np.int64 if column in _INTEGERS else np.float64
 
 
@@ -212,7 +212,7 @@ def decode_columns(reader: Reader, count: int) -> Points:
 
 
 def framed(columns: Sequence[bytes]) -> list[bytes]:
-    """Put each column's length before it."""
+    """Prefix each column with its length."""
     return [_LENGTH.pack(len(column)) + column for column in columns]
 
 
@@ -222,7 +222,7 @@ def take_framed(reader: Reader) -> memoryview:
 
 
 def seal(magic: bytes, version: int, *body: bytes | memoryview) -> bytes:
-    """Join the parts, and put what they are and their checksum before them."""
+    """Join the parts, prefixed with magic, version and checksum."""
     checksum = 0
     for part in body:
         checksum = zlib.crc32(part, checksum)
@@ -232,7 +232,7 @@ def seal(magic: bytes, version: int, *body: bytes | memoryview) -> bytes:
 def unseal(
     magic: bytes, versions: Container[int], data: bytes | memoryview
 ) -> tuple[int, memoryview]:
-    """Return the version and what the seal is of; raise Damaged for a broken one."""
+    """Return the version and the sealed bytes; raise Damaged for a broken seal."""
     view = memoryview(data)
     if len(view) < _SEAL.size:
         raise Damaged("bytes end too early")

@@ -1,8 +1,8 @@
-"""One column of numbers as bytes and back; layout in docs/formats/series-chunk.md.
+"""Encodes and decodes one column of numbers; format in docs/formats/series-chunk.md.
 
-A column is written the smallest of a few ways. All of them end in byte planes:
-the first bytes of all numbers, then the second bytes, and so on, because bytes of
-one place look alike and compress well while bytes of neighbours do not.
+A column is stored in the smallest of a few encodings. All of them end in byte planes:
+the first bytes of all numbers, then the second bytes, and so on, because bytes of one
+position are similar and compress well.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from tracker.series.points import Floats, Integers
 
 LEVEL = 3
-# Decimals with more places than this are not looked for.
+# Maximum number of decimal places that are tried.
 MAX_PLACES = 4
-# Of a column, to find out what it is not.
+# Numbers of a column that are tried first, to rule out an encoding.
 LOOKED_AT_FIRST = 32
-# Up to here every whole number is a float, and division by ten rounds correctly.
+# Up to here every integer is a float, and division by ten rounds correctly.
 LARGEST_WHOLE = 2.0**53
 
 Words = NDArray[np.uint64]
@@ -31,7 +31,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Damaged(Exception):
-    """Stored bytes are not what was written; nothing of them may be used."""
+    """Stored bytes are corrupt; none of them may be used."""
 
 
 class Coding(IntEnum):
@@ -51,7 +51,7 @@ class PlaneCoding(IntEnum):
 
 
 class Reader:
-    """Takes bytes off the front, and never past the end."""
+    """Reads bytes from the front, never past the end."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -74,7 +74,7 @@ class Reader:
 
 
 class _Zstd(threading.local):
-    """Each thread's own compressor: they are dear to make and not to be shared."""
+    """One per thread: they are expensive to create and not thread-safe."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(level=LEVEL)
@@ -89,13 +89,13 @@ _RAMP = struct.Struct("<qq")
 _OFFSETS = struct.Struct("<qB")
 _DELTAS = struct.Struct("<qqB")
 _PLANE = struct.Struct("<BI")
-# By width: the smallest words that numbers of so many bytes fit in.
+# By width in bytes: the smallest word type.
 _WORDS = (None, "<u1", "<u2", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8")
 
 
 def encode_integers(numbers: Integers) -> bytes:
     """Encode a column of at least one integer."""
-    differences = np.diff(numbers)  # wraps around; so does adding them up again
+    differences = np.diff(numbers)  # wraps around, as does adding them up
     least = int(differences.min()) if len(differences) else 0
     deltas = (differences - np.int64(least)).view(np.uint64)
     first, low = int(numbers[0]), int(numbers.min())
@@ -137,7 +137,7 @@ def decode_integers(data: memoryview, count: int) -> Integers:
 
 
 def encode_floats(numbers: Floats) -> bytes:
-    """Encode a column of at least one float; every bit of each comes back."""
+    """Encode a column of at least one float, losslessly."""
     words = numbers.view(np.uint64)
     if not (words != words[0]).any():
         return _BYTE.pack(Coding.CONSTANT) + _WORD.pack(int(words[0]))
@@ -177,13 +177,12 @@ def decode_floats(data: memoryview, count: int) -> Floats:
 
 
 def narrowed(numbers: Floats) -> NDArray[np.float32] | None:
-    """Return numbers that came from float32 as such; None when one of them did not.
+    """Return numbers as float32 if that is lossless; else None.
 
-    Bits are compared, not numbers: NaNs differ from themselves, and a NaN's
-    payload may or may not survive the way through float32.
+    Compares bits: NaN differs from itself, and a NaN's payload may change in float32.
     """
     narrow = None
-    # Most columns fail at the first look; few numbers are enough to see it.
+    # Most columns fail for the first few numbers.
     for some in (numbers[..., :LOOKED_AT_FIRST], numbers):
         with np.errstate(all="ignore"):
             narrow = some.astype(np.float32)
@@ -202,12 +201,12 @@ def _encode_float32(numbers: Floats) -> bytes | None:
 
 
 def _encode_decimal(numbers: Floats) -> bytes | None:
-    """Encode whole numbers and short decimals such as 37.5 as integers.
+    """Encode integers and short decimals such as 37.5 as integers.
 
-    None when one of them does not come back bit by bit.
+    None if it is not lossless.
     """
     for places in range(MAX_PLACES + 1):
-        # Likewise, most fail here.
+        # Most columns fail here, too.
         if _whole(numbers[:LOOKED_AT_FIRST], places) is None:
             continue
         whole = _whole(numbers, places)
@@ -230,7 +229,7 @@ def _whole(numbers: Floats, places: int) -> Integers | None:
 
 
 def _width(words: Words) -> int:
-    """Return how many bytes the largest number takes."""
+    """Return the bytes that the largest number needs."""
     return max(1, (int(words.max()).bit_length() + 7) // 8)
 
 
@@ -250,7 +249,7 @@ def _encode_plane(plane: Bytes) -> bytes:
 
 
 def _decode_planes(reader: Reader, count: int, width: int) -> NDArray[Any]:
-    """Return words of at least so many bytes: the narrower, the quicker."""
+    """Return words of at least `width` bytes; narrower is faster."""
     if not 1 <= width <= 8:  # noqa: PLR2004 - a word's bytes
         raise Damaged(f"numbers of {width} bytes")
     words = np.zeros(count, _WORDS[width])
@@ -275,9 +274,9 @@ def compress(data: bytes | memoryview) -> bytes:
 
 
 def decompress(data: bytes | memoryview, length: int) -> bytes:
-    """Return exactly `length` bytes, or raise Damaged before making room for more."""
+    """Return exactly `length` bytes; raise Damaged before allocating more."""
     try:
-        # The library makes room for whatever the frame says of itself.
+        # The library allocates whatever size the frame declares.
         if zstandard.frame_content_size(data) != length:
             raise Damaged("compressed bytes are of another length")
         return _zstd.decompressor.decompress(

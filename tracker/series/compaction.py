@@ -1,12 +1,11 @@
 """Moves points from the journal to chunks, and joins small chunks to larger ones.
 
-A pass reads and encodes without holding anything, then writes in one short
-transaction, which succeeds only if all it replaces is still there. Whoever is
-slower of two starts again, so a pass may be repeated, doubled or killed at any point.
+A pass reads and encodes without locks, then writes in one short transaction, which
+succeeds only if all replaced rows still exist. The slower of two passes starts again,
+so a pass may be repeated, run twice or be killed at any point.
 
-New points become chunks of their own, whatever there is already: so what a pass costs
-depends on what is new. Once a series has a few chunks that are not full, they are
-joined, some series at a time.
+New points become new chunks, so that the cost of a pass depends on the new points only.
+Chunks of a series that are not full are joined later.
 """
 
 from __future__ import annotations
@@ -51,15 +50,15 @@ from tracker.server.statements import carry_out_many, key
 
 logger = logging.getLogger(__name__)
 
-# What one pass takes on, which bounds its memory and its transaction.
+# Limits of one pass, which bound its memory and its transaction.
 PASS_POINTS = 1_000_000
 PASS_ENTRIES = 500
-# What is joined in one transaction; of series with few points, rows are what it costs.
+# Chunks joined per transaction; for series with few points, rows dominate the cost.
 JOINED_CHUNKS = 20_000
-# Passes of one call; more would outlast a worker's lease.
+# Passes per call, within a worker's lease.
 PASSES = 20
-# So many chunks of a series that are not full are joined. Fewer would rewrite points
-# more often, more would make charts slower.
+# A series with this many open chunks is joined. Fewer would rewrite points more often,
+# more would make charts slower.
 OPEN_CHUNKS = 8
 
 
@@ -79,7 +78,7 @@ CHUNK_COLUMNS = (
     "data",
     "is_open",
 )
-# For a thousand series a thousand rows, of which the ORM would copy each value often.
+# A thousand series are a thousand rows, and the ORM copies each value several times.
 INSERT_CHUNK = (
     f"INSERT INTO tracker_serieschunk (run_id, ticks_id, {', '.join(CHUNK_COLUMNS)})"
     f" VALUES (%s, %s, {', '.join(['%s'] * len(CHUNK_COLUMNS))})"
@@ -90,23 +89,23 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What one pass takes out of the tables, and what it puts in."""
+    """The rows that one pass removes and adds."""
 
     run_id: UUID
     entry_ids: list[int]
     damaged_entry_ids: list[int]
     chunks: list[NewChunks]
     summaries: list[Summary]
-    # Of series whose rows are to name other writers.
+    # Series whose rows need other writers.
     writers: dict[int, Known]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merger:
-    """Chunks that are to be replaced by fewer, and those."""
+    """Chunks to replace, and their replacements."""
 
     run_id: UUID
-    # How many chunks leave each row of ticks.
+    # The number of replaced chunks per row of ticks.
     leaving: Counter[int]
     chunk_ids: list[int]
     damaged_chunk_ids: list[int]
@@ -114,7 +113,7 @@ class Merger:
 
 
 def compact_run(run_id: UUID) -> int:
-    """Empty the run's journal, or much of it; return how many points were moved."""
+    """Compact the run's journal, or much of it; return the number of moved points."""
     moved = 0
     for _ in range(PASSES):
         plan = _make_plan(run_id)
@@ -131,18 +130,18 @@ def needs_compaction(run_id: UUID) -> bool:
 
 
 def merge_chunks(run_id: UUID) -> None:
-    """Join chunks that are not full: a few of a series, or, after the run, any two."""
+    """Join open chunks: several of a series, or any two after the run."""
     is_running = Run.objects.filter(id=run_id, state=State.RUNNING).exists()
     for series_ids in _mergeable(run_id, OPEN_CHUNKS if is_running else 2):
         try:
             merger = _make_merger(run_id, series_ids)
         except Overtaken:
-            return  # somebody else is at it
+            return  # another worker joins them
         _is_done(_replace, merger)
 
 
 def _is_done(change: Callable[[Item], None], item: Item) -> bool:
-    """Make a change, all or nothing; False when somebody else made one meanwhile."""
+    """Make a change in a transaction; return False after a concurrent change."""
     try:
         with transaction.atomic():
             change(item)
@@ -173,7 +172,7 @@ def _make_plan(run_id: UUID) -> Plan | None:
 
 
 def _next_entry_ids(run_id: UUID) -> list[int]:
-    """Return the oldest entries: as many as a pass takes on, and at least one."""
+    """Return the oldest entries within the limits of a pass, at least one."""
     rows = list(
         JournalEntry.objects.filter(run_id=run_id, is_damaged=False)
         .order_by("id")
@@ -187,9 +186,9 @@ def _next_entry_ids(run_id: UUID) -> list[int]:
 def _read_entries(
     run_id: UUID, entry_ids: Sequence[int]
 ) -> tuple[list[Table], list[Logged], list[int]]:
-    """Return the tables, by whom they were logged, and the entries that cannot be read.
+    """Return the tables, their processes, and the unreadable entries.
 
-    Those are kept aside, or nothing after them would ever be compacted.
+    Unreadable entries are set aside, or no later entry would be compacted.
     """
     tables: list[Table] = []
     logged: dict[tuple[UUID, bytes], Logged] = {}
@@ -209,7 +208,7 @@ def _read_entries(
 def _note_logged(
     logged: dict[tuple[UUID, bytes], Logged], spool_id: UUID, table: Table
 ) -> None:
-    """Note until when a process has logged to these series; it names them each time."""
+    """Record the last time at which a process logged to these series."""
     name = spool_id, table.series_ids.tobytes()
     last = table.times.max().item()
     if name in logged:
@@ -218,7 +217,7 @@ def _note_logged(
 
 
 def _of_existing_series(run_id: UUID, tables: Sequence[Table]) -> list[Table]:
-    """Leave out what was deleted after its points arrived."""
+    """Drop series that were deleted after their points arrived."""
     wanted = sorted(key for table in tables for key in table.series_ids.tolist())
     found: set[int] = set()
     for ids in batches(wanted):
@@ -233,7 +232,7 @@ def _of_existing_series(run_id: UUID, tables: Sequence[Table]) -> list[Table]:
 
 
 def _carry_out(plan: Plan) -> None:
-    # Locked in order of id, so that two passes wait for each other and never deadlock.
+    # Locked in order of id, so that two passes cannot deadlock.
     entries = by_id(JournalEntry, {plan.run_id}, plan.entry_ids)
     locked = entries.select_for_update().order_by("id").values_list("id", flat=True)
     if list(locked) != plan.entry_ids:
@@ -261,7 +260,7 @@ def _insert(chunks: Sequence[NewChunks]) -> None:
 
 
 def _mergeable(run_id: UUID, least: int) -> Iterator[list[int]]:
-    """Yield series whose open chunks are to be joined, as many as go at a time."""
+    """Yield groups of series whose open chunks are to be joined."""
     rows = (
         SeriesChunk.objects.filter(run_id=run_id, is_open=True)
         .values("series_id")
@@ -311,12 +310,12 @@ def _make_merger(run_id: UUID, series_ids: Sequence[int]) -> Merger:
 def _joined(
     rows: Sequence[tuple[int, int, int | None]], points: Mapping[int, Points]
 ) -> Iterator[Table]:
-    """Yield the points of chunks, those of series with the same ticks together."""
+    """Yield the points of chunks, grouped by series with the same ticks."""
     chunk_ids: dict[int, list[int]] = defaultdict(list)
     ticks: dict[int, list[int]] = defaultdict(list)
     for chunk_id, series_id, ticks_id in rows:
         chunk_ids[series_id].append(chunk_id)
-        # A chunk of the first version shares its ticks with no other.
+        # A chunk of the first version has its own ticks.
         ticks[series_id].append(-chunk_id if ticks_id is None else ticks_id)
 
     groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -349,7 +348,7 @@ def _replace(merger: Merger) -> None:
 
 
 def _leave_ticks(merger: Merger) -> None:
-    """Take away the ticks that no chunk has any more."""
+    """Delete ticks without chunks."""
     by_count: dict[int, list[int]] = defaultdict(list)
     for ticks_id, count in merger.leaving.items():
         by_count[count].append(ticks_id)

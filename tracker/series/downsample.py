@@ -1,7 +1,7 @@
-"""Fewer numbers that keep the peaks: points summarised in buckets, and those merged.
+"""Reduces points to buckets that keep the peaks, and merges buckets.
 
-A bucket knows the lowest and the highest of its values, so however many points it
-stands for, a chart drawn from both never hides a spike.
+A bucket has the minimum and maximum of its values, so a chart drawn from both never
+hides a spike.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from tracker.series.points import Floats, Integers, Points
 
-# Points in one drawing bucket of a chunk's overview. Measured on float32 losses: 64
-# cost 0.34 bytes a point, 128 cost 0.18, beside 4.8 for the points themselves.
+# Points per drawing bucket of a chunk's overview. Measured on float32 losses: 64 cost
+# 0.34 bytes per point, 128 cost 0.18, next to 4.8 for the points themselves.
 BUCKET_POINTS = 128
 
 _QUIET_BIT = np.uint64(1 << 51)
 _LARGEST = float(np.finfo(np.float64).max)
-# Of what is kept in a row: two of these still add up to a float.
+# Limit of stored totals: the sum of two is still a float.
 LARGEST_TOTAL = _LARGEST / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
-    """Summaries of stretches of points, one in each row of the columns.
+    """Summaries of ranges of points, one per row of the columns.
 
-    Minimum and maximum leave NaN out, and are NaN where there is nothing else;
-    total and finite count leave the infinities out too.
+    Minimum and maximum ignore NaN, and are NaN without other values; total and finite
+    count also ignore infinities.
     """
 
     count: Integers
@@ -38,8 +38,8 @@ class Buckets:
     minimum: Floats
     maximum: Floats
     total: Floats
-    first_step: Floats  # lowest
-    last_step: Floats  # highest
+    first_step: Floats  # minimum
+    last_step: Floats  # maximum
     first_time: Integers
     last_time: Integers
 
@@ -58,16 +58,16 @@ class Buckets:
 def mean_of(
     total: Floats, finite_count: Integers, minimum: Floats, maximum: Floats
 ) -> Floats:
-    """Return means of the finite values; without any, the infinity or NaN there is."""
+    """Return means of the finite values; without any, the infinity or NaN."""
     mean = np.where(minimum == maximum, minimum, np.nan)
     np.divide(total, finite_count, out=mean, where=finite_count > 0)
-    # Rounding, and totals beyond the largest float, can carry a mean outside.
+    # Rounding and saturated totals can move a mean out of range.
     np.fmax(mean, minimum, out=mean, where=finite_count > 0)
     return np.fmin(mean, maximum, out=mean, where=finite_count > 0)
 
 
 def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
-    """Summarise each `size` points that follow each other; `size` 1 keeps them all."""
+    """Summarize each `size` consecutive points; `size` 1 keeps them all."""
     finite = np.isfinite(points.values)
     values = points.values if size == 1 else quiet(points.values)
     each = Buckets(
@@ -85,14 +85,14 @@ def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
 
 
 def bucket_starts(count: int, size: int = BUCKET_POINTS) -> NDArray[np.intp]:
-    """Return where each bucket of so many points begins."""
+    """Return the start of each bucket."""
     return np.arange(0, count, size)
 
 
 def summarise_ticks(
     steps: Floats, times: Integers, starts: NDArray[np.intp]
 ) -> dict[str, NDArray[Any]]:
-    """Return those columns of buckets that series of the same ticks share."""
+    """Return the columns of buckets that series of the same ticks share."""
     return {
         "count": np.diff(np.r_[starts, len(steps)]),
         "first_step": np.minimum.reduceat(steps, starts),
@@ -143,9 +143,9 @@ def select(buckets: Buckets, index: NDArray[np.bool_] | NDArray[np.intp]) -> Buc
 
 
 def merge(buckets: Buckets, position: Floats, width: float) -> Buckets:
-    """Merge what lies in the same stretch of `width`, in order of position.
+    """Merge buckets in the same stretch of `width`, in order of position.
 
-    Where nothing lies, there is no bucket.
+    Empty stretches have no bucket.
     """
     if not len(buckets):
         return buckets
@@ -155,7 +155,7 @@ def merge(buckets: Buckets, position: Floats, width: float) -> Buckets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Buckets and the stretches they lie in, each stretch once and in their order."""
+    """Buckets by stretch, in order, each stretch once."""
 
     buckets: Buckets
     place: Floats
@@ -165,7 +165,7 @@ class Placed:
         return Placed(Buckets.empty(), np.empty(0))
 
     def joined(self, buckets: Buckets, place: Floats) -> Placed:
-        """Merge with more buckets what lies in the same stretches."""
+        """Merge with more buckets."""
         place = np.concatenate([self.place, place])
         if not len(place):
             return self
@@ -176,7 +176,7 @@ class Placed:
         return Placed(_reduce(buckets, starts), place[starts])
 
     def joined_with_points(self, points: Points, place: Floats) -> Placed:
-        """Merge with points, each at its place."""
+        """Merge with points, each in its stretch."""
         if not len(points):
             return self
         order, starts = _in_order(place)
@@ -192,18 +192,18 @@ class Placed:
 def stretches(
     position: Floats, width: float
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
-    """Return an order by stretches of `width`, and where in it each stretch begins.
+    """Return an order by stretches of `width`, and the start of each stretch in it.
 
-    No order where there is one already. There is at least one position.
+    The order is None if already sorted. Needs at least one position.
     """
     return _in_order(stretch_of(position, width, position.min()))
 
 
 def stretch_of(position: Floats, width: float, origin: float) -> Floats:
-    """Return in which stretch of `width` each position lies, counted from the origin."""
+    """Return the stretch of `width` of each position, counted from the origin."""
     if not width > 0:
         return np.zeros(len(position))
-    # Steps near the largest float overflow here; a chart of them is still one.
+    # Steps near the largest float overflow here, and the chart is still correct.
     with np.errstate(all="ignore"):
         return np.nan_to_num(np.floor((position - origin) / width))
 
@@ -242,7 +242,7 @@ def _reduce(buckets: Buckets, starts: NDArray[np.intp]) -> Buckets:
 
 
 def quiet(values: Floats) -> Floats:
-    """Return the values with quiet NaNs only: a signalling one hides its neighbours."""
+    """Return the values with quiet NaNs only: a signaling NaN affects its neighbors."""
     is_nan = np.isnan(values)
     if not is_nan.any():
         return values
@@ -252,5 +252,5 @@ def quiet(values: Floats) -> Floats:
 
 
 def saturated(totals: Floats) -> Floats:
-    """Keep totals of finite numbers finite; infinity less infinity would be NaN."""
+    """Keep totals of finite numbers finite; infinity minus infinity would be NaN."""
     return np.nan_to_num(totals, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)

@@ -1,8 +1,7 @@
-"""A batch's tables to bytes and back; layout in docs/formats/journal-entry.md (pure).
+"""Encodes and decodes a batch's tables; format in docs/formats/journal-entry.md (pure).
 
-The numbers lie there as they are, or as half as long ones that are the same: an entry
-lives for seconds, and squeezing it would take longer than all else that an agent waits
-for.
+Numbers are stored uncompressed, as float32 where lossless: an entry lives for seconds,
+and compressing it would dominate the agent's waiting time.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tracker.series.columns import Damaged, Reader, decode_integers, narrowed
 from tracker.series.points import Floats
 from tracker.series.table import Table
 
-# The most points, and series, of one entry: as many as a batch may hold.
+# Maximum number of points, and of series, per entry, as in a batch.
 ENTRY_POINTS = 1_000_000
 
 MAGIC = b"SMJ"
@@ -27,12 +26,12 @@ VERSION = 3
 
 _COUNTS = struct.Struct("<II")
 _WIDTH = struct.Struct("<I")
-# So many bytes a value takes, and how.
+# The type of values by size in bytes.
 VALUES = {4: "<f4", 8: "<f8"}
 
 
 def encode(tables: Sequence[Table]) -> bytes:
-    """Encode tables; steps must be finite, for the store orders by them."""
+    """Encode tables; steps must be finite, because the store orders by them."""
     tables = [table for table in tables if table.point_count]
     parts: list[bytes | memoryview] = [_COUNTS.pack(len(tables), 0)]
     for table in tables:
@@ -51,13 +50,13 @@ def encode(tables: Sequence[Table]) -> bytes:
     return seal(MAGIC, VERSION, *parts)
 
 
-# Any: the caller says which numbers they are.
+# Any: the caller knows the dtype.
 def _bytes_of(numbers: NDArray[Any], dtype: str) -> memoryview:
     return np.ascontiguousarray(numbers, dtype).data
 
 
 def decode(data: bytes | memoryview) -> list[Table]:
-    """Decode tables; raise Damaged for bytes that `encode` never made."""
+    """Decode tables; raise Damaged for bytes not from `encode`."""
     version, body = unseal(MAGIC, range(1, VERSION + 1), data)
     reader = Reader(body)
     if version == 1:
@@ -94,7 +93,7 @@ def _decode_table(reader: Reader, *, has_width: bool) -> Table:
     return table
 
 
-# Any: the caller says which numbers they are.
+# Any: the caller knows the dtype.
 def _take(reader: Reader, dtype: str, count: int) -> NDArray[Any]:
     return np.frombuffer(reader.take(count * np.dtype(dtype).itemsize), dtype)
 
@@ -105,9 +104,9 @@ def _widened(values: NDArray[np.float32] | Floats) -> Floats:
 
 
 def _decode_first_version(reader: Reader) -> list[Table]:
-    """Decode the points of one series after the other, all in one column."""
+    """Decode the points of one series after another, all in one column."""
     series_count, count = reader.unpack(_COUNTS)
-    # A series without points is left out, so there are no more series than points.
+    # Series without points are omitted, so there are no more series than points.
     if count > ENTRY_POINTS or series_count > count:
         raise Damaged(f"{count} points of {series_count} series")
     if not series_count:

@@ -1,8 +1,8 @@
-"""Chooses what of a series has to be read for a chart, and draws it (pure).
+"""Selects the data to read of a series for a chart, and draws it (pure).
 
-Three things stand for points, each coarser than the one before: the points
-themselves, the drawing buckets of a chunk's overview, and the chunk's row. A chart
-takes the coarsest that is no wider than one of its own buckets.
+Points have three forms, from fine to coarse: the points themselves, the drawing buckets
+of a chunk's overview, and the chunk's row. A chart uses the coarsest that is no wider
+than one of its own buckets.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ from tracker.series.table import Table
 
 Mask = NDArray[np.bool_]
 
-# Up to so many points, reading them all is as fast as reading overviews.
+# Up to this many points, reading them all is as fast as reading overviews.
 DECODED_POINTS = 65_536
-# Up to so many points for each bucket asked for, a line has the points themselves.
+# Up to this many points per requested bucket, a line consists of the points.
 EXACT_POINTS = 2
 # A drawing bucket takes the memory of three points.
 OVERVIEW_SHARE = BUCKET_POINTS // 3
-# In so many steps do steady buckets become twice as wide.
+# Steady buckets double their width in this many steps.
 WIDTHS = 4
 LARGEST_WIDTH = 1e300
-# How many values are summarised at a time: what fits into a processor's cache.
+# Values summarized at a time, to fit into the CPU cache.
 VALUES_AT_ONCE = 2**17
 
 
 class Axis(StrEnum):
     STEP = "step"
-    TIME = "time"  # milliseconds since 1970, as Plotly's date axes want them
+    TIME = "time"  # milliseconds since 1970, as Plotly's date axes expect
     RELATIVE = "relative"  # seconds since the run started
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of an axis that is asked for, and into how many buckets."""
+    """The requested range of an axis, and the number of buckets."""
 
     axis: Axis
     low: float
     high: float
     buckets: int
     origin: int = 0  # where the relative axis starts, microseconds since 1970
-    # While a steady line grows, its buckets but for the last stay as they are, until
-    # there would be too many.
+    # While a steady line grows, its buckets except the last stay unchanged, until there
+    # would be too many.
     is_steady: bool = False
 
     def x(self, steps: Floats, times: Integers) -> Floats:
@@ -78,7 +78,7 @@ class Window:
         )
 
     def bucket_width(self, low: float, high: float) -> float:
-        """Return how wide a bucket is where the points lie between these ends."""
+        """Return the bucket width for points between these ends."""
         with np.errstate(over="ignore"):
             width = high / self.buckets - low / self.buckets
         return steady_width(width) if self.is_steady else width
@@ -91,7 +91,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """One column for each bucket; when exact, each bucket is one point."""
+    """One item per bucket; when exact, each bucket is one point."""
 
     x: Floats
     mean: Floats
@@ -103,21 +103,21 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointsRead:
-    """What was read of a series of which no buckets are needed."""
+    """The points of a series that needs no buckets."""
 
     window: Window
     bucket_width: float
     points: Points
 
 
-# Of a series that does not exist.
+# For a series that does not exist.
 _NONE = np.empty(0)
 NOTHING = Drawn(_NONE, _NONE, _NONE, _NONE, exact=True, count=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """Which chunks to read as what; those that are in no mask lie outside."""
+    """How to read each chunk; chunks in no mask lie outside."""
 
     by_row: Mask
     by_overview: Mask
@@ -125,18 +125,18 @@ class Choice:
     bucket_width: float
     # Nothing in the window lies before it.
     origin: float = 0.0
-    # In the window, as far as rows tell; whatever is read, there are no more.
+    # Upper bound of the points in the window, from the rows.
     point_count: int = 0
 
     def weight(self, chunks: Buckets) -> int:
-        """Return how much is held of the chunks, in points, or a little more."""
+        """Return an upper bound of the memory for the chunks, in points."""
         if self.point_count <= DECODED_POINTS:
-            return self.point_count  # as of most series, so nothing is added up
+            return self.point_count  # as for most series, without adding up
         of_overviews = chunks.count[self.by_overview].sum() // OVERVIEW_SHARE
         return int(chunks.count[self.by_points].sum() + of_overviews)
 
     def by_points_alone(self, mask: Mask) -> Choice:
-        """Return a choice that reads these chunks as nothing but points."""
+        """Return a choice that reads these chunks only as points."""
         coarse = self.by_row | self.by_overview
         return Choice(
             self.by_row & ~mask,
@@ -149,7 +149,7 @@ class Choice:
 
 
 def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
-    """Choose for each chunk, given as one bucket; `tail` is in no chunk yet."""
+    """Choose for each chunk, given as one bucket; `tail` is not in chunks yet."""
     lows, highs = window.ends(chunks)
     inside = (highs >= window.low) & (lows <= window.high)
     tail = window.clip(tail)
@@ -173,7 +173,7 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
     with np.errstate(over="ignore"):
         widths = highs - lows
     by_row = uncut & (widths <= bucket_width)
-    # About how wide a drawing bucket is; some may be wider, where points are rare.
+    # Approximate width of a drawing bucket; sparse ones are wider.
     fine_widths = widths * np.minimum(1.0, BUCKET_POINTS / chunks.count)
     by_overview = uncut & ~by_row & (fine_widths <= bucket_width)
     by_points = inside & ~by_row & ~by_overview
@@ -186,7 +186,7 @@ def draw(
     buckets: Sequence[Buckets],
     parts: Sequence[Points],
 ) -> Drawn:
-    """Draw what was read: buckets of any fineness, and points."""
+    """Draw buckets of any width, and points."""
     if not buckets:
         return draw_points([PointsRead(window, bucket_width, concatenate(parts))])[0]
 
@@ -202,9 +202,9 @@ def draw(
 def draw_gradually(
     window: Window, choice: Choice, portions: Iterable[Buckets | Points]
 ) -> Drawn:
-    """Draw what is read a portion at a time, of which no more is held than is drawn.
+    """Draw portions one by one, keeping only the drawn buckets in memory.
 
-    As `draw` would, but for where the first bucket begins: at the origin of the choice.
+    Like `draw`, except that the first bucket begins at the origin of the choice.
     """
     placed = Placed.nothing()
     few = Points.empty()
@@ -237,7 +237,7 @@ def _places(window: Window, choice: Choice, buckets: Buckets) -> Floats:
 def _drawn(window: Window, merged: Buckets) -> Drawn:
     lows, highs = window.ends(merged)
     return Drawn(
-        # Overlapping chunks can have middles that go back a little.
+        # Middles of overlapping chunks can decrease slightly.
         x=np.maximum.accumulate(lows / 2 + highs / 2),
         mean=merged.mean,
         minimum=merged.minimum,
@@ -248,7 +248,7 @@ def _drawn(window: Window, merged: Buckets) -> Drawn:
 
 
 def draw_points(series: Sequence[PointsRead]) -> list[Drawn]:
-    """Draw series that lie at the same places at once, as those of like runs do."""
+    """Draw series with equal positions together, for example of similar runs."""
     clipped = [each.window.clip(each.points) for each in series]
     places = [
         each.window.x(points.steps, points.times)
@@ -269,9 +269,9 @@ def draw_points(series: Sequence[PointsRead]) -> list[Drawn]:
 
 
 def _alike(series: Sequence[PointsRead], places: Sequence[Floats]) -> list[list[int]]:
-    """Return the numbers of series that lie at the same places; of exact ones, alone."""
+    """Return groups of series with equal positions; exact ones alone."""
     groups: list[list[int]] = []
-    # Each is compared with the last group that resembles it, not with all that do.
+    # Each is compared only with the last similar group.
     resembling: dict[Hashable, list[int]] = {}
     for number, (each, x) in enumerate(zip(series, places, strict=True)):
         if len(x) <= EXACT_POINTS * each.window.buckets:
@@ -287,7 +287,7 @@ def _alike(series: Sequence[PointsRead], places: Sequence[Floats]) -> list[list[
 
 
 def draw_table(window: Window, table: Table) -> list[Drawn]:
-    """Draw series that are in no chunk yet, each as it would be drawn alone."""
+    """Draw series that are in no chunk yet, each as if drawn alone."""
     x = window.x(table.steps, table.times)
     inside = (x >= window.low) & (x <= window.high)
     if not inside.all():
@@ -297,7 +297,7 @@ def draw_table(window: Window, table: Table) -> list[Drawn]:
 
 
 def steady_width(width: float) -> float:
-    """Return the next larger of a few widths, so that growing keeps it for a while."""
+    """Return the next larger of a few widths, so that growth rarely changes it."""
     if not 0 < width < LARGEST_WIDTH:
         return width
     return math.exp2(math.ceil(math.log2(width) * WIDTHS) / WIDTHS)
@@ -314,7 +314,7 @@ def _draw_rows(window: Window, bucket_width: float, table: Table) -> list[Drawn]
 def _draw_buckets(
     x: Floats, rows: Sequence[Floats], bucket_width: float
 ) -> list[Drawn]:
-    """Draw what follows from each point as a bucket of its own, but much faster."""
+    """Draw as if each point were a bucket, but much faster."""
     order, starts = stretches(x, bucket_width)
     if order is not None:
         x = x[order]

@@ -1,9 +1,9 @@
-"""Puts the parts of a series in order of step while they are read (pure).
+"""Sorts the parts of a series by step while they are read (pure).
 
-What has come is held until nothing can come before it. Each part is put in order by
-itself, and what of several parts overlaps is sorted together, once. So the work grows
-with the points, and what is held with the overlap: where every part spans all steps, as
-where each epoch counts its steps anew, order by step wants all of them held, once.
+Parts are held until no earlier step can follow. Each part is sorted by itself, and
+overlapping ranges are sorted together, once. The work grows with the points, and the
+memory with the overlap: if every part spans all steps, as when each epoch restarts its
+steps, all points are held.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 
 from tracker.series.points import Points, concatenate
 
-# So many points are sorted together, about, and no more are handed on at a time.
+# Approximate number of points sorted together and yielded at a time.
 PORTION_POINTS = 65_536
-# Of each part, every so many-th step says where portions may end.
+# Every n-th step of each part is a possible end of a portion.
 MARK_POINTS = 256
 
 
 class Held:
-    """Points that have come and may have to follow others."""
+    """Points that may have to follow later parts."""
 
     def __init__(self) -> None:
-        # The first step of what is left of each part; when the part came; how many
-        # points its arrays have.
+        # The first remaining step of each part, its number, and the size of its arrays.
         self._parts: list[tuple[float, int, int, Points]] = []
         self._added = 0
 
@@ -38,7 +37,7 @@ class Held:
             self._added += 1
 
     def before(self, step: float) -> Iterator[Points]:
-        """Yield, in order, and let go what is held of steps before this one."""
+        """Yield and release, in order, the points before this step."""
         for end in (*self._ends(step), step):
             found = self._take(end)
             for start in range(0, len(found), PORTION_POINTS):
@@ -46,15 +45,15 @@ class Held:
 
     def _hold(self, number: int, size: int, points: Points) -> None:
         if 2 * len(points) <= size:
-            # Or a few points would hold the memory of all there were.
+            # Otherwise a few points would keep the memory of the whole part.
             points, size = points.copy(), len(points)
         heappush(self._parts, (float(points.steps[0]), number, size, points))
 
     def _ends(self, step: float) -> Iterator[float]:
-        """Yield steps that cut what lies before this one into portions.
+        """Yield steps that split the range before this step into portions.
 
-        The more parts overlap, the longer these are: a piece of a part costs as much
-        as a few hundred points.
+        Portions grow with the number of overlapping parts: a piece of a part costs as
+        much as a few hundred points.
         """
         parts = [part for first, _, _, part in self._parts if first < step]
         if not parts:
@@ -77,6 +76,6 @@ class Held:
             self._hold(*part)
         if len(taken) == 1:
             return taken[0][1]
-        # Points alike in step and time stay in the order in which they came.
+        # Points with equal step and time keep their order of arrival.
         taken.sort(key=lambda piece: piece[0])
         return concatenate([points for _, points in taken]).sorted_by_step()

@@ -31,21 +31,21 @@ class Points:
         return len(self.steps)
 
     def __getitem__(self, index: slice | NDArray[Any]) -> Points:
-        """Return the points that a slice, a mask or an array of positions selects."""
+        """Return the points selected by a slice, a mask or an array of indices."""
         return Points(self.steps[index], self.times[index], self.values[index])
 
     def copy(self) -> Points:
-        """Return the same in memory of its own."""
+        """Return a copy with its own memory."""
         return Points(self.steps.copy(), self.times.copy(), self.values.copy())
 
     def sorted_by_step(self) -> Points:
-        """Order by step, then time; points alike in both stay in their order."""
+        """Sort by step, then time; equal points keep their order."""
         if np.all(self.steps[1:] > self.steps[:-1]):
-            return self  # as nearly always; sorting would cost the most of a read
+            return self  # as nearly always; sorting would dominate a read
         return self[np.lexsort((self.times, self.steps))]
 
     def sorted_by_time(self) -> Points:
-        """Order by time, then step; points alike in both stay in their order."""
+        """Sort by time, then step; equal points keep their order."""
         if np.all(self.times[1:] > self.times[:-1]):
             return self
         return self[np.lexsort((self.steps, self.times))]

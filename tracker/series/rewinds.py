@@ -1,7 +1,7 @@
-"""What of a series a later attempt has logged again (pure).
+"""Excludes points of a series that a later attempt has logged again (pure).
 
-A job that is started again goes on from a checkpoint. The points that its earlier
-attempt had logged behind it are kept, and left out of what is read.
+A restarted job continues from a checkpoint. Points that its earlier attempt logged
+after that checkpoint are kept, but excluded from reads.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from tracker.series.points import Floats, Integers, Points
 
 Mask = NDArray[np.bool_]
 
-# Nothing was logged before it.
+# Before all points.
 EVER = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replaced:
-    """From which steps on points count only if they are not older than a time.
+    """Steps from which only points at or after a time count.
 
-    Made by `replaced_by`: steps and times rise, so that of a point only the last step
-    that is not behind its own has to be looked at.
+    Created by `replaced_by`: steps and times increase, so only the last step at or
+    before a point's own matters.
     """
 
     steps: Floats
     times: Integers  # microseconds since 1970
 
     def until(self, steps: Floats) -> Integers:
-        """Return, for each of any steps, before which time points no longer count."""
+        """Return, for each step, the time before which points no longer count."""
         times = np.concatenate([[EVER], self.times])
         return times[np.searchsorted(self.steps, steps, side="right")]
 
 
 def replaced_by(steps: Floats, times: Integers) -> Replaced:
-    """Return what rewinds replace together: from each step on, before each time."""
+    """Combine rewinds: from each step, before each time."""
     stairs = stairs_of(steps, times)
     return Replaced(steps[stairs], times[stairs])
 
 
 def stairs_of(steps: Floats, times: Integers) -> Integers:
-    """Return the places of the rewinds that matter, in order of their steps.
+    """Return the indices of the effective rewinds, in order of their steps.
 
-    One of the same step or a lower one, and of the same time or a later one, replaces
-    all that another does. Of equal ones the first matters.
+    A rewind is redundant if another has the same or a lower step and the same or a
+    later time. Of equal ones the first counts.
     """
-    order = np.lexsort((~times, steps))  # of a step, the latest first
+    order = np.lexsort((~times, steps))  # for a step, the latest first
     ordered = times[order]
     matters = np.ones(len(order), np.bool_)
     matters[1:] = ordered[1:] > np.maximum.accumulate(ordered)[:-1]
@@ -65,7 +65,7 @@ def without(points: Points, replaced: Replaced | None) -> Points:
 
 
 def gone(chunks: Buckets, replaced: Replaced) -> Mask:
-    """Return which buckets hold no point that still counts, as far as they show it."""
+    """Return which buckets have no point that still counts, as far as they show it."""
     return chunks.last_time < replaced.until(chunks.first_step)
 
 

@@ -1,4 +1,4 @@
-"""Makes rows of tables: ticks and their chunks."""
+"""Converts tables to rows: ticks and their chunks."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class NewChunks:
 
 
 def make_chunks(run_id: UUID, table: Table) -> Iterator[NewChunks]:
-    """Cut a table into chunks of about one length, in order of step.
+    """Split a table into chunks of about equal length, in order of step.
 
-    All of them are full; or one is open, where there are too few points.
+    All of them are full, or a single one is open.
     """
     for part in table.sorted_by_step().cut(chunk_length(table.tick_count)):
         yield _make_chunks(run_id, part)
 
 
 def chunk_length(tick_count: int) -> int:
-    """Return how long the fewest chunks of so many ticks are, all but the last."""
+    """Return the length of all but the last of the fewest possible chunks."""
     chunk_count = max(1, math.ceil(tick_count / CHUNK_POINTS))
     return max(1, math.ceil(tick_count / chunk_count))
 
 
 def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
-    # Of a single drawing bucket, the chunk's row says the same.
+    # With a single drawing bucket, the chunk's row has the same information.
     has_overview = table.tick_count > BUCKET_POINTS
     starts = bucket_starts(table.tick_count)
     shared = summarise_ticks(table.steps, table.times, starts)
@@ -89,7 +89,7 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
 
 
 def checksums_of(rows: Sequence[SeriesChunk]) -> list[int]:
-    """Return checksums of what rows of chunks say of their points."""
+    """Return the checksums of chunk rows."""
     columns: dict[str, Any] = {
         field.name: np.array(
             [getattr(row, field.name) for row in rows], codec.dtype_of(field.name)
@@ -106,8 +106,8 @@ def _overview(columns: dict[str, NDArray[Any]], row: int, values: Floats) -> byt
 
 
 def stored(number: np.float64) -> float | None:
-    """Return what a column can hold: None for NaN, which SQLite cannot.
+    """Return a column's value: None for NaN, which SQLite cannot store.
 
-    Nor can it hold the sign of -0.0, which adding 0 takes off everywhere.
+    It cannot store the sign of -0.0 either, which adding 0 removes on both databases.
     """
     return None if np.isnan(number) else number.item() + 0.0

@@ -1,8 +1,8 @@
 """Reads chunks: their rows, their drawing buckets and their points.
 
-Chunk rows never change: compaction writes new ones, then takes the old ones and
-their journal rows away, all in one transaction. So a reader needs no lock and no
-transaction, only to look again when something it read is gone (see tails.py).
+Chunk rows never change: compaction writes new ones and deletes the old ones and their
+journal rows in one transaction. So a reader needs no lock and no transaction; it
+retries if a row is gone (see tails.py).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tracker.server.statements import every_row, many
 
 logger = logging.getLogger(__name__)
 
-# How many ids one statement names; SQLite's default limit is 32,766.
+# Ids per statement; SQLite's default limit is 32,766.
 IDS_IN_A_STATEMENT = 1_000
 
-# Of overviews, in each process: whoever zooms in or looks again asks for the same ones.
+# Cache of overviews per process, for zooming and repeated views.
 MAX_OVERVIEW_BYTES = 16 * 1024 * 1024
-# Of a drawing bucket, and of an overview besides them.
+# Memory of a drawing bucket, and of an overview besides its buckets.
 BUCKET_BYTES, OVERVIEW_BYTES = 72, 1_500
 
-# What every chart asks for; the ORM would take longer to build this statement than
-# databases take to answer.
+# Runs for every chart; the ORM would take longer to build this statement than the
+# database to execute it.
 SELECT_SUMMARIES = (
     f"SELECT series_id, id, checksum, {', '.join(field.name for field in fields(Buckets))}"
     " FROM tracker_serieschunk WHERE run_id IN ({runs}) AND series_id = ANY(%s)"
@@ -48,21 +48,21 @@ SELECT_SUMMARIES = (
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
-# PostgreSQL answers with the one, SQLite with the other.
+# PostgreSQL returns the one, SQLite the other.
 Stored = bytes | memoryview
 
 
-# By chunk, of those that were intact; another chunk never gets the same id.
+# By chunk id, only intact ones; ids are never reused.
 _overviews: Memory[int, Buckets] = Memory(MAX_OVERVIEW_BYTES)
 
 
 class Overtaken(Exception):
-    """Compaction replaced what was being read or written; start again."""
+    """Compaction replaced rows that were being read or written; retry."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summaries:
-    """The chunks of one series, each summarised as one bucket."""
+    """The chunks of one series, each summarized as one bucket."""
 
     ids: list[int]
     buckets: Buckets
@@ -71,7 +71,7 @@ class Summaries:
 def undamaged(
     decode: Callable[[Stored], Result], data: Stored, name: str
 ) -> Result | None:
-    """Decode stored bytes; None, and a line in the log, where they are damaged."""
+    """Decode stored bytes; log and return None if they are damaged."""
     try:
         return decode(data)
     except Damaged as error:
@@ -86,9 +86,9 @@ def read_summaries(
     rows = every_row(SELECT_SUMMARIES, [many(series_ids)], run_ids=run_ids)
     if not rows:
         return {}
-    # The columns of all at once: a chart of many series has few chunks of each.
+    # All columns at once: a chart of many series has few chunks of each.
     of_series, ids, checksums, *columns = zip(*rows, strict=True)
-    # None, for no value but NaN, becomes NaN again.
+    # None, stored for NaN, becomes NaN again.
     arrays: dict[str, Any] = {
         field.name: np.array(column, codec.dtype_of(field.name))
         for field, column in zip(fields(Buckets), columns, strict=True)
@@ -115,11 +115,11 @@ def _make_anew(
     checksums: Sequence[int | None],
     arrays: dict[str, Any],
 ) -> set[int]:
-    """Put in place of damaged rows what follows from their points.
+    """Replace damaged rows with values computed from their points.
 
-    Return the places of those whose points are damaged, too.
+    Return the indices of those whose points are damaged, too.
     """
-    # What earlier versions wrote has no checksum, and NaN for it.
+    # Rows of earlier versions have no checksum.
     said = np.array(checksums, np.float64)
     is_wrong = said != codec.row_checksums(Buckets(**arrays))
     lost = set()
@@ -155,8 +155,8 @@ def read_chunks(run_ids: Collection[UUID], ids: Collection[int]) -> dict[int, Po
 def read_overviews(
     run_ids: Collection[UUID], ids: Collection[int]
 ) -> dict[int, Buckets]:
-    """Return the drawing buckets of chunks, made anew from points where damaged."""
-    # A transaction that is rolled back gives the numbers of its chunks back, to others.
+    """Return the drawing buckets of chunks, recomputed from points if damaged."""
+    # A rolled-back transaction releases its chunk ids for reuse.
     is_final = not connection.in_atomic_block
     found = _remembered(ids) if is_final else {}
     damaged: list[int] = []
@@ -208,23 +208,23 @@ def _read_ticks_overviews(
 def _rows_of_ticks(
     run_ids: Collection[UUID], chunks: Sequence[tuple[Any, ...]], column: str
 ) -> list[tuple[Any, ...]]:
-    """Read a column of the ticks that rows of chunks refer to."""
+    """Read a column of the ticks of chunk rows."""
     ids = {ticks_id for _, ticks_id, _ in chunks} - {None}
     rows = rows_by_id(SeriesTicks, run_ids, ids, column)
     if len(rows) < len(ids):
-        # They went with their chunks; or they alone are gone, which is damage.
+        # Deleted with their chunks, or damaged if only they are missing.
         _expect_still_there(run_ids, [chunk_id for chunk_id, _, _ in chunks])
     return rows
 
 
-# Any: a row is what its columns are.
+# Any: column values.
 def rows_by_id(
     model: type[JournalEntry | SeriesChunk | SeriesTicks],
     run_ids: Collection[UUID],
     ids: Collection[int],
     *columns: str,
 ) -> list[tuple[Any, ...]]:
-    """Read columns of rows, after their ids; of those that are there."""
+    """Read columns of the existing rows, after their ids."""
     if not ids:
         return []
     table = model._meta.db_table  # noqa: SLF001 - Django's API
@@ -238,21 +238,21 @@ def rows_by_id(
 def by_id(
     model: type[Row], run_ids: Collection[UUID], ids: Collection[int]
 ) -> QuerySet[Row]:
-    """Select rows by id, and on PostgreSQL the partitions that they can be in."""
+    """Select rows by id, and on PostgreSQL by partition."""
     rows = model._default_manager.filter(id__in=ids)  # noqa: SLF001 - Django's API
     return rows.filter(run_id__in=run_ids) if names_runs() else rows
 
 
 def names_runs() -> bool:
-    """Say whether to name the runs of rows whose ids are known.
+    """Return whether statements by id should also name the runs.
 
-    PostgreSQL then looks in few partitions; SQLite would walk through all the runs have.
+    PostgreSQL then reads few partitions; SQLite would scan all rows of the runs.
     """
     return connection.vendor == "postgresql"
 
 
 def _expect_still_there(run_ids: Collection[UUID], chunk_ids: Collection[int]) -> None:
-    """Start again if chunks were replaced while their ticks were being looked for."""
+    """Raise Overtaken if chunks were replaced while their ticks were read."""
     if by_id(SeriesChunk, run_ids, chunk_ids).count() < len(chunk_ids):
         raise Overtaken
 

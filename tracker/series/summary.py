@@ -1,4 +1,4 @@
-"""Keeps what a series' row knows of its points: count, extremes, last value."""
+"""Maintains a series' summary in its row: count, extremes, last value."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tracker.series.rows import stored
 from tracker.series.table import Table
 from tracker.server.statements import key, moment
 
-# What is new of one series: its id and the values of NEW, in their order.
+# The new values of one series: its id and the values of NEW, in order.
 Summary: TypeAlias = tuple[float | int | bool | None, ...]
 ROWS_IN_A_STATEMENT = 1_000
 
-# PostgreSQL must be told what a column of NULL is.
+# PostgreSQL needs the types for columns of NULL.
 NEW = (
     ("count", "bigint"),
     ("finite_count", "bigint"),
@@ -38,7 +38,7 @@ ROW = f"(CAST(%s AS bigint), {', '.join(f'CAST(%s AS {kind})' for _, kind in NEW
 
 
 def _is_better(column: str, comparison: str) -> str:
-    """Return SQL for the lower, or the higher, of what is known and what is new."""
+    """Return SQL for the lower or higher of the old and new values."""
     return (
         f"{column} = CASE WHEN old.{column} IS NULL"
         f" OR new.{column} {comparison} old.{column}"
@@ -50,14 +50,14 @@ IS_LAST = (
     "(old.last_step IS NULL OR new.last_step > old.last_step OR"
     " (new.last_step = old.last_step AND new.time_of_last >= old.last_time))"
 )
-# Totals stay below half of the largest float, so that two of them add up to a number.
+# Totals stay below half of the largest float, so that the sum of two is finite.
 TOTAL = (
     f"CASE WHEN old.total > {LARGEST_TOTAL!r} THEN {LARGEST_TOTAL!r}"
     f" WHEN old.total < -{LARGEST_TOTAL!r} THEN -{LARGEST_TOTAL!r}"
     " ELSE old.total END + new.total"
 )
-# One statement for many rows: the ORM would read them all first, or take seconds over
-# a CASE for each row and column.
+# One statement for many rows: the ORM would read them all first, or build a slow CASE
+# for each row and column.
 ADD = (
     "UPDATE tracker_attribute AS old SET updated_at = %s,"
     " count = old.count + new.count,"
@@ -75,7 +75,7 @@ ADD = (
 
 
 def summaries(table: Table) -> list[Summary]:
-    """Say of each series of the table what `add_to_summaries` shall add."""
+    """Return the increments for `add_to_summaries`, one per series."""
     table = table.sorted_by_step()
     whole = summarise_rows(table.values, bucket_starts(1))
     last = table.values[:, -1]
@@ -105,9 +105,9 @@ def summaries(table: Table) -> list[Summary]:
 
 
 def add_to_summaries(run_id: UUID, new: Sequence[Summary]) -> int:
-    """Add to the rows of a run's series; return how many of them there were."""
-    # Two passes over one run wait for each other at its journal, so nobody else changes
-    # these rows meanwhile. In order of id they lie closer together.
+    """Add to the rows of a run's series; return the number of existing rows."""
+    # Passes over one run lock its journal, so nothing else changes these rows. In order
+    # of id they are closer together.
     new = sorted(new)
     found = 0
     now, run = moment(timezone.now()), key(run_id)

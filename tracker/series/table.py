@@ -14,7 +14,7 @@ from tracker.series.points import Floats, Integers, Points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The values of `s` series at the same `t` ticks; each series is there once."""
+    """The values of `s` distinct series at the same `t` ticks."""
 
     series_ids: Integers  # (s,)
     steps: Floats  # (t,)
@@ -38,7 +38,7 @@ class Table:
         return Table(chosen[0], self.steps, self.times, chosen[1])
 
     def copy(self) -> Table:
-        """Return the same in memory of its own."""
+        """Return a copy with its own memory."""
         return Table(
             self.series_ids.copy(),
             self.steps.copy(),
@@ -52,13 +52,13 @@ class Table:
         return Table(self.series_ids, steps, times, self.values[:, index])
 
     def sorted_by_step(self) -> Table:
-        """Order by step, then time; ticks alike in both stay in their order."""
+        """Sort by step, then time; equal ticks keep their order."""
         if np.all(self.steps[1:] > self.steps[:-1]):
             return self
         return self.ticks(np.lexsort((self.times, self.steps)))
 
     def sorted_by_time(self) -> Table:
-        """Order by time, then step; ticks alike in both stay in their order."""
+        """Sort by time, then step; equal ticks keep their order."""
         if np.all(self.times[1:] > self.times[:-1]):
             return self
         return self.ticks(np.lexsort((self.steps, self.times)))
@@ -70,7 +70,7 @@ class Table:
 
 
 def table_of(series_ids: Sequence[int], points: Sequence[Points]) -> Table:
-    """Make a table of series whose points have the same ticks."""
+    """Return a table of series whose points have the same ticks."""
     return Table(
         np.array(series_ids, np.int64),
         points[0].steps,
@@ -80,7 +80,7 @@ def table_of(series_ids: Sequence[int], points: Sequence[Points]) -> Table:
 
 
 def one_after_the_other(parts: Sequence[Table]) -> Table:
-    """Join tables of the same series, in the same order, by their ticks."""
+    """Concatenate tables of the same series by their ticks."""
     if len(parts) == 1:
         return parts[0]
     return Table(
@@ -92,7 +92,7 @@ def one_after_the_other(parts: Sequence[Table]) -> Table:
 
 
 def side_by_side(tables: Iterable[Table]) -> list[Table]:
-    """Join tables whose ticks are the same, unless they share a series."""
+    """Join tables with the same ticks, unless they share a series."""
     groups: dict[tuple[bytes, bytes], _Group] = {}
     apart: list[Table] = []
     for table in tables:
@@ -107,10 +107,11 @@ def side_by_side(tables: Iterable[Table]) -> list[Table]:
 
 @dataclass(slots=True)
 class _Group:
-    """Tables of the same ticks and of different series."""
+    """Tables with the same ticks and different series."""
 
     tables: list[Table]
-    # Of all tables, once there are several: there may be a thousand of one series each.
+    # All series, if there are several tables: there may be a thousand with one series
+    # each.
     _series: set[int] | None = None
 
     def takes(self, table: Table) -> bool:
@@ -147,7 +148,7 @@ def disentangled(tables: Iterable[Table]) -> list[Table]:
 
 
 def _joined_where_alike(tables: Iterable[Table]) -> list[Table]:
-    """Join tables of the same series: a process names them so in batch after batch."""
+    """Join tables of the same series, as a process names them in each batch."""
     alike: dict[bytes, list[Table]] = defaultdict(list)
     for table in tables:
         alike[table.series_ids.tobytes()].append(table)

@@ -1,6 +1,6 @@
-"""Tables of points for people and programs, as CSV or Arrow, a part at a time (pure).
+"""Tables of points as CSV or Arrow, one part at a time (pure).
 
-What is written of a table grows with its parts, so it can be sent while it is read.
+The output grows with its parts, so it can be sent while it is read.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import orjson
 from nanoarrow.ipc import StreamWriter
 from numpy.typing import NDArray
 
-# A spreadsheet takes a cell that begins so for a formula.
+# Spreadsheets treat such a cell as a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 INCOMPLETE = "incomplete: ask again"
 MICROSECONDS = np.dtype("<M8[us]")
 
 Array = NDArray[Any]
-# A text stands in every row; of numbers and moments, there is one for each row.
+# A text applies to every row; arrays have one item per row.
 Cells = str | Array
 
 
 class Table(Protocol):
-    """A table under way: `add` and `end` return what is to be sent by then."""
+    """An incremental table: `add` and `end` return the bytes to send."""
 
     def add(self, part: Mapping[str, Cells]) -> bytes: ...
 
     def end(self, *, is_complete: bool) -> bytes:
-        """Finish; what is incomplete must not be taken for the whole."""
+        """Finish; make an incomplete table recognizable."""
 
 
 class CsvTable:
-    """Numbers a spreadsheet lacks are the texts NaN, Infinity and -Infinity."""
+    """Numbers that spreadsheets lack are the texts NaN, Infinity and -Infinity."""
 
     def __init__(self, columns: Mapping[str, type[Any]]) -> None:
         self._columns = list(columns)
@@ -46,7 +46,7 @@ class CsvTable:
     def add(self, part: Mapping[str, Cells]) -> bytes:
         length = _length(part)
         cells = [_texts(part[name], length) for name in self._columns]
-        # csv.writer would take four times as long, over numbers that need no quotes.
+        # csv.writer would take four times as long for numbers that need no quotes.
         return self._taken() + b"".join(map(_row, zip(*cells, strict=True)))
 
     def end(self, *, is_complete: bool) -> bytes:
@@ -67,7 +67,7 @@ class ArrowTable:
         self._schema = na.struct(self._types, nullable=False)
         self._sink = BytesIO()
         self._writer = StreamWriter.from_writable(self._sink)
-        # The schema goes ahead of the first rows, and there may be none.
+        # The schema precedes the first rows, and there may be none.
         empty: dict[str, Cells] = {
             name: "" if kind is str else np.empty(0, "<i8")
             for name, kind in columns.items()
@@ -80,7 +80,7 @@ class ArrowTable:
 
     def end(self, *, is_complete: bool) -> bytes:
         self._writer.close()
-        # A stream's end is marked; instead, something that every reader refuses.
+        # Instead of the end marker, bytes that every reader rejects.
         return self._taken() if is_complete else INCOMPLETE.encode()
 
     def _write(self, part: Mapping[str, Cells], length: int) -> None:
@@ -110,7 +110,7 @@ def _row(cells: Sequence[bytes]) -> bytes:
 
 
 def _cell(text: str) -> bytes:
-    """Return a cell that no spreadsheet runs; paths are chosen by whoever logs."""
+    """Return a cell that spreadsheets do not execute; paths are untrusted."""
     row = StringIO()
     csv.writer(row).writerow([f"'{text}" if text.startswith(FORMULA_STARTS) else text])
     return row.getvalue().removesuffix("\r\n").encode()

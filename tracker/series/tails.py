@@ -1,8 +1,7 @@
 """Reads points that are still in the journal, together with chunks.
 
-The journal holds all series of a run, as long as compaction has not come to them. What
-a reader holds of it is what it asked for, and readers of much of it wait for each
-other.
+The journal contains all series of a run, until compaction. A reader keeps only the
+requested series, and readers of long journals are limited in number.
 """
 
 from __future__ import annotations
@@ -32,21 +31,19 @@ from tracker.series.store import (
 from tracker.series.table import Table, one_after_the_other
 from tracker.server.statements import every_row
 
-# A compaction that is under way takes entries about once a second, and joins chunks less
-# often than that.
+# Compaction takes entries about once a second, and joins chunks less often.
 TRIES = 10
-# Up to so many points of the journal are read at once, whoever they belong to.
+# Up to this many points of the journal are read at once, for all series.
 POINTS_AT_ONCE = 1_000_000
-# The most that is held of the series asked for, some 24 bytes each.
+# Maximum points of the requested series, about 24 bytes each.
 MAX_POINTS = 20_000_000
-# Of readers that find more than is read at once, in each process; and how long the
-# others wait for them.
+# Concurrent readers of long journals per process, and how long others wait for them.
 LONG_READS_AT_ONCE = 2
 WAIT_SECONDS = 0.5
 
 OTHERS_READ = (
-    "Much of what this run logged is not compacted yet, and others are reading it; try"
-    " again in a few seconds."
+    "Much of this run's data is not compacted yet, and too many requests are reading"
+    " it. Retry in a few seconds."
 )
 TOO_MUCH = (
     f"More than {MAX_POINTS:,} points of these series are not compacted yet. Ask for"
@@ -54,8 +51,8 @@ TOO_MUCH = (
 )
 
 _ENTRIES = "FROM tracker_journalentry WHERE run_id IN ({runs}) AND NOT is_damaged"
-# Data comes only where there is little of it: a second statement would cost each chart
-# of a live run more than the sum does.
+# Data is included only if there is little of it: a second statement would cost each
+# chart of a live run more than the sum does.
 SELECT_ENTRIES = (
     "SELECT id, point_count,"
     f" CASE WHEN (SELECT SUM(point_count) {_ENTRIES}) <= {POINTS_AT_ONCE}"
@@ -64,11 +61,11 @@ SELECT_ENTRIES = (
 SELECT_ENTRY_IDS = f"SELECT id {_ENTRIES}"
 
 Result = TypeVar("Result")
-# PostgreSQL answers with the one, SQLite with the other.
+# PostgreSQL returns the one, SQLite the other.
 Stored = bytes | memoryview
-# An entry's id, how many points it holds and, where it was read, its data.
+# An entry's id, its number of points and, if it was read, its data.
 Entry = tuple[int, int, Stored | None]
-# Of each entry the tables with series that were asked for.
+# By entry, the tables with requested series.
 Tables = dict[int, list[Table]]
 
 _long_reads = BoundedSemaphore(LONG_READS_AT_ONCE)
@@ -78,14 +75,14 @@ class Tails:
     """The points of series that are still in the journal."""
 
     def __init__(self, tables: Sequence[Table] = ()) -> None:
-        # A process names the same series in batch after batch.
+        # A process names the same series in each batch.
         alike: dict[bytes, list[Table]] = defaultdict(list)
         for table in tables:
             alike[table.series_ids.tobytes()].append(table)
         self._groups = list(alike.values())
 
     def tables_of(self, series_ids: Collection[int]) -> list[Table]:
-        """Return these series' points, in one table where they were logged together."""
+        """Return the points of these series, in one table per group logged together."""
         wanted = np.fromiter(series_ids, np.int64, len(series_ids))
         tables = []
         for group in self._groups:
@@ -111,17 +108,17 @@ def consistently(
     series_ids: Collection[int],
     read: Callable[[Tails, dict[int, Summaries]], Result],
 ) -> Result:
-    """Call `read` with what is in the journal of series, and with the chunks beside it.
+    """Call `read` with the series' journal points and their chunks.
 
-    What `read` reads of those chunks stays what it is, however long that takes; where
-    they were joined meanwhile, all begins again.
+    The chunks are consistent with the journal; if they are joined meanwhile, everything
+    is retried.
 
-    Raise Unavailable where the journal is long and too many read such ones, or where
-    these series alone have too many points in it.
+    Raises Unavailable if the journal is long and too many requests read long ones, or
+    if these series have too many points in it.
     """
     for _ in range(TRIES):
         found: list[Entry] = every_row(SELECT_ENTRIES, [], run_ids=run_ids)
-        # In order of arrival; sorting them in the database would copy their data.
+        # In order of arrival; sorting in the database would copy the data.
         entries = sorted(found, key=itemgetter(0))
         with _room_for(entries):
             try:
@@ -135,11 +132,10 @@ def consistently(
 def _with_chunks(
     run_ids: Collection[UUID], series_ids: Collection[int], tables: Tables
 ) -> tuple[Tails, dict[int, Summaries]]:
-    """Return entries of the journal, and the chunks that there are without them.
+    """Return the journal entries, and the chunks without their points.
 
-    An entry that is there after chunks were looked up was in none of them. One that is
-    gone is in a chunk by now: so only chunks are looked up again, and a long journal is
-    not read anew because compaction is at it.
+    An entry that exists after the chunks were read was in none of them. A missing entry
+    is in a chunk by now, so only chunks are read again.
     """
     for _ in range(TRIES):
         summaries = read_summaries(run_ids, series_ids)
@@ -161,7 +157,7 @@ def _is_long(entries: Sequence[Entry]) -> bool:
 
 @contextmanager
 def _room_for(entries: Sequence[Entry]) -> Iterator[None]:
-    """Let few at once hold what they read of long journals."""
+    """Limit the number of concurrent readers of long journals."""
     if not _is_long(entries):
         yield
         return
@@ -176,7 +172,7 @@ def _room_for(entries: Sequence[Entry]) -> Iterator[None]:
 def _tables(
     run_ids: Collection[UUID], series_ids: Collection[int], entries: Sequence[Entry]
 ) -> Tables:
-    """Return what entries hold, in order of arrival, but for what has gone meanwhile."""
+    """Return the tables of the existing entries, in order of arrival."""
     if not _is_long(entries):
         return {i: _decoded(i, data) for i, _, data in entries if data is not None}
 
@@ -192,7 +188,7 @@ def _tables(
             point_count += len(rows) * table.tick_count
             if point_count > MAX_POINTS:
                 raise Unavailable(TOO_MUCH)
-            # Copied, or these few would hold the bytes of the whole entry.
+            # Copied, because a view would keep the bytes of the whole entry.
             tables[entry_id].append(table.rows(rows).copy())
     return tables
 
@@ -200,7 +196,7 @@ def _tables(
 def _portions(
     run_ids: Collection[UUID], entries: Sequence[Entry]
 ) -> Iterator[tuple[int, Stored]]:
-    """Yield entries with their data, of which few are held at a time."""
+    """Yield entries with their data, few at a time."""
     ids: list[int] = []
     points = 0
     for entry_id, point_count, _ in entries:
@@ -222,5 +218,5 @@ def _with_data(
 
 
 def _decoded(entry_id: int, data: Stored) -> list[Table]:
-    """Return what a journal entry holds; a damaged one is logged and left out."""
+    """Return the tables of a journal entry; a damaged one is logged and skipped."""
     return undamaged(journal.decode, data, f"journal entry {entry_id}") or []

@@ -1,8 +1,8 @@
-"""Arrays as bytes for a browser, and only what it lacks; see docs/formats/points.md.
+"""Arrays as bytes for a browser, without the parts it has; see docs/formats/points.md.
 
-Pure. A reader that asks again says what it holds: how many items from the start and from the
-end of each array, and a digest of them. Where the digest still fits, those are left
-out, so what a reader puts together is always what it would have got in whole.
+Pure. A request names the items that the client has from the start and the end of each
+array, with their digest. If the digest matches, they are omitted, so the client always
+ends up with the complete arrays.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tracker.series.points import Floats
 
 MAGIC = b"SMP"
 VERSION = 1
-# What every typed array of a browser may begin at.
+# The alignment of a browser's typed arrays.
 ALIGNMENT = 8
-# What a float32 can hold, with room for arithmetic.
+# The range of float32, with room for arithmetic.
 LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e38, 1e-37
-# A float32 has 7 digits; a line that uses only the last of them would be stairs.
+# A float32 has 7 digits; a line that uses only the last one would show steps.
 NARROWEST_RANGE = 1e-4
 
 _HEAD = struct.Struct("<3sBI")
@@ -36,7 +36,7 @@ Array = NDArray[Any]
 
 
 class Columns:
-    """Arrays of one answer, each there once however many share it."""
+    """The arrays of a response, each stored once."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, bytes], int] = {}
@@ -45,7 +45,7 @@ class Columns:
         self._length = 0
 
     def add(self, array: Array) -> int:
-        """Return the array's place in the answer's list of columns."""
+        """Return the array's index in the response's list of columns."""
         code = array.dtype.newbyteorder("<")
         data = array.astype(code, copy=False).tobytes()
         key = (code.str[1:], data)
@@ -57,18 +57,18 @@ class Columns:
             self._length += len(data) + padding
         return self._places[key]
 
-    # Any: whatever JSON can hold.
+    # Any: every JSON value.
     def pack(self, header: Mapping[str, Any]) -> bytes:
         described = {**header, "columns": self._described}
         text = orjson.dumps(described)
-        # Blanks, which JSON ignores, so that the columns lie where they may begin.
+        # Blanks, which JSON ignores, to align the columns.
         text += b" " * (-(_HEAD.size + len(text)) % ALIGNMENT)
         return b"".join([_HEAD.pack(MAGIC, VERSION, len(text)), text, *self._parts])
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a reader holds of arrays of one length: their first and their last items."""
+    """The items that a client has of arrays of one length: the first and last ones."""
 
     first: int
     last: int
@@ -76,7 +76,7 @@ class Held:
 
 
 def held(arrays: Sequence[Array], first: int, last: int = 0) -> Held:
-    """Note what a reader will be able to keep of these arrays."""
+    """Return the state of a client that keeps these items."""
     digest = blake2b(digest_size=8)
     for array in arrays:
         digest.update(f"{array.dtype.str}{array.shape[1:]}".encode())
@@ -86,7 +86,7 @@ def held(arrays: Sequence[Array], first: int, last: int = 0) -> Held:
 
 
 def may_keep(arrays: Sequence[Array], known: Held) -> bool:
-    """Tell whether what the reader holds is how these arrays begin and end."""
+    """Return whether the arrays begin and end with the client's items."""
     length = min(map(len, arrays))
     return (
         known.first + known.last <= length
@@ -100,12 +100,12 @@ def pack_held(items: Sequence[Held]) -> str:
 
 
 def most_held(characters: int) -> int:
-    """Return of how many items `pack_held` needs no more characters than these."""
+    """Return the number of items that `pack_held` encodes in this many characters."""
     return characters * 3 // 4 // _KNOWN.size
 
 
 def read_held(text: str) -> list[Held]:
-    """Read what `pack_held` wrote; who says anything else holds nothing."""
+    """Decode the output of `pack_held`; return an empty list for anything else."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
         return [Held(*fields) for fields in _KNOWN.iter_unpack(data)]
@@ -114,7 +114,7 @@ def read_held(text: str) -> list[Held]:
 
 
 def narrow_places(x: Floats) -> Array:
-    """Return places on an axis in half the bytes if that loses nothing."""
+    """Return positions in half the bytes if that is lossless."""
     if not len(x) or not (np.abs(x) < 2.0**31).all():
         return x
     whole = x.astype("<i4")
@@ -122,7 +122,7 @@ def narrow_places(x: Floats) -> Array:
 
 
 def narrow_exactly(values: Floats) -> Array:
-    """Return values in half the bytes if every one of them comes back."""
+    """Return values in half the bytes if that is lossless."""
     with np.errstate(all="ignore"):
         narrow = values.astype("<f4")
     return narrow if ((narrow == values) | np.isnan(values)).all() else values
@@ -131,9 +131,9 @@ def narrow_exactly(values: Floats) -> Array:
 def narrow_summaries(
     mean: Floats, minimum: Floats, maximum: Floats
 ) -> tuple[Array, Array, Array]:
-    """Return summaries in half the bytes where no eye can tell.
+    """Return summaries in half the bytes if the difference is invisible.
 
-    They are rounded outwards: what lay between the lowest and the highest still does.
+    They are rounded outwards, so that the range still contains all values.
     """
     if not fits_float32(np.concatenate([minimum, maximum])):
         return mean, minimum, maximum
@@ -147,12 +147,12 @@ def narrow_summaries(
 
 
 def fits_float32(array: Floats) -> bool:
-    """Tell whether a chart of these values as float32 looks the same."""
+    """Return whether a chart of these values looks the same as float32."""
     finite = array[np.isfinite(array)]
     size = np.abs(finite[finite != 0])
     if not size.size:
         return True
-    # Halves, because the difference of two huge values need not be a number.
+    # Halves, because the difference of two huge values may overflow.
     half_range = float(finite.max() / 2 - finite.min() / 2)
     is_flat = half_range == 0
     return bool(

@@ -1,4 +1,4 @@
-"""Finds who logs to series, and notes on their rows what is new of it."""
+"""Finds the processes that log to series, and updates the series' rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracker.series.writers import (
 from tracker.server.statements import every_row, key, many
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Of a thousand series, the ORM would take longer than all else here.
+# For a thousand series, the ORM would dominate the time.
 SELECT_WRITERS = (
     "SELECT id, writer FROM tracker_attribute"
     " WHERE run_id IN ({runs}) AND kind = %s AND id = ANY(%s)"
@@ -29,10 +29,9 @@ SELECT_WRITERS = (
 
 
 def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
-    """Return what rows of series are to say anew, now that this was logged.
+    """Return the new writers of series after these points.
 
-    As long as each is written by the one process that its row names, one statement says
-    so.
+    While each series is written by the process in its row, one statement suffices.
     """
     wanted = sorted({i for some in logged for i in some.series_ids.tolist()})
     spools: dict[int, SpoolKey | None] = {}
@@ -46,7 +45,7 @@ def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
 def find_changes_of(
     rows: Iterable[Attribute], run_id: UUID, logged: Sequence[Logged]
 ) -> dict[int, Known]:
-    """Likewise, where the rows are at hand, as they were before this was logged."""
+    """The same for rows that are loaded, in their state before these points."""
     known = {row.pk: _as_known(row.writer, row.last_time, row.writers) for row in rows}
     spools = {series_id: found.spool for series_id, found in known.items()}
     return _changed(run_id, logged, known) if strangers(spools, logged) else {}
@@ -61,7 +60,7 @@ def _changed(
 
 
 def note_writers(run_id: UUID, changes: Mapping[int, Known]) -> None:
-    """Write it to the rows; only inside a transaction."""
+    """Update the rows; requires a transaction."""
     alike: dict[tuple[SpoolKey | None, tuple[Writer, ...]], list[int]]
     alike = defaultdict(list)
     for series_id, found in sorted(changes.items()):
@@ -98,7 +97,7 @@ def _as_known(
 
 def _processes(run_id: UUID, spools: Collection[SpoolKey]) -> dict[SpoolKey, Process]:
     found = {}
-    # Those of one run: few, but for runs that were started again very often.
+    # Processes of one run: few, except for runs that were restarted very often.
     for ids in batches(sorted(spools, key=str)):
         rows = Spool.objects.filter(run_id=run_id, id__in=ids).select_related("stage")
         for spool in rows:

@@ -1,8 +1,8 @@
-"""Which series several processes log to at the same time (pure).
+"""Detects series to which several processes log concurrently (pure).
 
-A series' row names the process that writes it. Another one that began before the first
-was done writes at the same time: their points share steps, and a chart goes back and forth
-between them. One that began after all of them takes over, as after a preemption.
+A series' row names its writing process. Another process that began before the first was
+done writes concurrently: their points share steps, and a chart jumps between them. One
+that began after all of them takes over, as after a preemption.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from uuid import UUID
 
 from tracker.series.points import Integers
 
-# Of more, a reader learns nothing; and the row stays small.
+# More would not be useful, and the row stays small.
 MAX_WRITERS = 64
 
-# As the database's driver has it: see tracker/server/statements.py.
+# In the driver's format: see tracker/server/statements.py.
 SpoolKey: TypeAlias = UUID | str
 
 
 class Writer(NamedTuple):
-    """A process of a run, as it said who it is."""
+    """A process of a run, as it identified itself."""
 
     rank: int
     stage: str
@@ -32,7 +32,7 @@ class Writer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Who writes a spool, and since when."""
+    """The process of a spool, and its start."""
 
     writer: Writer
     began: int  # microseconds since 1970, by its own clock
@@ -40,7 +40,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logged:
-    """Series that one process has logged to, and the time of their last points."""
+    """Series to which a process has logged, and the time of their last points."""
 
     spool: SpoolKey
     series_ids: Integers
@@ -49,7 +49,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a series' row says: who writes it, and who all did at the same time."""
+    """The writers in a series' row: the current one, and all concurrent ones."""
 
     spool: SpoolKey | None = None
     last_time: int | None = None
@@ -59,7 +59,7 @@ class Known:
 def strangers(
     spools: Mapping[int, SpoolKey | None], logged: Iterable[Logged]
 ) -> set[int]:
-    """Return the series that are logged to by others than whom their rows name."""
+    """Return the series with a writer other than the one in their rows."""
     return {
         series_id
         for some in logged
@@ -73,9 +73,9 @@ def changed(
     logged: Iterable[Logged],
     processes: Mapping[SpoolKey, Process],
 ) -> dict[int, Known]:
-    """Return what is to be said of series after these points, where it is new.
+    """Return the changed writers of series after these points.
 
-    `logged` is in the order of arrival; of series that `known` lacks, nothing is said.
+    `logged` is in the order of arrival; series missing in `known` are ignored.
     """
     after = dict(known)
     for some in logged:
@@ -98,12 +98,12 @@ def _after(before: Known, some: Logged, processes: Mapping[SpoolKey, Process]) -
     if before.spool == some.spool or other is None:
         return replace(before, last_time=last)
     if first is None or before.last_time is None or first.writer == other.writer:
-        # The first one; or a process that went on in another spool.
+        # The first one, or a process that continued in another spool.
         return replace(before, spool=some.spool, last_time=last)
     if other.began >= before.last_time:
         return replace(before, spool=some.spool, last_time=last)
     if first.began >= some.last_time:
-        # An earlier one, whose points come late.
+        # An earlier one, whose points arrive late.
         return replace(before, last_time=last)
     writers = _joined(before.writers, (first.writer, other.writer))
     return replace(before, last_time=last, writers=writers)
