@@ -1,4 +1,4 @@
-"""Mails an alert through the server that the administrator names."""
+"""Sends an alert by mail, through the configured server."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PORTS = {"smtp": 587, "smtps": 465}
 def send(
     address: str, message: Message, *, smtp_url: str, sender: str, host: str
 ) -> None:
-    """Send the message; raise NotDelivered unless the mail server took it."""
-    # A mail that is sent again has the same number, so that it is shown once.
+    """Send the message; raise NotDelivered unless the mail server accepted it."""
+    # A resent mail has the same Message-ID, so that clients show it once.
     digest = hashlib.sha256(address.encode()).hexdigest()[:16]
     identity = f"<{message.id}.{digest}@{host}>"
     mail = EmailMessage(
@@ -34,7 +34,7 @@ def send(
     try:
         mail.send()
     except (SMTPException, OSError) as error:
-        raise NotDelivered(f"The mail server did not take it: {error}.") from error
+        raise NotDelivered(f"The mail server rejected it: {error}.") from error
 
 
 def connection(smtp_url: str) -> BaseEmailBackend:
@@ -45,7 +45,7 @@ def connection(smtp_url: str) -> BaseEmailBackend:
         port=parts.port or PORTS.get(parts.scheme, 25),
         username=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
-        # Without a user the server is one's own, and may have no certificate.
+        # Without a user it is a local server, which may have no certificate.
         use_tls=parts.scheme == "smtp" and bool(parts.username),
         use_ssl=parts.scheme == "smtps",
         timeout=SECONDS,

@@ -1,4 +1,4 @@
-"""What an alert says, as a mail and as JSON (pure)."""
+"""An alert as mail text and as JSON (pure)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-# Mail clients cut longer ones off.
+# Mail clients truncate longer subjects.
 SUBJECT_LENGTH = 150
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`id` stays the same however often the message is sent."""
+    """`id` is the same for each attempt."""
 
     id: UUID
     title: str
@@ -29,7 +29,7 @@ class Message:
 
 
 def subject_of(message: Message) -> str:
-    """Return one line; names of runs are anybody's text."""
+    """Return one line; run names may contain any text."""
     line = f"[{message.project}] {message.run}: {message.title}"
     return " ".join(line.split())[:SUBJECT_LENGTH]
 
@@ -43,7 +43,7 @@ def text_of(message: Message) -> str:
 
 
 def json_of(message: Message) -> bytes:
-    """Return what a webhook is sent; chat systems show `text`."""
+    """Return the body of a webhook; chat systems show `text`."""
     return json.dumps(
         {
             "id": str(message.id),

@@ -1,4 +1,4 @@
-"""Conditions of metric rules: at which points of a series they hold (pure)."""
+"""Conditions of metric rules, evaluated at the points of a series (pure)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MEANS = ("mean-above", "mean-below")
 Mask = NDArray[np.bool_]
 
 MINUTE = 60_000_000  # in microseconds, as times of points
-# A value that is not finite is news for so long.
+# How long a non-finite value counts as recent.
 NOT_FINITE_MINUTES = 5.0
-# Two periods that are closer than this are one incident.
+# Periods with a shorter gap are one incident.
 REST_MINUTES = 5.0
 
 
@@ -32,7 +32,7 @@ class Condition:
 
     @property
     def window(self) -> float:
-        """Return how long it must hold: steps, or microseconds."""
+        """Return the duration in steps or microseconds."""
         return self.duration * MINUTE if self.unit == "minutes" else self.duration
 
 
@@ -49,7 +49,7 @@ class Period:
 def holds_now(points: Points, condition: Condition, now: int) -> Period | None:
     """Return the last point, or the mean, if the condition holds there.
 
-    Of "no point": since when there should have been one.
+    For "no-point", the period since the next point was due.
     """
     if not len(points):
         return None
@@ -61,7 +61,7 @@ def holds_now(points: Points, condition: Condition, now: int) -> Period | None:
     if not holds(points, condition)[-1]:
         return None
     if condition.name == "not-finite":
-        # The newest may be finite again.
+        # The newest value may be finite again.
         bad = int(np.flatnonzero(~np.isfinite(points.values))[-1])
         step, value = float(points.steps[bad]), float(points.values[bad])
     elif condition.name in MEANS:
@@ -81,9 +81,9 @@ def periods(points: Points, condition: Condition) -> list[Period]:
 
 
 def holds(points: Points, condition: Condition) -> Mask:
-    """Tell for each point whether the condition holds, given the points up to it.
+    """Return, for each point, whether the condition holds given the points up to it.
 
-    Points are in order of time.
+    Points must be in order of time.
     """
     values = points.values
     if condition.name == "not-finite":
@@ -97,7 +97,7 @@ def holds(points: Points, condition: Condition) -> Mask:
     )
     axis = _axis(points, condition)
     positions = np.arange(len(values))
-    # Where the unbroken row of such points began that each belongs to.
+    # The start of the uninterrupted sequence that contains each point.
     broken = np.maximum.accumulate(np.where(is_beyond, -1, positions))
     began = np.minimum(broken + 1, positions)
     needed = condition.window - (1 if condition.unit == "steps" else 0)
@@ -111,7 +111,7 @@ def _axis(points: Points, condition: Condition) -> NDArray[np.float64]:
 
 
 def _lately(times: NDArray[np.int64], found: Mask) -> Mask:
-    """Tell for each point whether one was found in the minutes before it."""
+    """Return, for each point, whether a match occurred in the minutes before it."""
     positions = np.arange(len(times))
     last = np.maximum.accumulate(np.where(found, positions, -1))
     age = times - times[np.maximum(last, 0)]
@@ -119,12 +119,12 @@ def _lately(times: NDArray[np.int64], found: Mask) -> Mask:
 
 
 def _mean_holds(points: Points, condition: Condition) -> Mask:
-    """Compare the mean of each window that is full; NaN and infinities are left out."""
+    """Compare the mean of each full window, ignoring NaN and infinities."""
     axis = _axis(points, condition)
     finite = np.isfinite(points.values)
     sums = np.concatenate([[0.0], np.cumsum(np.where(finite, points.values, 0.0))])
     counts = np.concatenate([[0], np.cumsum(finite)])
-    # Of steps that begin anew, the highest so far.
+    # If steps restart, the highest so far.
     reached = np.maximum.accumulate(axis)
     first = np.searchsorted(reached, reached - condition.window, side="right")
     first = np.minimum(first, np.arange(len(axis)))
@@ -155,7 +155,7 @@ def _gaps(points: Points, condition: Condition) -> list[Period]:
 
 
 def _merged(points: Points, held: Mask) -> Iterator[Period]:
-    """Yield periods; those with a short pause between them are one."""
+    """Yield periods, joined across short gaps."""
     places = np.flatnonzero(held)
     if not len(places):
         return
@@ -172,7 +172,7 @@ def _merged(points: Points, held: Mask) -> Iterator[Period]:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Tell whether the path is the pattern, each * being any characters."""
+    """Return whether the path matches the pattern, where * matches any characters."""
     first, *middle = pattern.split("*")
     if not middle:
         return path == pattern

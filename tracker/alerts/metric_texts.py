@@ -1,4 +1,4 @@
-"""Metric rules in words, for notifications; pages word them in the user's language."""
+"""English texts of metric rules, for notifications; pages translate their own."""
 
 from __future__ import annotations
 

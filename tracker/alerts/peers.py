@@ -18,9 +18,9 @@ Address = IPv4Address | IPv6Address
 PORTS = {"http": 80, "https": 443}
 # RFC 6052: the last 32 bits are an IPv4 address.
 NAT64 = IPv6Network("64:ff9b::/96")
-# The only IPv6 range that IANA has opened for global unicast. `ipaddress` calls many
-# addresses outside it global, among them local NAT64 prefixes (RFC 8215), IPv4-compatible
-# and site-local addresses.
+# The only IPv6 range that IANA has opened for global unicast. `ipaddress` treats many
+# addresses outside it as global, among them local NAT64 prefixes (RFC 8215),
+# IPv4-compatible and site-local addresses.
 GLOBAL_UNICAST = IPv6Network("2000::/3")
 # Ranges that Python 3.11 counts as global although no host on the internet has them:
 # 6to4 relays (RFC 7526) and documentation (RFC 9637).
@@ -30,7 +30,7 @@ LONGEST_URL = 500
 
 
 def check_url(url: str, allowed_hosts: list[str]) -> None:
-    """Refuse what is no plain address of a web server."""
+    """Raise InvalidInput unless the URL is a plain web address."""
     what = "must be an address such as https://chat.example.com/hooks/…"
     try:
         parts = urlsplit(url)
@@ -66,7 +66,7 @@ def is_public(text: str) -> bool:
 
 
 def _translated(address: Address) -> Address:
-    """Return the IPv4 address that gateways translate an IPv6 address to, if any."""
+    """Return the IPv4 address to which gateways translate an IPv6 address, if any."""
     if isinstance(address, IPv4Address):
         return address
     if address in NAT64:

@@ -1,4 +1,4 @@
-"""Posts alerts to web servers that users chose, and trusts none of their responses."""
+"""Posts alerts to user-configured URLs; their responses are untrusted."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import httpcore
 from tracker.alerts.message import Message, json_of, signature_of
 from tracker.alerts.peers import is_public
 
-# For all of it: connecting, asking, and the head of the answer.
+# Total time for connecting, sending and the head of the response.
 SECONDS = 5.0
-# The first digit of what a server answers that took a message.
+# The first digit of a success status.
 SUCCESS = 2
 
 
 class NotDelivered(Exception):
-    """Why a message did not arrive, as a sentence for the channel's owner."""
+    """Why a message was not delivered, as a sentence for the channel's owner."""
 
 
 class _Deadline:
-    """When the exchange must be over, however slowly bytes come and go."""
+    """The end of the exchange, however slowly bytes are transferred."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -39,7 +39,7 @@ class _Deadline:
 
 
 class _BoundedStream(httpcore.NetworkStream):
-    """Gives each read and write what is left of the time, whatever it asks for."""
+    """Limits each read and write to the remaining time."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: _Deadline) -> None:
         self._stream = stream
@@ -64,7 +64,7 @@ class _BoundedStream(httpcore.NetworkStream):
         stream = self._stream.start_tls(ssl_context, server_hostname, left)
         return _BoundedStream(stream, self._deadline)
 
-    # Any: what httpcore says.
+    # Any: httpcore's values.
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
@@ -114,7 +114,7 @@ def _public_addresses(host: str, port: int) -> list[str]:
     user must not learn which hosts and ports of the server's network exist.
     """
     addresses: list[str] = []
-    with suppress(OSError, UnicodeError):  # UnicodeError: no valid host name
+    with suppress(OSError, UnicodeError):  # UnicodeError: invalid host name
         addresses = _addresses(host, port)
     if not addresses or not all(map(is_public, addresses)):
         raise NotDelivered(
@@ -134,8 +134,8 @@ def post(
 ) -> None:
     """Post the message; raise NotDelivered unless the receiver accepts it.
 
-    `body` is the message as the receiver's service wants it. Ignores redirects, proxies,
-    and everything in the response but its status.
+    `body` is the message in the service's format. Ignores redirects, proxies, and
+    everything in the response except its status.
     """
     body = body or json_of(message)
     headers: dict[bytes | str, bytes | str] = {

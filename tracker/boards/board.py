@@ -1,6 +1,7 @@
-"""What a dashboard holds: widgets in a grid, and the runs that they are about (pure).
+"""A dashboard's content: widgets in a grid, and their runs (pure).
 
-Settings of a widget are checked by its kind, in web/widgets; here they are bounded.
+Settings of a widget are validated by its kind, in web/widgets; here they are only
+limited in size.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from tracker.errors import InvalidInput, TooLarge
 from tracker.texts import is_storable
 
 MAX_WIDGETS = 40
-# Those that were removed last can be put back.
+# The most recently removed widgets, which can be restored.
 MAX_REMOVED = 10
 MAX_RUNS = 100
-# What a widget shows is looked up in each of its projects.
+# A widget queries each of its projects.
 MAX_PROJECTS = 10
 COLUMNS = 12
 MAX_ROWS, LOWEST_ROW = 24, 1_000
@@ -29,18 +30,18 @@ TEXT_LENGTH = 20_000
 MAX_BYTES = 256 * 1024
 
 Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
-# What a form can say; each kind of widget knows which of it is meant.
+# A form value; each kind of widget interprets its own.
 Setting = bool | int | float | Text | Annotated[list[Text], Meta(max_length=MAX_RUNS)]
 Slug = Annotated[str, Meta(pattern="^[-a-zA-Z0-9_]{1,200}$")]
 Settings = Annotated[dict[str, Setting], Meta(max_length=40)]
 
 
 class RunSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The runs named one by one, or the first of a saved view, or those a query finds.
+    """A list of runs, the first of a saved view, or the matches of a query.
 
-    Runs that are named are of any project of the workspace. A query finds the first of
-    each project that is named as addresses have it; of none, of the dashboard's own.
-    A view says by itself which runs it is about, and in which order they stand.
+    Listed runs may belong to any project of the workspace. A query applies to the
+    projects named by slug, or to the dashboard's own. A view has its own query and
+    order.
     """
 
     runs: Annotated[tuple[UUID, ...], Meta(max_length=MAX_RUNS)] | None = None
@@ -52,7 +53,7 @@ class RunSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a widget stands: its first column and row, and how many of each it takes."""
+    """A widget's first column and row, and its size."""
 
     x: Annotated[int, Meta(ge=0, lt=COLUMNS)] = 0
     y: Annotated[int, Meta(ge=0, le=LOWEST_ROW)] = 0
@@ -61,7 +62,7 @@ class Place(Struct, frozen=True):
 
 
 class Widget(Struct, frozen=True, kw_only=True):
-    """One thing to see. Without runs of its own it is about the dashboard's."""
+    """A widget. Without a run set of its own it uses the dashboard's."""
 
     id: Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
     kind: Annotated[str, Meta(max_length=20)]
@@ -72,7 +73,7 @@ class Widget(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """Everything of a dashboard but its name."""
+    """The content of a dashboard, without its name."""
 
     run_set: RunSet = RunSet()
     widgets: Annotated[tuple[Widget, ...], Meta(max_length=MAX_WIDGETS)] = ()
@@ -83,20 +84,20 @@ class Board(Struct, frozen=True, kw_only=True):
 
 
 def new_id() -> str:
-    """Return an id that no other widget has, as good as certainly."""
+    """Return a random id that no other widget is likely to have."""
     return secrets.token_hex(4)
 
 
 def board_from(stored: Any) -> Board:
-    """Read what was stored."""
+    """Parse the stored content."""
     return msgspec.convert(stored, Board)
 
 
 def stored(board: Board) -> Any:
-    """Return what JSON can hold of it; raise InvalidInput if it breaks a bound."""
+    """Return the content as JSON; raise InvalidInput if it exceeds a limit."""
     plain = msgspec.to_builtins(board)
     if not all(is_storable(text) for text in _texts(plain)):
-        raise InvalidInput("the dashboard", "holds characters that no text may hold")
+        raise InvalidInput("the dashboard", "contains characters that cannot be stored")
     checked(plain, Board)
     if len({widget.id for widget in board.widgets}) < len(board.widgets):
         raise InvalidInput("widgets", "must each have an id of their own")
@@ -109,9 +110,9 @@ Checked = TypeVar("Checked")
 
 
 def checked(plain: Any, kind: type[Checked], *, typed: bool = False) -> Checked:
-    """Return the value of this type; raise InvalidInput if it is none.
+    """Return the value as this type; raise InvalidInput if it does not match.
 
-    What was typed is text, in which numbers are read.
+    With `typed`, numbers are parsed from text.
     """
     try:
         return msgspec.convert(plain, kind, strict=not typed)
@@ -119,7 +120,7 @@ def checked(plain: Any, kind: type[Checked], *, typed: bool = False) -> Checked:
         said, _, where = str(error).partition(" - at `$")
         field = where.strip("`. ").replace("[...]", "") or "the value"
         wanted = said[:1].lower() + said[1:]
-        raise InvalidInput(field, f"is not right: {wanted}") from error
+        raise InvalidInput(field, f"is invalid: {wanted}") from error
 
 
 def _texts(plain: Any) -> Iterator[str]:

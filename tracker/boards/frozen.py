@@ -1,4 +1,4 @@
-"""A dashboard or a report as it was when somebody froze it for a share link (pure)."""
+"""A snapshot of a dashboard or report for a share link (pure)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tracker.boards.board import Board, RunSet, checked
 
 
 class Frozen(Struct, frozen=True, kw_only=True):
-    """Of a dashboard its board, of a report its text; of each widget the runs it showed.
+    """A dashboard's board or a report's text, with the runs of each widget.
 
-    What is frozen is which runs are shown and how, not what they log.
+    It fixes the runs shown and their layout, but not their data.
     """
 
     name: str
     saved_at: datetime
-    # By a widget's id; of a widget about a ladder those of its rungs.
+    # By widget id; for a ladder widget, the runs of its steps.
     runs: dict[str, tuple[UUID, ...]]
     board: Board | None = None
     text: str = ""
     number: int = 0
 
     def run_set(self, widget_id: str) -> RunSet:
-        """Return the runs of a widget, whatever its own set would find by now."""
+        """Return the runs of a widget at the time of the snapshot."""
         return RunSet(runs=self.runs.get(widget_id, ()))
 
     @property
@@ -36,10 +36,10 @@ class Frozen(Struct, frozen=True, kw_only=True):
 
 
 def plain(frozen: Frozen) -> Any:
-    """Return what JSON can hold of it."""
+    """Return the snapshot as JSON."""
     return msgspec.to_builtins(frozen)
 
 
 def frozen_from(stored: Any) -> Frozen:
-    """Read what was stored."""
+    """Parse a stored snapshot."""
     return checked(stored, Frozen)

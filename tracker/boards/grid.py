@@ -1,6 +1,6 @@
-"""Where widgets stand in a grid of twelve columns: none over another, none in the air.
+"""Places widgets in a grid of twelve columns, without overlaps and gaps above.
 
-Pure: from places to places.
+Pure: from positions to positions.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tracker.boards.board import COLUMNS, Place, Widget
 
 
 def settled(widgets: Sequence[Widget], moved: str = "") -> tuple[Widget, ...]:
-    """Return the widgets in reading order, each as high up as those before it allow.
+    """Return the widgets in reading order, each moved up as far as possible.
 
-    The one that was moved gets its place; what stood there is pushed down.
+    The moved widget keeps its position; others are pushed down.
     """
     standing: list[Widget] = []
     wanted = [replace(each, place=_within(each.place)) for each in widgets]
@@ -27,14 +27,14 @@ def settled(widgets: Sequence[Widget], moved: str = "") -> tuple[Widget, ...]:
 
 
 def with_widget(widgets: Sequence[Widget], widget: Widget) -> tuple[Widget, ...]:
-    """Return the widgets with one more, at the first place that has room for it."""
+    """Return the widgets and one more, at the first free position."""
     others = [each.place for each in widgets]
     place = first_free(others, widget.place.width, widget.place.height)
     return settled([*widgets, replace(widget, place=place)])
 
 
 def first_free(taken: Sequence[Place], width: int, height: int) -> Place:
-    """Return the first place, from the top and from the left, that is free."""
+    """Return the first free position, from the top and from the left."""
     bottom = max((place.y + place.height for place in taken), default=0)
     for y in range(bottom):
         for x in range(COLUMNS - width + 1):
@@ -62,7 +62,7 @@ def _within(place: Place) -> Place:
 
 
 def _lowest_free(place: Place, taken: Sequence[Place]) -> int:
-    """Return the row below everything that stands in the same columns."""
+    """Return the row below all widgets in the same columns."""
     columns = replace(place, y=0, height=10**6)
     return max(
         (other.y + other.height for other in taken if overlap(columns, other)),

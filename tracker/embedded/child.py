@@ -1,4 +1,4 @@
-"""One program that is to run all the time: started, watched, started again."""
+"""A supervised program, restarted when it ends."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from pathlib import Path
 
 from tracker.server.processes import ROOT
 
-# The pause before each new start doubles from the first to the longest.
+# The pause before each restart doubles from the first to the longest.
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 30.0
-# Whoever ran this long has recovered.
+# A program that ran this long has recovered.
 STEADY_SECONDS = 20.0
-# From this many ends without recovery on, it is a loop: said once, then tried quietly.
+# After this many ends without recovery it is a crash loop: reported once, then retried
+# silently.
 LOOP_LENGTH = 3
 LOG_SIZE_BYTES = 5_000_000
-# What they write is for the owner alone, also in a data folder that others may enter.
+# Their files are readable only by the owner, even in a shared data folder.
 PRIVATE = 0o077
 
 Say = Callable[[str], None]
@@ -61,13 +62,14 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 umask=PRIVATE,
-                # Its own group: Ctrl-C is for the supervisor, which stops all in order.
+                # A separate process group: Ctrl-C goes to the supervisor, which stops
+                # all in order.
                 start_new_session=True,
             )
         self._started_at = time.monotonic()
 
     def look(self) -> None:
-        """Start it again if it has ended, and the pause is over."""
+        """Restart the program if it has ended and the pause is over."""
         now = time.monotonic()
         if self.process is None:
             if now >= self._start_again_at:
@@ -91,7 +93,7 @@ class Child:
             self.process.terminate()
 
     def wait(self, deadline: float) -> None:
-        """Wait until it has ended; at the deadline, kill it and whatever it started."""
+        """Wait until it has ended; at the deadline, kill its process group."""
         if self.process is None:
             return
         with suppress(subprocess.TimeoutExpired):
@@ -106,7 +108,7 @@ class Child:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def limit_log(self) -> None:
-        """Keep one older log; the program goes on writing at the start of this one."""
+        """Keep one older log; the program continues writing at the start of this one."""
         with suppress(FileNotFoundError):
             if self.log.stat().st_size > LOG_SIZE_BYTES:
                 shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
@@ -116,7 +118,7 @@ class Child:
         how = f"code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
         name = self.program.name
         if self._failure_count < LOOP_LENGTH:
-            self._say(f"The {name} ended ({how}) and is started again.")
+            self._say(f"The {name} ended ({how}) and is restarted.")
         elif self._failure_count == LOOP_LENGTH:
             self._say(
                 f"The {name} keeps ending ({how}) and is tried again, "

@@ -1,4 +1,4 @@
-"""One server per data folder: its lock, which also says where that server answers."""
+"""The lock of a data folder, which allows one server and stores its URL."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DataFolder:
 
 
 def running_url(path: Path) -> str | None:
-    """Return where the server of this data folder answers, if one is running."""
+    """Return the URL of the server running on this data folder, if any."""
     try:
         with (path / LOCK_NAME).open("rb") as lock:
             try:
@@ -57,6 +57,6 @@ def running_url(path: Path) -> str | None:
                 url: str = json.load(lock)["url"]
                 return url
     except (OSError, ValueError):
-        # No such file; or the server is just starting and has not written it yet.
+        # No such file, or the server is starting and has not written it yet.
         return None
     return None

@@ -1,7 +1,7 @@
-"""Makes the environment in .venv that the commands run in, and enters it.
+"""Creates the environment in .venv for the commands, and enters it.
 
-Runs before anything is installed, so it may import the standard library only. An
-environment that somebody has activated is left alone: ours is always the one in .venv.
+Runs before anything is installed, so it may import the standard library only. It
+ignores an activated environment and always uses .venv.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REQUIREMENTS = {
     "test": DEVELOPMENT_REQUIREMENTS,
     "screenshots": DEVELOPMENT_REQUIREMENTS,
 }
-# A dead network is said within seconds, not after pip's usual five tries.
+# Fail within seconds without a network, instead of after pip's usual five tries.
 PIP = ("-m", "pip", "install", "--no-input", "--retries", "2")
 
 
@@ -40,7 +40,7 @@ class Environment:
         self.root = root
         self.folder = root / name
         self.python = self.folder / "bin/python"
-        # Holds the digests of the requirements that have been installed.
+        # The digests of the installed requirements.
         self.stamp = self.folder / "seamark-installed"
         self.log = self.folder / "install.log"
 
@@ -72,7 +72,7 @@ class Environment:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let two first starts at once take turns."""
+        """Serialize two first starts at once."""
         folder = os.open(self.root, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
@@ -109,8 +109,8 @@ class Environment:
         files = ["-r", name]
         python = str(self.python)
         uv = shutil.which("uv")
-        # uv is several times faster but reads no pip.conf: behind a company's mirror
-        # it fails where pip succeeds.
+        # uv is several times faster but ignores pip.conf: behind a company mirror it
+        # fails where pip succeeds.
         if uv and not self.failure_of(
             [uv, "pip", "install", "--python", python, *files]
         ):
@@ -122,7 +122,7 @@ class Environment:
             )
 
     def failure_of(self, command: Sequence[str]) -> str | None:
-        """Run a command that is only heard when it fails: then say why, and where."""
+        """Run a command silently; return its error and the log path if it fails."""
         result = subprocess.run(
             command,
             cwd=self.root,
@@ -136,14 +136,14 @@ class Environment:
             return None
         lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith("error")]
-        reason = (errors or lines or ["it gave no reason"])[-1].rstrip(".")
+        reason = (errors or lines or ["no reason given"])[-1].rstrip(".")
         with suppress(OSError):
             self.log.write_text(result.stdout, encoding="utf-8")
-        return f"{reason}. The whole story is in {self.log}."
+        return f"{reason}. See {self.log} for details."
 
 
 def enter(arguments: Sequence[str]) -> None:
-    """Go on in .venv with the same arguments; return if this is it, and complete."""
+    """Continue in .venv with the same arguments; return if already there and complete."""
     environment = prepare_for(arguments[0])
     if Path(sys.prefix).resolve() != environment.folder.resolve():
         python = str(environment.python)
@@ -152,7 +152,7 @@ def enter(arguments: Sequence[str]) -> None:
 
 
 def prepare_for(command: str) -> Environment:
-    """Make sure that what the command needs is installed in .venv."""
+    """Install the requirements of the command in .venv if needed."""
     environment = Environment(Path(__file__).resolve().parents[2])
     requirements = REQUIREMENTS.get(command, SERVER_REQUIREMENTS)
     if not environment.is_ready(requirements):
@@ -161,7 +161,7 @@ def prepare_for(command: str) -> Environment:
 
 
 def step(what: str, work: Callable[[], None]) -> None:
-    """Say what is being done and, once it is, how long that took."""
+    """Print a step and, when it is done, its duration."""
     sys.stderr.write(f"{what} … ")
     sys.stderr.flush()
     start = time.monotonic()
@@ -174,21 +174,21 @@ def step(what: str, work: Callable[[], None]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return what changes when a requirements file, or one it includes, changes."""
+    """Return a digest of a requirements file and the files it includes."""
     contents = b"".join(file.read_bytes() for file in included(path))
     return hashlib.sha256(contents).hexdigest()
 
 
 def included(path: Path) -> list[Path]:
-    """Return the file and those that it includes, each once."""
+    """Return the file and all files it includes, without duplicates."""
     names = re.findall(r"^-r (\S+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     files = [path, *(file for name in names for file in included(path.parent / name))]
     return list(dict.fromkeys(files))
 
 
 def works(python: Path) -> bool:
-    """Say whether this interpreter runs; that of a removed Python does not."""
-    # Without pip, its making was interrupted; uv makes environments without.
+    """Return whether this interpreter runs; that of a removed Python does not."""
+    # Without pip, its creation was interrupted; uv creates environments without pip.
     module = "sys" if shutil.which("uv") else "pip"
     question = f"import sys, {module}; sys.exit(sys.version_info < (3, 11))"
     try:
@@ -198,5 +198,5 @@ def works(python: Path) -> bool:
 
 
 def has_ensurepip() -> bool:
-    """Debian leaves it out unless python3-venv is installed."""
+    """Debian omits it unless python3-venv is installed."""
     return importlib.util.find_spec("ensurepip") is not None

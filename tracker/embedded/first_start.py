@@ -1,4 +1,4 @@
-"""What the first start does, and every later one finds done."""
+"""The steps of the first start; later starts repeat them without effect."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tracker.models import Member
 
 
 def prepare(public_url: str, agent_file: Path) -> list[str]:
-    """Bring the database up to date, make the owner, and give local agents an API key.
+    """Migrate the database, create the owner, and give local agents an API key.
 
-    Return what people should know, as lines; most starts have nothing to say.
+    Return messages for the user, as lines; usually none.
     """
     call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
     owner = found_installation()
@@ -25,14 +25,16 @@ def prepare(public_url: str, agent_file: Path) -> list[str]:
 
 
 def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
-    """Write where this user's agents log, unless the file says so already.
+    """Write the URL and key for this user's agents, unless the file already has them.
 
-    A file that somebody pointed to another server is theirs, and stays.
+    A file that points to another server is left unchanged.
     """
     try:
         known = read_agent_file(path)
     except ValueError:
-        return [f"{path} cannot be read and was left alone; agents may not find us."]
+        return [
+            f"{path} cannot be read and was not changed; agents may not find this server."
+        ]
 
     token = known.get("token", "")
     is_ours = authenticate(token) is not None
@@ -40,12 +42,12 @@ def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
         return []
     if known and not is_ours and known.get("url") != url:
         return [
-            f"{path} points to {known.get('url')} and was left alone: scripts log there."
+            f"{path} points to {known.get('url')} and was not changed: scripts log there."
             f" `seamark login --url {url}`, with an API key of the API keys page, brings them here."
         ]
     if not is_ours:
-        # Who can read the file can read the database beside it, so that an API key which
-        # may only log protects nothing, and `seamark ls` would be refused.
+        # A reader of this file can also read the database next to it, so a key that may
+        # only log would protect nothing, and `seamark ls` would be rejected.
         token = make_token(owner, "agents on this machine", Scope.MANAGE)
     write_privately(path, json.dumps({"url": url, "token": token}))
     return []
@@ -64,9 +66,9 @@ def read_agent_file(path: Path) -> dict[str, str]:
 
 
 def write_privately(path: Path, text: str) -> None:
-    """Replace the file as a whole; only its owner may read it."""
+    """Replace the file atomically; only its owner may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes files of mode 0600.
+    # mkstemp creates files of mode 0600.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)

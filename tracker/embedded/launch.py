@@ -1,7 +1,8 @@
-"""Becomes another program that ends with its parent: launch <parent's id> <program>…
+"""Replaces itself with another program that ends with its parent: launch <parent's id>
+<program>…
 
-A program of its own rather than code between fork and exec, where a parent with
-threads may not run any Python.
+A separate program, because a multi-threaded parent may not run Python code between fork
+and exec.
 """
 
 from __future__ import annotations

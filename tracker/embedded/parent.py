@@ -1,4 +1,4 @@
-"""Ties a process to its parent, so that killing the parent leaves nothing behind."""
+"""Ties a process to its parent, so that killing the parent leaves no orphans."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import threading
 import time
 
 PR_SET_PDEATHSIG = 1
-# Where the kernel cannot do it, how often to look whether the parent still lives.
+# Where the kernel does not support this, the interval of checks for the parent.
 LOOK_SECONDS = 1.0
 
 
 def die_with(parent_id: int) -> None:
-    """End this process, and any program it turns into, when its parent ends.
+    """End this process, and the program it execs, when its parent ends.
 
-    On Linux the kernel does it, and means the parent's *thread* that started this
-    process: whoever starts children must do so in a thread that outlives them.
+    On Linux, the kernel watches the parent's *thread* that started this process:
+    children must be started in a thread that outlives them.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=watch, args=(parent_id,), daemon=True).start()
-    # The parent may have died before the kernel was asked.
+    # The parent may have died before the call.
     if os.getppid() != parent_id:
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Whether a port is free; the web server itself would share it without a word."""
+"""Checks that a port is free; the web server would share it silently."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tracker.embedded.refusal import Refusal
 
 
 def refuse_used_port(bind: str, port: int) -> None:
-    """Refuse a port that another process listens on, or that may not be used."""
+    """Raise Refusal if the port is in use or not permitted."""
     family = socket.AF_INET6 if ":" in bind else socket.AF_INET
     with socket.socket(family) as probe:
-        # As servers do: connections that are closing do not keep the port.
+        # As servers do: closing connections do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((bind, port))

@@ -1,7 +1,7 @@
-"""The folder that serves as queue: kombu's, with messages that appear whole.
+"""kombu's folder queue, with messages that appear atomically.
 
-kombu makes a message's file and then writes it. A worker that looks in between reads
-half a message, and ends.
+kombu creates a message file and then writes it. A worker that reads it in between gets
+a partial message and ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Channel(filesystem.Channel):
     ) -> None:
         name = f"{time.time_ns()}_{uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)
-        # Workers take no name with a dot in front.
+        # Workers ignore names with a leading dot.
         hidden = folder / f".{name}"
         hidden.write_text(json.dumps(payload), encoding="utf-8")
         hidden.rename(folder / name)

@@ -1,7 +1,7 @@
-"""Why a command stops before it has begun."""
+"""The exception that stops a command at its start."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """A reason to stop, as one line that says what to do."""
+    """The reason to stop, as one line with advice."""

@@ -18,25 +18,25 @@ from tracker.embedded.refusal import Refusal
 from tracker.embedded.supervisor import Supervisor
 from tracker.server import processes
 
-# A busy machine takes its time; a web server that keeps ending is not waited for.
+# Start timeout on a busy machine; a web server in a crash loop fails earlier.
 START_SECONDS = 300.0
 SAY_AFTER_SECONDS = 20.0
 LOOK_SECONDS = 0.05
-# To glibc: give large blocks back at once. Left to itself, each thread of a server
-# keeps as much as its largest request has ever taken.
+# For glibc: return large blocks at once. Otherwise each thread of a server keeps as
+# much memory as its largest request has used.
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)}
 ANY_ADDRESS = ("0.0.0.0", "::")
 
 
 def say_nothing(_line: str) -> None:
-    """Be quiet about children that end."""
+    """Ignore messages about children."""
 
 
 class EmbeddedServer:
     """Prepares the data folder, starts all processes, and stops them at the end.
 
-    Nothing of Django is loaded here: each process, also the one that prepares the
-    database, is told its settings by environment variables.
+    Django is not loaded here: all processes get their settings from environment
+    variables.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class EmbeddedServer:
         self._folder.release()
 
     def sign_in_link(self) -> str:
-        """Return a new link that signs the owner in once, within the hour."""
+        """Return a new one-time sign-in link for the owner, valid for an hour."""
         return self._python("manage.py", "link").strip()
 
     def _programs(self) -> list[Program]:
@@ -113,7 +113,7 @@ class EmbeddedServer:
         ]
 
     def _python(self, *arguments: str) -> str:
-        """Run a short program of ours with the server's settings; return its words."""
+        """Run a short program with the server's settings; return its output."""
         result = subprocess.run(
             [sys.executable, *arguments],
             cwd=processes.ROOT,

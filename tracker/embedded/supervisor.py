@@ -1,4 +1,4 @@
-"""Keeps the programs of embedded mode running until it is told to stop."""
+"""Keeps the programs of embedded mode running until it is stopped."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tracker.embedded.child import Child, Program, Say
 
 LOOK_SECONDS = 0.1
 LIMIT_LOGS_SECONDS = 10.0
-# Time for requests and tasks that have begun; their rows survive being cut off.
+# Time for running requests and tasks; their rows survive an interruption.
 STOP_SECONDS = 8.0
 
 
 class Supervisor:
     """One thread starts and watches all children.
 
-    The kernel kills them when that thread ends, so it ends last.
+    The kernel kills the children when that thread ends, so it ends last.
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class Supervisor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop all children and wait until they are gone; harmless when repeated."""
+        """Stop all children and wait for them; idempotent."""
         self._is_stopping.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def keeps_ending(self, name: str) -> bool:
-        """Say whether a program ends again and again soon after it was started."""
+        """Return whether a program is in a crash loop."""
         return any(
             child.keeps_ending for child in self.children if child.program.name == name
         )

@@ -1,6 +1,6 @@
-"""The web application, in a process that ends with the server that started it.
+"""The web application, in a process that ends with its server.
 
-Without this, granian's worker outlives a granian that is killed, and keeps the port.
+Otherwise, granian's worker outlives a killed granian and keeps the port.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from contextlib import suppress
 from tracker.embedded.parent import die_with
 from tracker.server.processes import MAX_CONNECTIONS
 
-# Of databases, logs and the program itself.
+# Descriptors of databases, logs and the program itself.
 OTHER_FILES = 512
 
 
 def allow_open_files(wanted: int) -> None:
-    """Have the system allow so many, or as many as it will.
+    """Raise the limit of open files to `wanted`, as far as the system allows.
 
-    Each connection is one, and many systems allow a process few unless it asks.
+    Each connection uses one, and the default limit is often low.
     """
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
@@ -27,7 +27,7 @@ def allow_open_files(wanted: int) -> None:
     if most != resource.RLIM_INFINITY:
         wanted = min(wanted, most)
     if wanted > allowed:
-        # macOS may refuse even what it says is allowed.
+        # macOS may reject even an allowed value.
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 

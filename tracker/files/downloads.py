@@ -1,7 +1,6 @@
-"""Contents of files as responses: in ranges, piece by piece, never shown as pages.
+"""File contents as responses: ranges, streamed, always as attachments.
 
-Whatever a file holds, a browser stores it. Pictures are the one exception, and only
-what is recognised as one; see `tracker.files.pictures`.
+The only exception are images, and only recognized ones; see `tracker.files.pictures`.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ from tracker.server.processes import DOWNLOADS_AT_ONCE
 logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 256 * 1024
-# What is so small is sent at once, and keeps no thread waiting for its reader.
+# Smaller contents are sent at once, without occupying a download slot.
 SMALL_BYTES = 1024 * 1024
 WAIT_SECONDS = 2.0
 BINARY = "application/octet-stream"
-# Should anything show it all the same: no script, no form, no origin of ours.
+# If a browser renders it anyway: no scripts, no forms, an opaque origin.
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-# Pictures are asked for by their digest, so they never change.
+# Images are addressed by digest, so they never change.
 PICTURE_SECONDS = 3600
 
 _downloads = BoundedSemaphore(DOWNLOADS_AT_ONCE)
 
 
 class Download:
-    """Bytes that are made as fast as they are taken, few downloads at a time.
+    """A response streamed at the client's speed, with limited concurrency.
 
-    A class, because a generator that was never begun does not hear that it is closed.
+    A class, because closing a generator that never started runs no code of it.
     """
 
     def __init__(self, pieces: Generator[bytes]) -> None:
@@ -74,7 +73,7 @@ class Download:
 
 
 def content(request: HttpRequest, row: FileRow) -> HttpResponseBase:
-    """Answer with a file, or the range of it that is asked for, to be stored."""
+    """Return a file, or the requested range of it, as an attachment."""
     etag = f'"{row.digest}"'
     if request.headers.get("If-None-Match") == etag:
         return _stored_only(HttpResponse(status=304), row)
@@ -107,7 +106,7 @@ def content(request: HttpRequest, row: FileRow) -> HttpResponseBase:
 
 
 def picture(row: FileRow) -> HttpResponse:
-    """Answer with a picture that pages may show; raise NotFound for anything else."""
+    """Return an image for pages; raise NotFound for anything else."""
     with _opened(row) as file:
         head = file.read(HEAD_BYTES)
         found = read_picture(head)
@@ -122,7 +121,7 @@ def picture(row: FileRow) -> HttpResponse:
 
 
 def picture_of(row: FileRow) -> Picture | None:
-    """Return what pages would show of a file; None if they show none."""
+    """Return the image that pages show for a file, if any."""
     if not row.is_stored or row.size > LARGEST_BYTES:
         return None
     try:
@@ -139,7 +138,7 @@ def beginning(row: FileRow, most_bytes: int) -> bytes:
 
 
 def archive(rows: Iterable[FileRow], *, below: str, name: str) -> HttpResponseBase:
-    """Answer with all files below a prefix as a ZIP, made while it is sent."""
+    """Return all files with a prefix as a ZIP, created while it is sent."""
     pieces = Download(_zipped(rows, below))
     response = StreamingHttpResponse(pieces, content_type="application/zip")
     response["Content-Disposition"] = attachment(f"{name}.zip")
@@ -157,7 +156,7 @@ def _opened(row: FileRow) -> BinaryIO:
 
 
 def _range(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
-    """Return the bytes asked for, the end exclusive; None for all of them."""
+    """Return the requested range, end exclusive; None for the whole file."""
     asked = RANGE.fullmatch(request.headers.get("Range", ""))
     if asked is None or request.headers.get("If-Range", etag) != etag:
         return None
@@ -176,7 +175,7 @@ def _pieces(file: BinaryIO, length: int) -> Generator[bytes]:
             left -= len(piece)
             yield piece
         if left:
-            # The length was announced: whoever reads sees that some is missing.
+            # Content-Length was sent, so the client detects the missing bytes.
             logger.error("a content ended early; run `python3 manage.py doctor`")
 
 
@@ -190,7 +189,7 @@ def _stored_only(response: HttpResponseBase, row: FileRow) -> HttpResponseBase:
 
 
 class _Sink:
-    """What a ZIP is written to: bytes that wait to be taken."""
+    """A write-only buffer for a ZIP."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -200,10 +199,10 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing is buffered."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
     def taken(self) -> bytes:
         data = b"".join(self._waiting)
@@ -215,7 +214,7 @@ def _zipped(rows: Iterable[FileRow], below: str) -> Generator[bytes]:
     sink, distinct = _Sink(), Distinct()
     absent: list[str] = []
     try:
-        # zipfile writes to whatever cannot be sought in.
+        # zipfile can write to an unseekable stream.
         with zipfile.ZipFile(sink, "w") as archive:
             for row in rows:
                 path = with_ending(row.path[len(below) :].strip("/"), row.name)
@@ -235,6 +234,6 @@ def _zipped(rows: Iterable[FileRow], below: str) -> Generator[bytes]:
                 archive.writestr(distinct.add("NOT-ARRIVED.txt"), note)
         yield sink.taken()
     except Exception:
-        # The answer has begun; without its end nothing can take it for a whole one.
+        # The response has started; without its end it is an invalid ZIP.
         logger.exception("an archive ended early")
         raise

@@ -1,7 +1,7 @@
-"""Contents of files on disk, each under its digest in the folder of its workspace.
+"""File contents on disk, by digest in the folder of their workspace.
 
-Whoever keeps them elsewhere needs a class with the same few methods. Names are made of
-a workspace's number and a digest that was checked, of nothing that anybody sends.
+Another storage needs a class with the same methods. File names consist of a workspace
+id and a validated digest only.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from typing import BinaryIO, Protocol
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 READ_BYTES = 1024 * 1024
-# How long one request may go on reading what came before this process looked.
+# Maximum time per request for hashing bytes that another process received.
 CHECK_SECONDS = 10.0
-# Of contents on their way; those that are forgotten are read once more.
+# Cached hashes of partial uploads; others are read again.
 REMEMBERED_HASHES = 64
 ARRIVING, SUFFIX = "arriving", ".part"
 
 
 class InUse(Exception):
-    """Somebody else is sending the same content at this moment."""
+    """Another request is uploading the same content."""
 
 
 class Hash(Protocol):
-    """What hashlib makes."""
+    """A hashlib object."""
 
     def update(self, data: bytes, /) -> None: ...
     def hexdigest(self) -> str: ...
 
 
 class Arriving:
-    """A content of which some has come; locked, so that nobody else adds to it."""
+    """A partial upload, locked against other requests."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class Arriving:
         self.length = file.seek(0, os.SEEK_END)
 
     def add(self, data: bytes) -> None:
-        """Append; what was appended stays, whatever happens next."""
+        """Append data, which stays whatever happens next."""
         at = self.length
         _write_all(self._file, data)
         self.length += len(data)
@@ -58,7 +58,7 @@ class Arriving:
             _hashes.put(self.path, self.length, total)
 
     def digest(self) -> str | None:
-        """Return the digest of what has come; None if it took too long to read so far."""
+        """Return the digest of the received bytes; None if hashing takes too long."""
         done, total = _hashes.get(self.path) or (0, hashlib.sha256())
         if done > self.length:
             done, total = 0, hashlib.sha256()
@@ -74,12 +74,12 @@ class Arriving:
         return total.hexdigest() if done == self.length else None
 
     def sync(self) -> None:
-        """Wait until all of it survives the machine."""
+        """Flush to disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def discard(self) -> None:
-        """Begin again with nothing."""
+        """Delete the received bytes."""
         self._file.truncate(0)
         self._file.seek(0)
         self.length = 0
@@ -87,13 +87,13 @@ class Arriving:
 
 
 class BlobFolder:
-    """Contents below a folder of this machine, or one that all its servers share."""
+    """File contents in a local folder, or in one shared by all servers."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def received(self, workspace: int, digest: str) -> int:
-        """Return how many bytes of a content on its way are there."""
+        """Return the number of received bytes of a partial upload."""
         try:
             return self._arriving(workspace, digest).stat().st_size
         except FileNotFoundError:
@@ -101,7 +101,7 @@ class BlobFolder:
 
     @contextmanager
     def arriving(self, workspace: int, digest: str) -> Iterator[Arriving]:
-        """Open a content on its way, alone; raise InUse where somebody else has it."""
+        """Open and lock a partial upload; raise InUse if another request holds it."""
         path = self._arriving(workspace, digest)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -110,13 +110,13 @@ class BlobFolder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise InUse from error
-            # It was made whole, or swept away, before the lock was ours.
+            # It was completed or deleted before we got the lock.
             if os.fstat(file.fileno()).st_nlink == 0 or not _is_at(file, path):
                 raise InUse
             yield Arriving(path, file)
 
     def keep(self, workspace: int, digest: str) -> None:
-        """Give a content that is whole its place, instead of one that may be there."""
+        """Move a complete content to its place, replacing an existing one."""
         place = self._place(workspace, digest)
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         arriving = self._arriving(workspace, digest)
@@ -126,7 +126,7 @@ class BlobFolder:
             _sync(folder)
 
     def open(self, workspace: int, digest: str) -> BinaryIO:
-        """Open a content to read; FileNotFoundError if it is not there."""
+        """Open a content for reading; raise FileNotFoundError if it is missing."""
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         return os.fdopen(os.open(self._place(workspace, digest), flags), "rb")
 
@@ -134,14 +134,14 @@ class BlobFolder:
         self._place(workspace, digest).unlink(missing_ok=True)
 
     def contents(self, shard: str = "??") -> Iterator[tuple[int, str, float]]:
-        """Yield workspace, digest and time of what is there, of one shard or of all."""
+        """Yield workspace, digest and time of the contents of one shard or of all."""
         for path in self._root.glob(f"*/{shard}/*"):
             if path.parts[-3].isdigit() and DIGEST.fullmatch(path.name):
                 with suppress(OSError):
                     yield int(path.parts[-3]), path.name, path.lstat().st_mtime
 
     def sweep(self, *, before: float) -> int:
-        """Forget contents on their way of which nothing came since; return how many."""
+        """Delete partial uploads without recent parts; return their number."""
         count = 0
         for path in (self._root / ARRIVING).glob(f"*{SUFFIX}"):
             with suppress(OSError), path.open("rb") as file:
@@ -166,7 +166,7 @@ class BlobFolder:
 
 
 class _Hashes:
-    """How far contents on their way were hashed, so that none is read twice."""
+    """Running hashes of partial uploads, so that no byte is read twice."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -194,7 +194,7 @@ _hashes = _Hashes()
 def _write_all(file: BinaryIO, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        # Unbuffered, so that nothing is held back; it may take some of it only.
+        # Unbuffered, so a write may be partial.
         view = view[file.write(view) :]
 
 

@@ -1,4 +1,4 @@
-"""Names that are safe wherever a file is written, whatever people called it (pure)."""
+"""File names that are safe on every file system (pure)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
-# What no system can have in a name, or takes for something else; and what turns the
-# direction of text around, so that a name ends otherwise than it seems to.
+# Characters that some system forbids or interprets, and text-direction marks, which can
+# disguise a file extension.
 BAD = re.compile(
     r"[\x00-\x1f\x7f<>:\"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -17,7 +17,7 @@ FALLBACK = "file"
 
 
 def safe_name(name: str) -> str:
-    """Return one part of a path that leads nowhere else."""
+    """Return a single safe path component."""
     cleaned = BAD.sub("_", name)[:LONGEST].rstrip(". ")
     while len(cleaned.encode()) > LONGEST:
         cleaned = cleaned[:-1]
@@ -27,12 +27,12 @@ def safe_name(name: str) -> str:
 
 
 def safe_path(path: str) -> str:
-    """Return a path of safe parts, relative, that never leads upwards."""
+    """Return a relative path of safe components."""
     return "/".join(safe_name(part) for part in path.split("/") if part) or FALLBACK
 
 
 def with_ending(path: str, name: str) -> str:
-    """Return a path with the ending of a name, where it has none of its own.
+    """Return the path with the extension of `name`, if it has none.
 
     `model/best` of `best.pt` becomes `model/best.pt`.
     """
@@ -42,7 +42,7 @@ def with_ending(path: str, name: str) -> str:
 
 
 class Distinct:
-    """Makes paths differ that a file system could not hold beside each other."""
+    """Makes paths distinct that a file system cannot hold next to each other."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()
@@ -55,7 +55,7 @@ class Distinct:
             if folded in self._files or folded in self._folders:
                 continue
             if parents & self._files:
-                continue  # a file is where a folder would have to be
+                continue  # a file exists where a folder is needed
             self._files.add(folded)
             self._folders |= parents
             return candidate
@@ -63,7 +63,7 @@ class Distinct:
 
 
 def attachment(name: str) -> str:
-    """Return the header that has a browser store a file, and never show it."""
+    """Return the Content-Disposition header for a download."""
     safe = safe_name(name)
     plain = safe.encode("ascii", "replace").decode().replace("?", "_")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(safe, safe='')}"

@@ -1,7 +1,7 @@
-"""What kind of picture some bytes begin, and how large it is (pure).
+"""Recognizes images and reads their size from the first bytes (pure).
 
-Nothing is decoded. Pages show only what is recognised here, under the type it has been
-recognised as: what an agent says of a file decides nothing.
+Nothing is decoded. Pages show only recognized images, with the recognized type; the
+type reported by the agent is ignored.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-# Browsers unpack a picture into four bytes a pixel; a few bytes can claim very many.
+# Browsers decode an image to four bytes per pixel; a few bytes can declare very many.
 MAX_PIXELS = 64_000_000
 LARGEST_SIDE = 32_767
 LARGEST_BYTES = 32 * 1024 * 1024
-# So much of a file is looked at; photographs may begin with a page of notes.
+# Bytes to examine; photographs may begin with long metadata.
 HEAD_BYTES = 256 * 1024
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Frames of JPEG that say the size: all of 0xC0 to 0xCF but tables and extensions.
+# JPEG frames with the size: 0xC0 to 0xCF except tables and extensions.
 JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 JPEG_ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 
@@ -35,7 +35,7 @@ class Picture:
 
 
 def read_picture(head: bytes) -> Picture | None:
-    """Return what the first bytes of a file say; None if it is no such picture."""
+    """Return the image described by a file's first bytes; None if not recognized."""
     for media_type, read in _READERS.items():
         try:
             size = read(head)

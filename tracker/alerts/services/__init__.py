@@ -1,4 +1,4 @@
-"""Every chat service that webhooks can be posted to: one file and one line each."""
+"""Supported chat services: one file and one line each."""
 
 from tracker.alerts.services.discord import DISCORD
 from tracker.alerts.services.mattermost import MATTERMOST

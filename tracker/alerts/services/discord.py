@@ -1,4 +1,4 @@
-"""Discord: one embed, which mentions nobody."""
+"""Discord: one embed, without mentions."""
 
 from __future__ import annotations
 

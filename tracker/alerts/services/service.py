@@ -1,4 +1,4 @@
-"""A chat service: its name and the JSON it expects of a message."""
+"""A chat service: its name and its message format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Service:
     manual: str = ""
 
 
-# Chat services draw a line of this color beside the message.
+# Chat services draw a line of this color next to the message.
 COLORS = {"critical": 0xC62828, "warning": 0xB26A00, "notice": 0x3B6FB6}
 
 
@@ -28,7 +28,7 @@ def color_of(message: Message) -> int:
 
 
 def place_of(message: Message) -> str:
-    """Return the project, the run and the stage, as far as there are any."""
+    """Return the project, run and stage, if set."""
     return " · ".join(each for each in _places(message) if each)
 
 

@@ -1,4 +1,4 @@
-"""Slack: blocks, with a text for notifications of the client."""
+"""Slack: blocks, with a plain text for client notifications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def body(message: Message) -> bytes:
 
 
 def _escaped(text: str) -> str:
-    """Escape Slack's three control characters, so that no name mentions a channel."""
+    """Escape Slack's three control characters, so that names cannot mention a channel."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -38,7 +38,7 @@ def body(message: Message) -> bytes:
 
 
 def _text(text: str, **style: object) -> dict[str, object]:
-    # A run of text shows no Markdown, which names may look like.
+    # A text run is not parsed as Markdown, which names may contain.
     run = {"type": "TextRun", "text": text, **style}
     return {"type": "RichTextBlock", "inlines": [run]}
 

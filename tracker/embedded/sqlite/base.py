@@ -39,18 +39,18 @@ def only_reads(statement: str) -> bool:
 
 
 def lay_out(path: Path, lock: WriterLock) -> None:
-    """Make a new file one that can give space back: later that takes a VACUUM.
+    """Create a new file with incremental vacuum, which later requires a full VACUUM.
 
-    Said to every connection, it would write each time, and outside of the lock.
+    Setting it on every connection would write each time, outside the lock.
     """
     if _has_content(path):
         return
     with lock.held():
         if _has_content(path):
-            return  # another process was faster
+            return  # another process created it
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            # Writes the first page, which says so.
+            # Writes the first page, which stores the setting.
             connection.execute("PRAGMA journal_mode = WAL")
 
 
@@ -62,17 +62,17 @@ def _has_content(path: Path) -> bool:
 
 
 def holds_folded(text: str | None, wanted: str) -> bool | None:
-    """Tell whether a text holds one that is folded, whatever the case of its letters.
+    """Return whether a text contains a folded one, ignoring case.
 
-    To a statement this is what LIKE is to PostgreSQL: SQLite's knows A to Z only.
+    It replaces PostgreSQL's LIKE: SQLite's LIKE ignores case only from A to Z.
     """
     return None if text is None else wanted in text.casefold()
 
 
 class PackedNumbers:
-    """Takes a number of each row, and gives all of them as bytes.
+    """An aggregate that returns a column of numbers as bytes.
 
-    Each is handed straight to an array, which is twice as quick as a row of it would be.
+    Appending directly to an array is twice as fast as fetching rows.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class SingleWriterCursor(base.SQLiteCursorWrapper):
     lock: WriterLock
     rows: Iterator[Any] | None = None
 
-    # The parameters are whatever sqlite3 accepts.
+    # Any parameters that sqlite3 accepts.
     def execute(self, query: str, params: Any = None) -> SingleWriterCursor:
         self.rows = None
         if self.connection.in_transaction or only_reads(query):
@@ -131,7 +131,7 @@ class SingleWriterCursor(base.SQLiteCursorWrapper):
 
 
 class ThreadConnections(WeakSet["DatabaseWrapper"]):
-    """Queues the connections of a thread for closing when the thread ends.
+    """Queues a thread's connections for closing when the thread ends.
 
     A wrapper refers to itself. Without this, its connection and page cache stay until
     the garbage collector runs. Closing here would crash Python before 3.12.4 in threads
@@ -154,7 +154,7 @@ _orphans: deque[DatabaseWrapper] = deque()
 
 def close_orphans() -> None:
     while _orphans:
-        with suppress(IndexError):  # another thread was faster
+        with suppress(IndexError):  # another thread closed it
             orphan = _orphans.popleft()
             orphan.inc_thread_sharing()
             orphan.close()
@@ -211,9 +211,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @contextmanager
     def plain_transaction(self) -> Iterator[None]:
-        """Do what `atomic()` does outside of any other, in half of its time.
+        """A faster `atomic()` for the outermost transaction, in half of its time.
 
-        Inside, `atomic()` makes savepoints as ever.
+        Inside, `atomic()` creates savepoints as usual.
         """
         self.validate_no_atomic_block()
         self.ensure_connection()
@@ -231,7 +231,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             try:
                 self.rollback()
             except Error:
-                # Whatever state it is in, it is not used again.
+                # Its state is unknown, so it is not reused.
                 self.close()
             raise
         if self.run_on_commit:
@@ -243,6 +243,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             yield
         finally:
-            # A COMMIT that failed leaves it open: the ROLLBACK that follows releases.
+            # A failed COMMIT leaves the transaction open; the ROLLBACK then releases
+            # the lock.
             if self.connection is None or not self.connection.in_transaction:
                 self.lock.release()

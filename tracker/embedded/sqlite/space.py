@@ -1,8 +1,8 @@
-"""Gives the space of what was deleted back to the disk, on SQLite.
+"""Returns the space of deleted data to the disk, on SQLite.
 
-A file made by this version can be made smaller a few pages at a time, each time in a
-transaction that is over before other writers notice. Older files cannot, until
-`manage.py shrink` has written them anew.
+A file created by this version can shrink by a few pages at a time, each in a
+transaction too short for other writers to notice. Older files need `manage.py shrink`
+first.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from django.db import connections
 from tracker.embedded.sqlite.base import DatabaseWrapper
 
 INCREMENTAL = 2
-# Steps are made as large as can be done in about this time.
+# Each step takes about this long.
 STEP_SECONDS = 0.01
 FEWEST_PAGES, MAX_PAGES = 16, 4_096
-# Between two steps others write, for longer than the step took.
+# Between steps other writers get more time than the step took.
 SHORTEST_PAUSE_SECONDS = 0.02
 PAUSE_FACTOR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How large the file is, and how much of it holds nothing, in bytes."""
+    """The size of the file and its unused part, in bytes."""
 
     total: int
     free: int
     page: int
-    # Whether it can be given back in small steps.
+    # Whether space can be returned in small steps.
     is_incremental: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given back, and for how long writers had to wait at most."""
+    """The returned bytes, and the longest time that writers waited."""
 
     bytes: int = 0
     longest_seconds: float = 0.0
 
 
 def space() -> Space | None:
-    """Return the space of the database's file; None where it is not SQLite's."""
+    """Return the space of the database file; None if it is not SQLite."""
     if connections["default"].vendor != "sqlite":
         return None
     page = _pragma("page_size")
@@ -57,7 +57,7 @@ def space() -> Space | None:
 
 
 def give_space_back(seconds: float) -> Given:
-    """Make the file smaller, for so long, letting other writers in between."""
+    """Shrink the file for up to `seconds`, with pauses for other writers."""
     before = space()
     if before is None or not before.is_incremental or not before.free:
         return Given()
@@ -70,7 +70,7 @@ def give_space_back(seconds: float) -> Given:
         fitting = int(pages * min(2.0, STEP_SECONDS / max(took, 1e-6)))
         pages = min(max(fitting, FEWEST_PAGES), MAX_PAGES)
         time.sleep(max(PAUSE_FACTOR * took, SHORTEST_PAUSE_SECONDS))
-    # The file ends where it should once its log has been written into it.
+    # The file is truncated when its log has been checkpointed.
     longest = max(longest, _step("PRAGMA wal_checkpoint(PASSIVE)"))
     after = space()
     assert after is not None
@@ -78,7 +78,7 @@ def give_space_back(seconds: float) -> Given:
 
 
 def rewrite() -> None:
-    """Write the file anew, without gaps; nobody else can write meanwhile."""
+    """Rewrite the file without gaps, blocking all other writers."""
     with connections["default"].cursor() as cursor:
         cursor.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
         cursor.execute("VACUUM")
@@ -86,7 +86,7 @@ def rewrite() -> None:
 
 
 def _step(statement: str) -> float:
-    """Do one step, in a transaction of its own; return how long writers waited."""
+    """Run one step in its own transaction; return how long writers waited."""
     database = cast(DatabaseWrapper, connections["default"])
     database.ensure_connection()
     if database.in_atomic_block:

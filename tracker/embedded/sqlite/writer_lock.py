@@ -1,4 +1,4 @@
-"""A lock on a file, for one connection; everybody who writes waits for it."""
+"""A file lock that serializes all writers; one per connection."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# How long to wait before looking again: short first, as most writes take under 1 ms.
+# The polling interval: short at first, as most writes take under 1 ms.
 FIRST_PAUSE_SECONDS = 0.0005
 LONGEST_PAUSE_SECONDS = 0.01
 
 
-# Threads of one process wait here, where whoever is done wakes the next one at once.
+# Threads of one process wait here, because a thread lock wakes the next one at once.
 _in_this_process: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 class WriterLock:
-    """Excludes the locks of all other connections; taking it twice is taking it once.
+    """Excludes the locks of all other connections; acquiring it again has no effect.
 
-    The kernel gives it back when its process dies.
+    The kernel releases it when the process dies.
     """
 
     def __init__(self, path: str | None, *, timeout_seconds: float) -> None:
-        """Without a path, for a database in memory, it does nothing."""
+        """Without a path, for an in-memory database, it does nothing."""
         self._path = path
         self._timeout_seconds = timeout_seconds
-        # Open only while the lock is held, so that nothing is left to close.
+        # Open only while the lock is held, so that nothing is left open.
         self._file: int | None = None
 
     @property
@@ -61,7 +61,7 @@ class WriterLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock during the block, and after it if it was held before."""
+        """Hold the lock in the block; keep it afterwards if it was held before."""
         was_held = self.is_held
         self.acquire()
         try:
@@ -100,5 +100,5 @@ def _is_locked(file: int) -> bool:
 
 
 def busy() -> sqlite3.OperationalError:
-    """Return what SQLite says when it waited in vain, so that one handler serves both."""
+    """Return SQLite's own timeout error, so that one handler covers both."""
     return sqlite3.OperationalError("database is locked")
