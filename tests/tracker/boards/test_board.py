@@ -82,7 +82,7 @@ def test_all_of_it_is_bounded():
 
 
 def test_a_refusal_names_the_field():
-    with pytest.raises(InvalidInput, match="first is not right") as refusal:
+    with pytest.raises(InvalidInput, match="first is invalid") as refusal:
         checked({"first": "many"}, RunSet)
 
     assert refusal.value.field == "first"

@@ -77,7 +77,7 @@ def test_a_child_that_is_killed_is_started_again_and_said(supervise, lines):
         lambda: (one := supervisor.children[0].process) and one.pid != first and one.pid
     )
     assert is_alive(second)
-    assert lines == ["The web ended (signal 9) and is started again."]
+    assert lines == ["The web ended (signal 9) and is restarted."]
 
 
 def test_a_child_in_a_loop_is_said_in_one_line_and_tried_ever_less_often(

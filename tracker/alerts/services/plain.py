@@ -1,4 +1,4 @@
-"""JSON for a receiver of the user's own, as docs/how-to/alerts.md describes it."""
+"""Plain JSON, as docs/how-to/alerts.md describes it."""
 
 from __future__ import annotations
 
