@@ -35,7 +35,7 @@ def csv_answer(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
 
 
 def written(rows: Iterable[Row]) -> Generator[bytes]:
-    """Yield rows as lines; the last one says so if not all could be read."""
+    """Yield rows as lines; the last one reports if not all could be read."""
     lines = _until_failure(rows)
     while some := "".join(islice(lines, LINES_AT_ONCE)):
         yield some.encode()

@@ -1,4 +1,4 @@
-"""Turns what goes wrong below a page into a page that says what to do."""
+"""Converts errors of pages to error pages with advice."""
 
 from __future__ import annotations
 
@@ -224,13 +224,13 @@ def _page(
 
 
 def _is_part(request: HttpRequest) -> bool:
-    """Tell what htmx puts into a page, where a whole page has no place."""
+    """Return an error for htmx to insert into a page."""
     return request.headers.get("HX-Request") == "true"
 
 
 def _said(request: HttpRequest, status: HTTPStatus, told: Told) -> HttpResponse:
-    """Answer with a sentence, which the page says in a toast or where it is missed."""
-    # Strangers who came by a link have nobody here to ask.
+    """Return a sentence, which the page shows in a toast or in place."""
+    # Visitors by link have no administrator to ask.
     advice = "" if link_actor(request) else told.here
     text = f"{told.message} {advice}".strip()
     response = HttpResponse(text, status=status, content_type="text/plain")

@@ -11,7 +11,7 @@ MAX_DIGITS = 9
 def whole_number(
     text: str, field: str, requirement: str = "must be a whole number"
 ) -> int:
-    """Return a number from 0 on, or refuse what was sent as the field."""
+    """Return a number of at least 0, or raise InvalidInput for the field."""
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         raise InvalidInput(field, requirement)
     return int(text)

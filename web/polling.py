@@ -1,4 +1,4 @@
-"""Parts of a page that ask for themselves again and again: what they hold is not sent."""
+"""Polling parts of a page; unchanged ones are not sent again."""
 
 from __future__ import annotations
 

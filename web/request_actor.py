@@ -1,4 +1,4 @@
-"""Who sends a request, and from where, for the audit log."""
+"""The user and address of a request, for the audit log."""
 
 from __future__ import annotations
 

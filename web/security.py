@@ -1,4 +1,4 @@
-"""The headers every response carries, whatever made it."""
+"""The security headers of every response."""
 
 from __future__ import annotations
 

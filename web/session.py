@@ -1,4 +1,4 @@
-"""Who is looking at a page: gives views the actor, or shows the sign-in page."""
+"""Provides views with the actor of the session, or shows the sign-in page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Parameters = ParamSpec("Parameters")
 
 
 class PageRequest(HttpRequest):
-    """A request of somebody who is signed in."""
+    """A request with a signed-in user."""
 
     actor: Actor
     htmx: HtmxDetails
@@ -58,7 +58,7 @@ def signed_in(
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Tell scripts, which ask for JSON by name, from people, who accept anything."""
+    """Return whether a client asks for JSON by name, as scripts do."""
     return request.headers.get("Accept", "").startswith("application/json")
 
 

@@ -1,4 +1,4 @@
-"""Texts of constants, which are told in the language of whoever looks at them."""
+"""Constants that are translated when they are shown."""
 
 from __future__ import annotations
 

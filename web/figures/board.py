@@ -13,7 +13,7 @@ from web.figures.traces import RUN_COLOURS, Figure, series_dash
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One series of one run, with the places of both among what is shown."""
+    """One series of one run, with the positions of both among those shown."""
 
     line: Line
     run_name: str

@@ -1,4 +1,4 @@
-"""A chart of one run: lines of one or more series, with what people wrote at them."""
+"""A chart of one run: lines of one or more series, with annotations."""
 
 from __future__ import annotations
 

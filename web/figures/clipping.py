@@ -1,4 +1,4 @@
-"""Leaves outliers beyond the edge of an axis, and says what was left out."""
+"""Clips outliers at the edge of an axis, and reports them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 # What lies between these shares of all values is shown, with some room around it.
 LOWEST, HIGHEST = 0.01, 0.99
 ROOM = 0.1
-# Of so few values none is an outlier.
+# With this few values none is an outlier.
 FEWEST = 20
 
 
@@ -103,7 +103,7 @@ def _columns(lines: Sequence[Line], *, log: bool) -> tuple[Floats, Floats, Float
 
 
 def _scaled(columns: Sequence[Floats], *, log: bool) -> Floats:
-    """Join columns as the axis places them; what it cannot show is NaN."""
+    """Concatenate columns in axis units; values that the axis cannot show are NaN."""
     values = np.concatenate([np.empty(0), *columns])
     values = np.where(np.isfinite(values), values, np.nan)
     if not log:

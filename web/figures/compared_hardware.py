@@ -1,4 +1,4 @@
-"""What the machines of several runs did, laid over each other: a row for each kind."""
+"""Hardware use of several runs in one figure: a row for each kind of measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's machines did: one row per kind of measurement."""
+"""Hardware use of a run: one row per kind of measurement."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Names as Plotly shows them: letter for letter, whatever they contain.
-
-Plotly reads every text as a small HTML with links. Names come from strangers.
+"""Names for Plotly, shown literally. Plotly parses texts as simple HTML, and names are
+untrusted.
 """
 
 from __future__ import annotations

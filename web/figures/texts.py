@@ -27,7 +27,7 @@ _translators: list[Translator] = [_AsWritten()]
 
 
 def translate_with(translator: Translator) -> None:
-    """Have all texts of figures told by this from now on."""
+    """Set the translation function for all texts of figures."""
     _translators[-1] = translator
 
 
@@ -40,5 +40,5 @@ def ngettext(singular: str, plural: str, number: float) -> str:
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a text of a constant; `gettext` tells it where it is shown."""
+    """Mark a constant for translation; `gettext` translates it where it is shown."""
     return message

@@ -31,7 +31,7 @@ POINTS_SHOWN = 40
 
 
 def run_colour(position: int) -> str:
-    """Return the colour of the run at this position of what is shown."""
+    """Return the color of the run at this position."""
     return f"var(--run-{position % RUN_COLOURS})"
 
 

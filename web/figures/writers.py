@@ -1,4 +1,4 @@
-"""What is said of series that several processes logged to at the same time (pure)."""
+"""Notes on series to which several processes log concurrently (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds to the audit log what django-allauth reports: passwords and second factors."""
+"""Adds events of django-allauth to the audit log: passwords and second factors."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def next_step(request: HttpRequest) -> HttpResponse | None:
 
 
 def factor_duty(request: HttpRequest) -> dict[str, Any]:
-    """Tell templates whether the user reaches nothing but Security."""
+    """Pass to templates whether the user can only open Security."""
     # Errors before the session is read have no user.
     duty = SimpleLazyObject(
         lambda: hasattr(request, "user") and must_add_factor(request)

@@ -1,4 +1,4 @@
-"""How attributes are called, and what is copied of them."""
+"""Names of attributes, and their values for copying."""
 
 from __future__ import annotations
 

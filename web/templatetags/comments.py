@@ -1,4 +1,4 @@
-"""What readers say, as they wrote it: in Markdown."""
+"""Renders comments, which are Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a finding says of itself beside its words: its anchor, and when it changed."""
+"""Anchors, dates and links of findings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ register.filter(raised_at)
 
 @register.filter
 def of(by_id: Mapping[int, str], finding_id: int) -> str:
-    """Look up what a finding has; "" if it has nothing."""
+    """Look up a value by name; "" if missing."""
     return by_id.get(finding_id, "")
 
 
 @register.filter
 def change(entry: HistoryEntry) -> str:
-    """Say what happened to a finding: "opened as critical, confirmed, the main cause"."""
+    """Describe an event of a finding: "opened as critical, confirmed, the main cause"."""
     if entry.what == "cleared":
         return gettext("gone")
     said = {
@@ -42,7 +42,7 @@ def change(entry: HistoryEntry) -> str:
 
 @register.filter
 def zoom(window: Window) -> str:
-    """Return the part of an address that zooms to a window and what lies around it."""
+    """Return the part of an address that zooms to a window and its surroundings."""
     around = window.seconds * MARGIN * MICROSECONDS
     low = (window.start - around) / MILLISECONDS
     high = (window.end + around) / MILLISECONDS

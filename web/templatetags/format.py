@@ -150,7 +150,7 @@ def bytes_size(value: float | None) -> str:
 
 @register.filter
 def ago(moment: datetime | None, now: datetime | None = None) -> str:
-    """Say how long ago a moment was; one in the near future is a clock that differs."""
+    """Format the age of a timestamp; one in the near future means clock skew."""
     if moment is None:
         return UNKNOWN
     seconds = ((now or timezone.now()) - moment).total_seconds()

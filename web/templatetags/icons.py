@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def icon(name: str, extra_class: str = "") -> SafeString:
-    """Return the icon, hidden from screen readers: a text beside it says it all."""
+    """Return the icon, hidden from screen readers because it is next to its label."""
     return format_html(
         '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>',
         extra_class,

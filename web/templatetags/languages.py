@@ -1,4 +1,4 @@
-"""Tells a browser which language a page speaks."""
+"""The language attributes of a page."""
 
 from __future__ import annotations
 

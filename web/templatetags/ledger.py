@@ -18,14 +18,14 @@ register = template.Library()
 HOUR = 3_600
 GRAMS = 1_000  # of a kilogram
 CENT_DIGITS = 2
-# Beyond this, nobody counts cents.
+# Above this amount, cents are not shown.
 WHOLE_FROM = 1_000
 SIGNIFICANT_DIGITS = 3
 
 
 @register.filter
 def place(share: float) -> str:
-    """Show a share as SVG reads it, whatever the language of the page."""
+    """Format a share for SVG, independent of the page's language."""
     return f"{share:.4f}"
 
 
@@ -75,7 +75,7 @@ def kilograms(amount: float | None) -> str:
 # Any: a row of the projects table, which pages do not import.
 @register.simple_tag
 def worth(gain: Gain | None, diagnosis: StageDiagnosis, project: Any) -> Worth | None:
-    """Return what a likely fix saves; None where nothing is promised."""
+    """Return the expected savings of a fix; None without a prediction."""
     return worth_of(
         gain,
         diagnosis.ledger,
@@ -93,7 +93,7 @@ def typed(value: float) -> str:
 
 @register.filter
 def of_name(typed: Mapping[str, str], name: str) -> str:
-    """Return what was typed into the field of this name."""
+    """Return the submitted value of the field with this name."""
     return typed.get(name, "")
 
 

@@ -71,7 +71,7 @@ def avatar(user: Any, extra_class: str = "") -> SafeString:
 
 # Any: as above.
 def avatar_of(user: Any) -> dict[str, str]:
-    """Return what scripts draw an avatar of."""
+    """Return the data from which scripts draw an avatar."""
     classes, initials = _avatar(user)
     return {"name": user.display_name, "classes": classes, "initials": initials}
 

@@ -31,7 +31,7 @@ SHOWN_AS = {
     FLAG: _yes_or_no,
 }
 
-# What one of them is called.
+# The name of a single one.
 ONE = {
     "cores": "core",
     "processes": "process",
@@ -50,9 +50,9 @@ OR_EQUAL = str.maketrans({">": "≥", "<": "≤"})
 # A factor of throughput below this is shown as no gain.
 SMALLEST_GAIN = 1.01
 
-# From here on, cores are told with three digits.
+# From here on, core counts have three digits.
 MANY_CORES = 10
-# Below this a factor is told with two digits after its point: 1.16×.
+# Below this, a factor has two decimal places: 1.16×.
 COARSE_FROM = 10
 
 
@@ -73,7 +73,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 @register.filter
 def described(name: str) -> str:
-    """Return what a signal is; "" for one that is not known any more."""
+    """Return the description of a signal; "" if it no longer exists."""
     return SIGNALS[name].description if name in SIGNALS else ""
 
 

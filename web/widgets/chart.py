@@ -157,7 +157,9 @@ def _shared(
 
 
 def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
-    """With several metrics a dash says which, and cannot say which round of runs."""
+    """With several metrics the dash shows the metric, and cannot also show the group of
+    runs.
+    """
     most = MAX_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
     return scene.runs[:most]
 

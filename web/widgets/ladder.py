@@ -1,4 +1,4 @@
-"""A ladder: what each rung was worth, and where the time of a step goes."""
+"""A ladder widget: the speedup of each step, and the time breakdown of steps."""
 
 from __future__ import annotations
 

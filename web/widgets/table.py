@@ -75,7 +75,9 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 
 def parsed(column: str) -> tuple[str, str]:
-    """Return what of which path: min(train/loss) is the lowest value of the series."""
+    """Return the statistic and the path: min(train/loss) is the lowest value of the
+    series.
+    """
     found = OF_SERIES.match(column)
     return (found[1], found[2]) if found else ("last", path_of(column))
 
@@ -93,7 +95,7 @@ def _field_cell(name: str, value: FieldValue) -> dict[str, Any]:
 
 
 def _cell(held: Mapping[str, AttributeRow], column: str) -> dict[str, Any]:
-    """Show a value; NaN is one, and what is not there is a dash."""
+    """Format a value; NaN is a value, a missing one is a dash."""
     summary, path = parsed(column)
     row = held.get(path)
     if row is None:

@@ -154,7 +154,9 @@ def _number(row: AttributeRow | None, summary: str) -> float | None:
 
 
 def summary_value(row: AttributeRow, summary: str) -> float | None:
-    """Return what is asked of an attribute; a single value is its own summary."""
+    """Return the requested statistic of an attribute; a single value is its own
+    summary.
+    """
     if row.kind == SERIES and summary != "last":
         return {"min": row.minimum, "max": row.maximum, "mean": row.mean}[summary]
     if isinstance(row.value, bool) or not isinstance(row.value, int | float):

@@ -1,4 +1,4 @@
-"""How the reader has arranged the charts of a project: of one run, and of several."""
+"""The user's chart arrangement of a project, for one run and for several."""
 
 from __future__ import annotations
 

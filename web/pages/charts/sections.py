@@ -1,4 +1,4 @@
-"""Groups the charts of a page by namespace, what people logged first (pure)."""
+"""Groups the charts of a page by namespace, user-logged metrics first (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cell of the side-by-side table shows (pure)."""
+"""Formats cells of the side-by-side table (pure)."""
 
 from __future__ import annotations
 

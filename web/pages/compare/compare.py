@@ -1,4 +1,4 @@
-"""Several runs beside each other, of one project or several; the address says which and how."""
+"""Compares runs of one or several projects; the address selects runs and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The charts of a comparison: series laid over each other, and what machines did."""
+"""The charts of a comparison: overlaid series and hardware use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every part of a comparison needs: its project, its runs and what is asked."""
+"""The shared context of a comparison's parts: project, runs and options."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLOUR_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A run of the comparison with what it looks like."""
+    """A run of the comparison with its color and dash."""
 
     run: Any  # a row of the runs table; pages do not import tables
     slot: int

@@ -1,4 +1,4 @@
-"""What a comparison shows, as its address says it: runs, colours, tab, options."""
+"""The state of a comparison, as stored in its address: runs, colors, tab, options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each tab of a comparison shows."""
+"""The content of each tab of a comparison."""
 
 from __future__ import annotations
 

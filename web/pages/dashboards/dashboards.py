@@ -1,4 +1,4 @@
-"""A project's dashboards, one of them with its widgets, and what is done to all of it."""
+"""A project's dashboards, one dashboard with its widgets, and its actions."""
 
 from __future__ import annotations
 

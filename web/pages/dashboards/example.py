@@ -1,4 +1,4 @@
-"""A first dashboard, made of what the newest runs of a project log."""
+"""A first dashboard, built from the metrics of a project's newest runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from web.widgets import KINDS
 
 MAX_CHARTS = 4
 MAX_VALUES = 3
-# Of these, less is better.
+# Metrics for which lower is better.
 LOWER_IS_BETTER = ("loss", "error", "perplexity", "seconds", "latency")
 WELCOME = gettext_lazy("""\
 ### What this shows

@@ -1,4 +1,4 @@
-"""What a dashboard or a report shows at this moment, so that a link can keep to it."""
+"""Snapshots of dashboards and reports for share links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of widget tells about itself: its settings, its form, how it is drawn."""
+"""The interface of a widget kind: settings, form and drawing."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Scene:
 
     @property
     def names(self) -> dict[UUID, str]:
-        """Return what each run is called; where one is of another project, with its own."""
+        """Return the names of the runs, with the project's name for runs of others."""
         if all(run.project_id == self.project.id for run in self.runs):
             return {run.id: run.name for run in self.runs}
         return {run.id: f"{_short(run.project.name)} / {run.name}" for run in self.runs}
 
     @property
     def is_shared(self) -> bool:
-        """Say whether a stranger looks, by a share link."""
+        """Return whether the viewer is a visitor by share link."""
         return self.actor.grant is not None
 
     def values(self, runs: Sequence[Any], paths: Collection[str]) -> SeenValues:

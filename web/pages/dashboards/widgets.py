@@ -1,4 +1,4 @@
-"""The widgets of a dashboard: what is in them, and the dialogs that change them."""
+"""The widgets of a dashboard: their contents and their dialogs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VERSION_DIGITS = 9
 @require_safe
 @signed_in
 def body(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpResponse:
-    """Send what is in a widget."""
+    """Send the content of a widget."""
     found = readable_dashboard(request.actor, dashboard_id)
     board = board_from(found.content)
     widget = board.widget(widget_id)

@@ -1,4 +1,4 @@
-"""The first page: what runs, what needs somebody, and the projects."""
+"""The home page: running runs, alerts and projects."""
 
 from __future__ import annotations
 

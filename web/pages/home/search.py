@@ -1,4 +1,4 @@
-"""What the palette of every page offers to go to, as JSON."""
+"""Search results of the command palette, as JSON."""
 
 from __future__ import annotations
 

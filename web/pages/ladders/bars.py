@@ -1,4 +1,4 @@
-"""Where the time of a ladder's steps goes, as bars, and what their colours mean (pure)."""
+"""Bars of step time in a ladder, and their legend (pure)."""
 
 from __future__ import annotations
 

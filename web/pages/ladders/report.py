@@ -15,7 +15,7 @@ from web.templatetags.format import number
 
 MILLISECONDS = 1_000
 WHOLE = 100.0
-# What a ladder brought, and which rung brought how much of it.
+# The speedup of a ladder, in total and per step.
 FASTER = gettext_noop(
     "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
     " of %(baseline)s in the same time."
@@ -62,7 +62,7 @@ class LadderReport:
 
 
 def report_of(ladder: LadderView, *, per_example: bool) -> LadderReport:
-    """Put together what the page shows."""
+    """Return the context of the page."""
     cards = cards_of(ladder)
     parts = [card.parts(per_example=per_example) for card in cards]
     colours = colours_of(ladder)
@@ -99,7 +99,7 @@ def _bar(
 
 
 def sentence_of(ladder: LadderView) -> str:
-    """Say in words what the whole ladder came to."""
+    """Return the result of the whole ladder as a sentence."""
     climb, count = ladder.climb, len(ladder.rungs) - 1
     if climb is None:
         return gettext("Nothing can be compared with the baseline yet.")

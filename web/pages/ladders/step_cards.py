@@ -180,7 +180,7 @@ class RungCard:
 
     @property
     def cost(self) -> str:
-        """Return what the run cost; "" without a price, or without a GPU."""
+        """Return the cost of the run; "" without a price or a GPU."""
         ledger = self.rung.ledger
         if ledger is None or ledger.money is None:
             return ""
@@ -188,7 +188,7 @@ class RungCard:
 
     @property
     def cost_of_million(self) -> str:
-        """Say what a million examples cost at the pace of the steady part."""
+        """Return the cost of a million examples at the speed of the steady part."""
         ledger, step = self.rung.ledger, self.rung.breakdown
         if ledger is None or ledger.money is None or not ledger.seconds:
             return ""

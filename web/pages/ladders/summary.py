@@ -1,4 +1,4 @@
-"""The band on top of a ladder's page: what the whole ladder achieved (pure)."""
+"""The summary at the top of a ladder's page (pure)."""
 
 from __future__ import annotations
 

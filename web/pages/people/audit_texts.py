@@ -1,4 +1,4 @@
-"""What the audit log's actions are called on its page."""
+"""Names of the audit log's actions."""
 
 from __future__ import annotations
 

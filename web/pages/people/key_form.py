@@ -34,7 +34,7 @@ USUAL_LIFETIME = "365"
 
 @dataclass(frozen=True, slots=True)
 class KeyForm:
-    """What was typed, which stays where it is refused."""
+    """The submitted values, which stay if the form is rejected."""
 
     name: str = ""
     scope: str = Scope.LOG.value

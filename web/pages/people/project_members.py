@@ -1,4 +1,4 @@
-"""Who may see a project: the whole workspace, or chosen members with their roles."""
+"""Access to a project: the whole workspace, or chosen members with their roles."""
 
 from __future__ import annotations
 

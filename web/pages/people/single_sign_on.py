@@ -29,7 +29,7 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 @require_GET
 def complete(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Sign in whom the provider sent back."""
+    """Sign in the user returned by the provider."""
     _require_provider()
     view = OAuth2CallbackView.adapter_view(Endpoints(request, provider_id))
     response: HttpResponse = view(request)

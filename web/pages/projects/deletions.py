@@ -1,4 +1,4 @@
-"""What people make of runs: deleted with a way back, restored, deleted for good."""
+"""Deletes, restores and purges saved views, dashboards, ladders and reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.toasts import quoted, tell
 
-# How the trash calls what it lists.
+# Names of object kinds in the trash.
 WORDS = {
     "ladder": gettext_lazy("ladder"),
     "dashboard": gettext_lazy("dashboard"),
@@ -52,7 +52,7 @@ def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def delete(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
-    """Delete for good what lies in the trash."""
+    """Delete a trashed object permanently."""
     thing = doomed_thing(request.actor, kind, thing_id)
     name, project = thing.name, thing.project
     delete_made_for_good(thing)

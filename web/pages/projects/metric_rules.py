@@ -1,4 +1,4 @@
-"""Metric rules: the form of one, its test on past runs, and what changes it."""
+"""Metric rules: form, test on past runs, and changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from web.request_actor import doer_of
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
-# What the form of a new rule begins with.
+# Initial values of the form for a new rule.
 USUAL = RuleRequest(path="", condition="not-finite", unit="steps")
 # One click fills the form.
 EXAMPLES = (

@@ -1,4 +1,4 @@
-"""What a project keeps, and for how long."""
+"""Retention settings of a project."""
 
 from __future__ import annotations
 

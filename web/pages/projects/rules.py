@@ -1,4 +1,4 @@
-"""What one rule of the diagnosis looks for, and when it is wrong."""
+"""The documentation page of a diagnosis rule."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rule_page(request: PageRequest, rule: str) -> HttpResponse:
 
 
 def sections(explanation: str) -> list[Section]:
-    """Split a rule's text at its headings; what stands before the first has no title."""
+    """Split a rule's text at its headings; the part before the first has no title."""
     parts: list[Section] = [Section("", [])]
     for block in explanation.split("\n\n"):
         text = block.strip()
@@ -58,7 +58,7 @@ def sections(explanation: str) -> list[Section]:
 
 
 def _pieces(paragraph: str) -> list[Piece]:
-    """Take out what stands between backticks."""
+    """Return the text without the parts in backticks."""
     return [
         Piece(text, is_code=position % 2 == 1)
         for position, text in enumerate(paragraph.split("`"))

@@ -1,4 +1,4 @@
-"""A project's trash: what lies there, and moving runs into it and out of it."""
+"""A project's trash, and moving runs into it and out of it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Block:
 
 
 def key_of(text: str) -> str:
-    """Return a name for what a block says: the same text has the same name."""
+    """Return an id for a block: equal texts have equal ids."""
     return hashlib.blake2b(text.strip().encode(), digest_size=4).hexdigest()
 
 
@@ -77,7 +77,7 @@ def read_block(text: str, kinds: Mapping[str, Kind]) -> Block:
 
 
 def written(widget: Widget, run_set: RunSet, kind: Kind) -> str:
-    """Write the block that says this."""
+    """Return the block with these settings."""
     lines = [("widget", widget.kind)]
     if widget.title:
         lines.append(("title", widget.title))

@@ -58,7 +58,7 @@ DRAFT = "draft"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is to be read: the newest version, an older one, or somebody's draft."""
+    """The text to show: the newest version, an older one, or a user's draft."""
 
     name: str
     text: str
@@ -171,7 +171,7 @@ def newest(report: Any) -> Written:
 @require_safe
 @signed_in
 def body(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
-    """Send what is in a widget of the text that the address means."""
+    """Send the content of a widget of the text selected by the address."""
     found = readable_report(request.actor, report_id)
     written = written_in(request, found)
     block = block_in(written.text, key)

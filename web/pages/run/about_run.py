@@ -1,4 +1,4 @@
-"""Who started a run, where, on what and with which code, in a few words (pure)."""
+"""Who started a run, where, on which hardware and with which code (pure)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_HOSTS = 3
 
 @dataclass(frozen=True, slots=True)
 class AboutRun:
-    """What is not known is "" or None."""
+    """Unknown values are "" or None."""
 
     hosts: tuple[str, ...]
     more_hosts: int

@@ -1,4 +1,4 @@
-"""A command line taken apart into what a script is told (pure)."""
+"""Splits a command line into the script's arguments (pure)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The comments of a run: their tab, and what changes them.
+"""The comments tab of a run, and changes of comments.
 
-Each answer to htmx is the whole list; other browsers are led back to the tab.
+Responses to htmx contain the whole list; other browsers are redirected to the tab.
 """
 
 from __future__ import annotations

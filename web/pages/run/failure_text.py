@@ -1,4 +1,4 @@
-"""What of a failure's text says what went wrong (pure)."""
+"""Extracts the error from a failure's text (pure)."""
 
 from __future__ import annotations
 

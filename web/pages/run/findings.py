@@ -1,4 +1,4 @@
-"""What people say about findings."""
+"""Dismissing and restoring findings."""
 
 from __future__ import annotations
 

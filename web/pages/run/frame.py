@@ -1,4 +1,4 @@
-"""What every page of a run shows around itself: its header and its tabs."""
+"""The header and tabs of a run's pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TABS = {
 
 
 def _had_pauses(overview: RunOverview) -> bool:
-    """Tell whether a run's wall time is visibly longer than its duration."""
+    """Return whether a run's wall time is visibly longer than its duration."""
     if overview.duration is None or overview.wall_time is None:
         return False
     return overview.wall_time - overview.duration > SHORTEST_PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""What a run's machines did, all stages above one axis of time."""
+"""Hardware use of a run, for all stages over one time axis."""
 
 from __future__ import annotations
 

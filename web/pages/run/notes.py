@@ -1,4 +1,4 @@
-"""What people say of a run: its description, its tags, and which metrics matter."""
+"""A run's description, tags and pinned metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write at points of charts."""
+"""Annotations at points of charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's first page: what is wrong with it and what to try, then what it did."""
+"""A run's overview page: findings and advice first, then the stages."""
 
 from __future__ import annotations
 

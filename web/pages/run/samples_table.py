@@ -14,7 +14,7 @@ from web.figures.hardware_kinds import Group, Kind
 from web.templatetags.format import UNKNOWN, number, percent
 from web.texts import gettext_lazy
 
-# A quality in words, for whoever does not know the scale.
+# A quality as a word, for readers without knowledge of the scale.
 WORDS = (
     (1.0, gettext_lazy("counted")),
     (0.8, gettext_lazy("sampled")),

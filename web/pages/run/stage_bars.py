@@ -1,4 +1,4 @@
-"""When the stages of a run ran, as bars: what their figure draws (pure)."""
+"""The stages of a run over time, as bars (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage as a run's first page shows it: its steps, and what the rules said (pure)."""
+"""A stage on a run's overview page: its steps and its findings (pure)."""
 
 from __future__ import annotations
 

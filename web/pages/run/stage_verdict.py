@@ -1,4 +1,4 @@
-"""What may be said of a stage in which no rule is sure of a fault (pure)."""
+"""The verdict on a stage without a confident finding (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that gave no answer about a stage, by what would let them answer (pure)."""
+"""Rules without enough data for a stage, grouped by the missing data (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's files: a tree, a gallery of its pictures, and what one of them holds."""
+"""A run's files: a tree, an image gallery, and a preview pane."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SANDBOX = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A file with what a page shows of it."""
+    """A file with its preview."""
 
     row: FileRow
     preview: Preview

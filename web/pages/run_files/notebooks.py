@@ -1,4 +1,4 @@
-"""A notebook as text: its cells one after the other, with what they printed (pure)."""
+"""A notebook as text: its cells in order, with their output (pure)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-# Of what a cell printed; the rest is in the file.
+# Maximum output per cell; the rest is in the file.
 MAX_OUTPUT = 4_000
 RULE = "─" * 60
 
 
 def notebook_text(content: str) -> str:
-    """Return the cells of a notebook; "" of what is none."""
+    """Return the cells of a notebook; "" if it is invalid."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a run was made from: its code, its packages and its environment."""
+"""The source of a run: its code, packages and environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In what a run's code, packages and machine differ from another run's (pure)."""
+"""Differences of code, packages and machine between two runs (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser gets of a runs table: blocks of rows, and groups, as JSON."""
+"""The data of a runs table for the browser: blocks of rows, and groups, as JSON."""
 
 from __future__ import annotations
 

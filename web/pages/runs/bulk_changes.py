@@ -1,7 +1,7 @@
-"""What is done to many runs at once: tags, the trash and back.
+"""Bulk actions on runs: tags, the trash and restoring.
 
-They are named by their ids, or by the question of a table and how many runs somebody
-was told that it finds.
+Runs are selected by id, or by a table query and the number of matches shown to the
+user.
 """
 
 from __future__ import annotations

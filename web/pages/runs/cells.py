@@ -1,4 +1,4 @@
-"""What a cell of the runs table holds, and how JSON says it."""
+"""Cells of the runs table and their JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a runs table shows, as a CSV: the same runs, columns and order, or its groups."""
+"""A runs table as CSV: the same runs, columns and order, or its groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How widgets name and show what is known of runs beside their attributes."""
+"""Names and values of run fields other than attributes, for widgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a form that says which runs are meant."""
+"""The part of a form that selects runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ORDERS = (
 
 @dataclass(frozen=True, slots=True)
 class RunSetForm:
-    """What the form shows of a set of runs."""
+    """The form values of a run set."""
 
     source: str
     query: str

@@ -45,12 +45,12 @@ def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_POST
 @signed_in
 def change(request: PageRequest, view_id: UUID) -> HttpResponse:
-    """Change what the form says of a view: its table, its name, who sees it."""
+    """Change a view's table, name or visibility."""
     view = editable_view(request.actor, view_id)
     workspace, project = view.project.workspace.slug, view.project.slug
     wanted = request.POST
     if {"shared", "default"} & set(wanted):
-        # What others see, or no longer see, is for those who may change things.
+        # Changing shared content needs edit permission.
         editable_project(request.actor, workspace, project, to=TO)
     if "state" in wanted:
         replace_state(view, kept_state(wanted["state"]))

@@ -22,7 +22,7 @@ EXPIRIES = {
     "": gettext_lazy("Never"),
 }
 USUAL_EXPIRY = "7"
-# Ticks, and what each adds to what a link shows.
+# Checkboxes, and the parts that each adds to a link.
 PARTS = {
     Part.CONFIG: (
         gettext_lazy("Configuration and arguments"),
@@ -46,7 +46,7 @@ LATEST = date(9000, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class ShareForm:
-    """What somebody has typed so far."""
+    """The submitted values."""
 
     kind: str
     of: str

@@ -1,4 +1,4 @@
-"""What templates know of the link by which somebody came."""
+"""Template context of pages opened by a share link."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _dialog(
 
 
 def _frozen(request: PageRequest, form: ShareForm) -> Frozen | None:
-    """Return what a link keeps to if it is frozen."""
+    """Return the snapshot that a frozen link shows."""
     if form.kind == "dashboard":
         dashboard_id = as_id(form.of, form.kind)
         return frozen_dashboard(
