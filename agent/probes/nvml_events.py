@@ -1,4 +1,4 @@
-"""Errors of NVIDIA's driver (XID), as they come."""
+"""Errors of NVIDIA's driver (XID), as events."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Reading, Scope
 from seamark.recording.values import Value
 
-# The driver is waited for in a thread that does nothing else.
+# The driver blocks in a dedicated thread.
 _WAIT_MILLISECONDS = 900
 
 
 class NvmlEventsProbe(Probe):
-    """Waits for events; the driver keeps those that come between two waits."""
+    """Waits for events; the driver queues those between two waits."""
 
     name = "nvml_events"
     is_of_machine = True
@@ -53,7 +53,7 @@ class NvmlEventsProbe(Probe):
     ) -> None:
         self._library = library or load_library()
         begin(self._library)
-        # By the handle, and by the id for drivers that have another handle for an event.
+        # By handle, and by device id for drivers that use another handle in events.
         self._indices: dict[object, int] = {}
         self._news: dict[str, Value] = {}
         try:
@@ -64,17 +64,17 @@ class NvmlEventsProbe(Probe):
         try:
             self._register(gpus)
         except Exception:
-            # Whoever makes this anew has a set of its own.
+            # The next probe creates its own event set.
             self.close()
             raise
 
     def sample(self, now: float) -> Sample:
-        del now  # an event is told when it comes
+        del now  # an event is reported when it occurs
         library = self._library
         try:
             event = library.nvmlEventSetWait_v2(self._events, _WAIT_MILLISECONDS)
         except library.NVMLError as error:
-            # What a GPU said before it was lost comes with a later wait.
+            # Events from before the GPU was lost arrive in a later wait.
             if code_of(error) == TIMEOUT or isinstance(refusal(error), GpuLost):
                 return {}
             raise
@@ -95,7 +95,7 @@ class NvmlEventsProbe(Probe):
 
     def _register(self, gpus: Mapping[int, Any]) -> None:
         for index, gpu in gpus.items():
-            # The others are heard whatever one says.
+            # An error of one GPU must not affect the others.
             with contextlib.suppress(NotOffered, NotNow, GpuLost):
                 ask(self._library, partial(self._register_one, index, gpu))
         if not self._indices:
@@ -111,7 +111,7 @@ class NvmlEventsProbe(Probe):
                 self._indices[uuid] = index
 
     def _index_of(self, gpu: Any) -> int | None:
-        # A GPU that has just fallen off the bus no longer tells its id.
+        # A GPU that has just fallen off the bus no longer returns its id.
         index = self._indices.get(_address(gpu))
         return (
             self._indices.get(uuid_of(self._library, gpu)) if index is None else index

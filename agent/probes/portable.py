@@ -1,4 +1,4 @@
-"""The machine as a whole where there is no /proc: through psutil."""
+"""Machine metrics through psutil, for systems without /proc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOPBACK_PREFIX = "lo"
 
 
 class PortableProbe(Probe):
-    """Reads CPU, memory, disks and network of systems other than Linux."""
+    """Measures CPU, memory, disks and network on systems other than Linux."""
 
     name = "portable"
     is_of_machine = True
@@ -34,7 +34,7 @@ class PortableProbe(Probe):
 
     def __init__(self) -> None:
         if psutil.LINUX:
-            raise ProbeUnavailable  # Linux tells more, and is asked itself
+            raise ProbeUnavailable  # Linux has its own, more detailed probes
         self._busy = Rate()
         self._rates = Rates()
         self._cores = psutil.cpu_count() or 0
@@ -78,7 +78,7 @@ class PortableProbe(Probe):
 
 
 def _network_bytes() -> tuple[int, int]:
-    """Bytes received and sent, without what the host sends to itself."""
+    """Return bytes received and sent, without loopback."""
     counters = [
         counter
         for name, counter in psutil.net_io_counters(pernic=True).items()

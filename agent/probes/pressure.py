@@ -1,4 +1,4 @@
-"""How long tasks had to wait for CPU, memory and disks: the kernel's pressure counters."""
+"""Time that tasks waited for CPU, memory and disks: pressure stall information (PSI)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MEANINGS = {
 }
 OF_GROUP, OF_HOST = "<resource>.pressure", "/proc/pressure"
 _SOURCES = ((OF_GROUP, Scope.CONTAINER, COUNTED), (OF_HOST, Scope.HOST, COARSE))
-# While all tasks of the host wait for a CPU, one runs: the kernel says 0 whatever happens.
+# Always 0: while all tasks of the host wait for a CPU, one is running.
 _SAYS_NOTHING = {(OF_HOST, "cpu", "full")}
 _SECOND_IN_MICROSECONDS = 1e6
 
 
 class PressureProbe(Probe):
-    """Reads the group's counters where it has some, else those of the host."""
+    """Reads the group's counters if it has any, else those of the host."""
 
     name = "pressure"
     is_of_machine = True
@@ -52,7 +52,7 @@ class PressureProbe(Probe):
         groups = Groups(watched, root=root, processes=processes)
         group = groups.of(UNIFIED) if groups.is_unified else None
         for resource in _RESOURCES:
-            # Both may be switched off: then there is nothing to read.
+            # Both may be disabled; then reading fails.
             for source, path in (
                 (OF_GROUP, group and group / f"{resource}.pressure"),
                 (OF_HOST, processes / "pressure" / resource),

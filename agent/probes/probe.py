@@ -1,4 +1,4 @@
-"""What every probe offers to the sampler."""
+"""The interface of probes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seamark.recording.values import Value
 Facts = Mapping[str, Value]
 Sample = Mapping[str, float]
 
-# What a probe may take of a core, if it does not say otherwise.
+# Default limit of a probe's CPU time, as a share of a core.
 ALLOWANCE = 0.0005
 
 
@@ -29,10 +29,10 @@ def _growths_by_owner() -> defaultdict[str, Growths]:
 
 @dataclass(frozen=True)
 class Kept:
-    """What outlives a probe, for the one that is made anew in its place.
+    """State that outlives a probe, for its replacement.
 
-    `growths` are its counts since the agent began, by what they are of and by name;
-    `states` whether GPUs were there and answered, by their places.
+    `growths` are its counters since the agent began, by device and name; `states` are
+    the states of GPUs, by path.
     """
 
     growths: defaultdict[str, Growths] = field(default_factory=_growths_by_owner)
@@ -41,12 +41,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class Job:
-    """What is measured: a process with its children, by default this one.
+    """The measured job: a process with its children, by default this one.
 
-    `data` is the folder that it reads its data from, where that is known from the
-    start, `find_data` says it once it is known later, and `local_rank` is its number
-    among the machine's processes of a distributed run. `kept` is what an earlier probe of
-    the kind has left to this one.
+    `data` is the folder of its data if known at the start; `find_data` returns it once
+    it is known later. `local_rank` is the index of the process on its machine in a
+    distributed run. `kept` is the state of an earlier probe of the same kind.
     """
 
     watched: int | None = None
@@ -56,14 +55,14 @@ class Job:
     kept: Kept | None = None
 
 
-# This process, as one that is not of a distributed run.
+# This process, without a distributed run.
 ANY_JOB = Job()
 
 
 class ProbeUnavailable(Exception):
-    """This machine does not offer what the probe reads; the message says what.
+    """The probe cannot be used on this machine; the message is the reason.
 
-    Without a message, nobody need know: another probe reads it.
+    Without a message it is not reported: another probe measures the same.
     """
 
 
@@ -73,44 +72,45 @@ class Probe:
     name: ClassVar[str]
     readings: ClassVar[Sequence[Reading]] = ()
     states: ClassVar[Sequence[Fact]] = ()
-    # A driver or a network may keep it waiting, so it gets a thread of its own.
+    # Whether a driver or a network may block it, so that it needs its own thread.
     may_hang: ClassVar[bool] = False
-    # What it reads is the same for all of a machine's processes: the first one reads it.
+    # Whether it reads the same for all processes of a machine, so only the first one
+    # does.
     is_of_machine: ClassVar[bool] = False
-    # It reads what this process, or whatever is watched, alone has to tell.
+    # Whether it reads data available only in this or the watched process.
     is_of_process: ClassVar[bool] = False
-    # So it does, and who watches the process sees that, too.
+    # Whether that data is also visible to a process that watches it.
     is_seen_from_outside: ClassVar[bool] = False
-    # It is not asked more often; 0 is as often as all are.
+    # The minimum seconds between samples; 0 for the sampler's interval.
     interval_seconds: ClassVar[float] = 0.0
 
     @classmethod
     def of(cls, job: Job) -> Probe:
-        """Make the probe, or raise ProbeUnavailable."""
-        del job  # of the machine, whoever uses it
+        """Create the probe, or raise ProbeUnavailable."""
+        del job  # the same for every job
         return cls()
 
     @property
     def allowance(self) -> float:
-        """The share of a core that it may take."""
+        """The limit of its CPU time, as a share of a core."""
         return ALLOWANCE
 
     @property
     def chosen(self) -> Mapping[str, str]:
-        """Which source supplies a pattern of paths, where several could."""
+        """The source of each path pattern that several sources could supply."""
         return {}
 
     def facts(self) -> Facts:
-        """What does not change, by path; what is unknown is absent."""
+        """Return constant facts by path; unknown ones are omitted."""
         return {}
 
     def news(self) -> Facts:
-        """Facts that have changed since they were last taken."""
+        """Return facts that have changed since the last call."""
         return {}
 
     def sample(self, now: float) -> Sample:
-        """The present readings by path; `now` is monotonic seconds."""
+        """Return the current metrics by path; `now` is in monotonic seconds."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of everything, because the probe is made anew or not needed."""
+        """Release all resources."""

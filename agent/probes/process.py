@@ -1,4 +1,4 @@
-"""The logging process and its children, loader workers among them."""
+"""Measures the logging process and its children, including loader workers."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from seamark.probes.reading import Reading
 from seamark.probes.summary import mean
 from seamark.probes.workers import Workers
 
-# Finding grandchildren and the children of other threads takes a look at every
-# thread; children of the main thread, and of a fork server, are seen at every sample.
+# Finding grandchildren and children of other threads requires a scan of all threads;
+# children of the main thread, and of a fork server, are found in every sample.
 _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
-# A process that has just begun may still be its parent's copy, about to run a program.
+# A new process may still be its parent's copy, before it executes a program.
 _LOOKS_AT_LINE = 3
-# Those between it and the process may end one after the other; what nobody waits for is
-# counted nowhere, and for that the time of others is not to be left out for long.
+# Intermediate processes may end one after the other; the time of a child without a
+# waiting parent is never counted, so missing time is not accepted for long.
 _MAX_MISSING = 3
 
 
@@ -59,16 +59,16 @@ class _Followed:
 
     @property
     def works(self) -> bool:
-        """Whether it loads data; one that has ended and is not waited for does not."""
+        """Whether it is a loader worker that has not ended."""
         return self.is_worker and self.state.state != ENDED
 
     @property
     def cpu_seconds(self) -> float:
-        """Its own, and what it was handed by children that it waited for."""
+        """Its own CPU time, including that of reaped children, in seconds."""
         return self.state.cpu_seconds + self.state.reaped_seconds
 
     def lives(self, now: float) -> bool:
-        """Look again; False if the process has ended."""
+        """Read its state again; return False if it has ended."""
         try:
             state = read_state(self.pid)
         except ProcessGone:
@@ -98,7 +98,7 @@ class _Followed:
 
 
 class ProcessProbe(Probe):
-    """Reads the process tree, and summarises its workers."""
+    """Measures the process tree, and summarizes its workers."""
 
     name = "process"
     is_of_process = True
@@ -109,20 +109,20 @@ class ProcessProbe(Probe):
         self._main = _Followed(pid or os.getpid())
         self._children: dict[int, _Followed] = {}
         self._looked_at = float("-inf")
-        # Of those that were found long after they began; it stays when they end, since
-        # their parents' counts then hold it, too.
+        # CPU time of processes before they were found. Kept after they end, because it
+        # is then part of their parents' time.
         self._cpu_before_found = 0.0
-        # One that is reaped while they are looked at is for once in nobody's count.
+        # A process reaped during the sample is missing from the sum once.
         self._tree_cpu = Rate(most_missing=_MAX_MISSING)
         self._rescan_at = float("-inf")
         self._files_at = float("-inf")
         self._workers = Workers()
-        # A kernel that counts them not shows zeros.
+        # Kernels without delay accounting report zeros.
         self._is_disk_wait_known = counts_disk_waits()
 
     @property
     def allowance(self) -> float:
-        """Twice that of others: there are many workers to look at."""
+        """Twice the default, because there may be many workers."""
         return 2 * ALLOWANCE
 
     @classmethod
@@ -130,16 +130,16 @@ class ProcessProbe(Probe):
         try:
             return cls(job.watched)
         except ProcessGone:
-            # It has ended before it was looked at; whoever watches it sees that, too.
+            # It has ended before the first sample; the watching process notices too.
             raise ProbeUnavailable from None
 
     def sample(self, now: float) -> Sample:
         looked_at, self._looked_at = self._looked_at, now_as_started()
         found = self._find_children(now)
         if not self._main.lives(now):
-            # A program that is watched has ended; whoever watches it sees that, too.
+            # A watched program has ended; the watching process notices too.
             return {}
-        # Those that have ended since are in their parent's count now.
+        # Ended children are now part of their parent's time.
         self._children = {
             pid: child for pid, child in self._children.items() if child.lives(now)
         }
@@ -153,7 +153,7 @@ class ProcessProbe(Probe):
         waits = [p.state.seconds_waiting_for_disk for p in everyone]
         self._is_disk_wait_known |= any(waits)
         cpu = sum(p.cpu_seconds for p in everyone) - self._cpu_before_found
-        # Of fractions, a sum in another order may be less by nothing.
+        # Rounded, because the order of a floating-point sum affects the result.
         cpu = round(cpu, 6)
         return known(
             {
@@ -192,7 +192,7 @@ class ProcessProbe(Probe):
         }
 
     def _find_children(self, now: float) -> list[_Followed]:
-        """Follow those that are not followed yet, and return them."""
+        """Follow new children, and return them."""
         pids = children_of_thread(self._main.pid, self._main.pid)
         if pids is None or now >= self._rescan_at:
             self._rescan_at = now + _RESCAN_SECONDS
@@ -202,14 +202,14 @@ class ProcessProbe(Probe):
         found = []
         for pid in pids:
             if pid not in self._children:
-                # Or it has ended before it was looked at.
+                # It may have ended already.
                 with contextlib.suppress(ProcessGone):
                     self._children[pid] = child = _Followed(pid)
                     found.append(child)
         return found
 
     def _forked_by_helpers(self, pids: Sequence[int]) -> list[int]:
-        """Return the children of those that load nothing, such as a fork server."""
+        """Return the children of helper processes, such as a fork server."""
         known = [self._children[pid] for pid in pids if pid in self._children]
         return [
             forked
@@ -220,7 +220,7 @@ class ProcessProbe(Probe):
 
 
 def _sums(everyone: Sequence[_Followed]) -> dict[str, float | None]:
-    """Return what the processes have together; what none of them says is absent."""
+    """Return the sums over all processes; metrics without values are omitted."""
 
     def total(values: Sequence[float | None]) -> float | None:
         there = [value for value in values if value is not None]
@@ -238,7 +238,7 @@ def _sums(everyone: Sequence[_Followed]) -> dict[str, float | None]:
 
 
 def summary_of_workers(workers: Sequence[_Followed]) -> dict[str, float | None]:
-    """Return few numbers for many workers; without workers none of them."""
+    """Summarize the workers in a few metrics; empty if there are none."""
     if not workers:
         return {}
     cores = [worker.cpu for worker in workers if worker.cpu is not None]

@@ -1,4 +1,4 @@
-"""Every path below `job/` that the kernel supplies of processes, described."""
+"""Describes every path under `job/` that the kernel supplies for processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from seamark.probes.reading import COUNTED, SAMPLED, Reading, Scope
 
 _STAT, _IO = "/proc/<pid>/stat", "/proc/<pid>/io"
 _SCHEDULER, _ROLLUP = "/proc/<pid>/schedstat", "/proc/<pid>/smaps_rollup"
-# There may be many of them.
+# Less often, because there may be many workers.
 SECONDS_OF_WORKERS = 10.0
 
 _OF_TREE = (

@@ -1,4 +1,4 @@
-"""One process at one moment: from /proc, or from psutil where there is none."""
+"""Reads the state of a process from /proc, or from psutil on other systems."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _NANOSECOND = 1e-9
 _KIBIBYTE = 1024
 WAITING_FOR_DISK = "D"
 ENDED = "Z"
-# What runs beside a training and loads nothing, by what its command line has.
+# Helper processes of a training that load no data, by their command line.
 _COMPILE_WORKER = "torch/_inductor/compile_worker"
-# Of somebody else's process, whose command line only its owner may read.
+# Stands for another user's command line, which only its owner may read.
 _UNREADABLE = "?"
-# The agent's own git, which says once what differs from the commit, by its first settings.
+# The agent's own git command, by its first settings.
 _OUR_GIT = "-c core.fsmonitor=false -c core.hooksPath="
 _HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER, _OUR_GIT)
 _FORK_SERVER, _SPAWNED = "multiprocessing.forkserver", "multiprocessing.spawn"
 
 
 class ProcessGone(Exception):
-    """The process has ended, or may not be looked at."""
+    """The process has ended or is not accessible."""
 
 
 class ProcessState(NamedTuple):
-    """What the kernel says of a process; None is what it does not say."""
+    """The kernel's data on a process; None if it is not available."""
 
-    state: str  # R runs or could, S sleeps, D waits for a disk, Z has ended
+    state: str  # R running or runnable, S sleeping, D waiting for a disk, Z zombie
     cpu_seconds: float
     reaped_seconds: float  # CPU time of children that have ended
     resident_bytes: int
     threads: int | None
     major_faults: int | None
-    started: float  # tells it from a later process of the same number
+    started: float  # distinguishes it from a later process with the same PID
     seconds_waiting_for_disk: float | None
 
 
@@ -51,11 +51,11 @@ class Traffic(NamedTuple):
 
     read_bytes: float  # from storage
     write_bytes: float  # to storage
-    requested_bytes: float | None  # read by any system call, cached ones included
+    requested_bytes: float | None  # read by any system call, including cached reads
 
 
 def now_as_started() -> float:
-    """Return the time as `ProcessState.started` tells it, rounded as that is."""
+    """Return the current time in the clock and precision of `ProcessState.started`."""
     if not _IS_PROC:
         return time.time()
     return time.clock_gettime(time.CLOCK_BOOTTIME) // _TICK_SECONDS
@@ -71,14 +71,13 @@ def read_state(pid: int) -> ProcessState:
 
 
 def _read_of(pid: int, name: str) -> bytes:
-    # While another process begins a program, and while it ends, the kernel may have those
-    # wait who look at it.
+    # While another process executes a program or ends, the kernel may block readers.
     read = read_at_once if pid == os.getpid() else read_briefly
     return read(f"/proc/{pid}/{name}")
 
 
 def parse_state(line: bytes) -> ProcessState:
-    # A name may hold anything, brackets and spaces too.
+    # The program name may contain brackets and spaces.
     fields = line[line.rindex(b")") + 2 :].split()
     blocked = int(fields[39]) if len(fields) > 39 else None  # noqa: PLR2004 - proc(5)
     return ProcessState(
@@ -94,7 +93,7 @@ def parse_state(line: bytes) -> ProcessState:
 
 
 def read_traffic(pid: int) -> Traffic | None:
-    """Return None if this is not ours to see, or not offered by this system."""
+    """Return the I/O counters; None if they are inaccessible or unsupported."""
     try:
         if not _IS_PROC:
             return _portable_traffic(pid)
@@ -113,7 +112,7 @@ def read_traffic(pid: int) -> Traffic | None:
 
 
 def read_proportional(pid: int) -> int | None:
-    """Return memory with what is shared divided; dear: the kernel looks at each page."""
+    """Return the proportional memory (PSS) in bytes; expensive for the kernel."""
     try:
         return parse_proportional(read_briefly(f"/proc/{pid}/smaps_rollup"))
     except OSError:
@@ -129,12 +128,12 @@ def parse_proportional(text: bytes) -> int | None:
 
 
 def counts_disk_waits() -> bool:
-    """Whether the kernel says that it counts how long processes wait for storage."""
+    """Return whether the kernel counts how long processes wait for storage."""
     return read_text(_PROC / "sys/kernel/task_delayacct") == "1"
 
 
 def read_scheduling(pid: int) -> tuple[float, float] | None:
-    """Return how long the main thread ran, and how long it waited for a core."""
+    """Return the seconds that the main thread ran and waited for a core."""
     try:
         ran, waited, _ = read_at_once(f"/proc/{pid}/schedstat").split()
     except (OSError, ValueError):
@@ -145,25 +144,25 @@ def read_scheduling(pid: int) -> tuple[float, float] | None:
 def count_open_files(pid: int) -> int | None:
     folder = f"/proc/{pid}/fd"
     try:
-        # The size says it since Linux 6.2, without a look at each of them.
+        # Since Linux 6.2 the folder's size is the number of files.
         return os.stat(folder).st_size or len(os.listdir(folder))  # noqa: PTH116, PTH208
     except OSError:
         return None
 
 
 def is_worker(pid: int) -> bool:
-    """Whether a child may load data, rather than help us, multiprocessing or a compiler."""
+    """Return whether a child may load data, and is not a helper process."""
     line = _command_line(pid)
     if not line:
-        # Its program is just beginning, or it has ended.
+        # It is executing its program just now, or has ended.
         return False
     if any(helper in line for helper in _HELPERS):
         return False
     if _FORK_SERVER in line:
-        # The server itself loads nothing; what it forks has its command line, too.
+        # The fork server loads nothing; its children have its command line too.
         return _FORK_SERVER in _command_line(_parent_of(pid))
     if _SPAWNED in line:
-        # Of whoever starts processes so, the compiler's are no workers either.
+        # Children of a compile worker are not loader workers either.
         return _COMPILE_WORKER not in _command_line(_parent_of(pid))
     return True
 

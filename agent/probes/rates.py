@@ -1,20 +1,20 @@
-"""From counters that only grow to rates per second."""
+"""Converts monotonic counters to rates per second."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-# Kernels count CPU time in hundredths of a second: over less than this, a rate is noise.
+# Kernels count CPU time in 10 ms ticks: over shorter intervals a rate is noise.
 _SHORTEST_SECONDS = 0.25
 
 
 class Rate:
-    """The growth of one counter between two readings, per second.
+    """The growth of a counter between two samples, per second.
 
-    A sum may miss at one reading what it has again at the next: `most_missing` is for how
-    many readings in a row one that fell is taken for such a sum, not for one of what has
-    begun anew. What comes back would else be taken for growth.
+    A sum may temporarily miss a part. For up to `most_missing` samples in a row, a
+    lower value is treated as incomplete, not as a reset; otherwise the returning part
+    would count as growth.
     """
 
     def __init__(self, *, most_missing: int = 0) -> None:
@@ -23,7 +23,7 @@ class Rate:
         self._missing = 0
 
     def of(self, count: float | None, now: float) -> float | None:
-        """Return the rate since the last reading; None if there is none to tell."""
+        """Return the rate since the last sample; None if it is unknown."""
         if count is None:
             return None
         last = self._last
@@ -35,14 +35,14 @@ class Rate:
             return None
         self._missing = 0
         self._last = (count, now)
-        # A counter that fell was reset: how much it grew is unknown.
+        # After a reset the growth is unknown.
         if last is None or has_fallen:
             return None
         return (count - last[0]) / (now - last[1])
 
 
 class Rates:
-    """The same of several counters, by name."""
+    """Rates of several counters, by name."""
 
     def __init__(self) -> None:
         self._rates: dict[str, Rate] = {}
@@ -56,43 +56,43 @@ class Rates:
         }
 
     def forget(self, names: Iterable[str]) -> None:
-        """Know nothing any more of counters that have ended."""
+        """Drop counters that have ended."""
         for name in names:
             self._rates.pop(name, None)
 
 
 class Growth:
-    """How much a counter has grown since it was first read; resets are survived."""
+    """The growth of a counter since the first sample, across resets."""
 
     def __init__(self) -> None:
         self._last: float | None = None
         self._grown = 0.0
-        # None before the first reading, then what the last one said.
+        # None before the first sample, then the last result.
         self.told: float | None = None
 
     def of(self, count: float | None) -> float | None:
         if count is None:
             return None
         last, self._last = self._last, count
-        # After a reset, all that the counter shows is new.
+        # After a reset, the whole value is new.
         self._grown += 0.0 if last is None else count - (last if count >= last else 0)
         self.told = self._grown
         return self._grown
 
     def go_on_with_another(self) -> None:
-        """Take the next reading as the first of another counter, whose growth is added."""
+        """Treat the next sample as the first of another counter, and add its growth."""
         self._last = None
 
 
-# Several, by the names of their counters.
+# Several counters, by name.
 Growths = defaultdict[str, Growth]
 
 
 def share(rate: float | None) -> float | None:
-    """Return a rate of seconds per second as a share; clocks differ a little."""
+    """Return seconds per second as a share of at most 1; clocks differ slightly."""
     return None if rate is None else min(1.0, rate)
 
 
 def known(readings: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the readings that there are: absent is absent, never 0."""
+    """Return the known metrics; unknown ones are omitted, never 0."""
     return {path: value for path, value in readings.items() if value is not None}

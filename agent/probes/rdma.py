@@ -1,4 +1,4 @@
-"""InfiniBand and RoCE: what processes and GPUs send each other past the kernel's network."""
+"""InfiniBand and RoCE traffic, which bypasses the kernel's network stack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seamark.probes.rates import Rates, known
 from seamark.probes.reading import COARSE, Reading, Scope
 
 _DEVICES = Path("/sys/class/infiniband")
-_WORD_BYTES = 4  # ports count words of so many bytes
+_WORD_BYTES = 4  # ports count 4-byte words
 _COUNTERS = {"receive": "port_rcv_data", "send": "port_xmit_data"}
 
 
@@ -20,7 +20,7 @@ def _path(direction: str) -> str:
 
 
 class RdmaProbe(Probe):
-    """Reads what all ports count; some cards ask their firmware for it."""
+    """Reads the counters of all ports; some cards query their firmware."""
 
     name = "rdma"
     is_of_machine = True
@@ -45,7 +45,7 @@ class RdmaProbe(Probe):
         }
         self._rates = Rates()
         if not known(self._words()):
-            # Few machines have such ports, and nothing is amiss with the others.
+            # Few machines have such ports, so their absence is not reported.
             raise ProbeUnavailable
 
     def sample(self, now: float) -> Sample:
@@ -65,6 +65,6 @@ class RdmaProbe(Probe):
 
 
 def words_in(text: str) -> float | None:
-    """Return a port's count; None of a port that has no such counter."""
-    # What a port cannot count, its driver writes as a sentence.
+    """Return a port's counter; None if the port does not have it."""
+    # For unsupported counters, the driver writes a sentence.
     return float(text) if text.strip().isdigit() else None

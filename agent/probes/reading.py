@@ -1,7 +1,7 @@
-"""What probes read, described: the unit, scope and quality of every path.
+"""Descriptions of metrics: the unit, scope and quality of every path.
 
-docs/monitoring.md is written from these descriptions, and a run carries those of what
-it has logged in `facts/readings`, so that a reader of its series need not guess.
+docs/monitoring.md is generated from them, and a run stores those of its logged metrics
+in `facts/readings`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-# How far a value can be trusted as a measure of what its path names.
+# Quality: how reliably a value measures the quantity in its path.
 COUNTED = 1.0  # a counter's exact difference, a hardware counter, a timer
-SAMPLED = 0.8  # read from the thing itself, at a moment or over a window not ours
-COARSE = 0.6  # of the whole host, or a flag seen at one moment
-INFERRED = 0.4  # something else was measured from which it follows, mostly
+SAMPLED = 0.8  # a direct sample, at one time or over an external window
+COARSE = 0.6  # of the whole host, or a flag sampled at one time
+INFERRED = 0.4  # derived from another quantity
 
 _NUMBERED = re.compile(r"(?<![^/])(gpu|mig|worker)/\d{1,4}(?=/)")
 
 
 class Scope(str, Enum):
-    """Whose doings a value describes."""
+    """The entity that a value describes."""
 
     HOST = "host"
     CORES = "cores of the job"
@@ -38,9 +38,9 @@ class Scope(str, Enum):
 
 @dataclass(frozen=True)
 class Reading:
-    """A series that a probe may log; `seconds` is how often it is asked at most.
+    """A series that a probe may log; `seconds` is the minimum interval.
 
-    Where several sources can supply a path, it has a description for each.
+    A path with several possible sources has a description for each.
     """
 
     path: str
@@ -54,7 +54,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Fact:
-    """A value that a probe may state below `facts/`."""
+    """A value that a probe may store under `facts/`."""
 
     path: str
     type: str
@@ -62,7 +62,7 @@ class Fact:
 
 
 def pattern_of(path: str) -> str:
-    """Return a path as descriptions have it, without the numbers of GPUs and workers."""
+    """Return a path's pattern, without the indices of GPUs and workers."""
     return _NUMBERED.sub(lambda found: f"{found[1]}/{_LETTER[found[1]]}", path)
 
 
@@ -70,7 +70,7 @@ _LETTER = {"gpu": "<i>", "mig": "<j>", "worker": "<n>"}
 
 
 class Described:
-    """The descriptions of what a process logs, as text that grows line by line."""
+    """The descriptions of a process's metrics, as text that grows line by line."""
 
     def __init__(self) -> None:
         self._patterns: dict[str, str] = {}  # by path
@@ -83,10 +83,10 @@ class Described:
         readings: Iterable[Reading],
         chosen: Mapping[str, str],
     ) -> str | None:
-        """Return all descriptions if these paths are the first of their kind.
+        """Return all descriptions if there are new ones, else None.
 
-        `chosen` names the source of patterns that several could supply; where it is
-        another than it was, that one is described.
+        `chosen` is the source of patterns with several possible sources; a changed
+        source adds its description.
         """
         there = {self._patterns.get(path) or self._name(path) for path in paths}
         patterns = {
@@ -117,6 +117,6 @@ class Described:
 
 
 def line_of(reading: Reading) -> str:
-    """Return a description as a line of fields with tabs between them."""
+    """Return a description as tab-separated fields."""
     scope, quality = reading.scope.value, f"{reading.quality:g}"
     return "\t".join((reading.path, reading.unit, scope, quality, reading.source))

@@ -1,7 +1,7 @@
-"""Asks every probe once a second, those that may hang in threads of their own.
+"""Runs every probe once a second; probes that may block have their own threads.
 
-What belongs to the machine is asked half an interval after what belongs to the job: a step
-of the training that meets a turn is later by half as much.
+Probes of the machine run half an interval after those of the job: a training step that
+coincides with one of them is delayed half as much.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from seamark.recording.steps import find_framework
 from seamark.user_warnings import Notices
 
 INTERVAL_SECONDS = 1.0
-# How long the end of a run waits for probes that are being asked just then.
+# How long the end of a run waits for probes that are running.
 _STOP_SECONDS = 0.1
 
 
 class Sampler:
-    """The thread that samples, and those it watches."""
+    """The sampling thread, and the threads of blocking probes."""
 
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(f"agent/{name}", unit, Scope.AGENT, "its clocks", COUNTED, meaning)
@@ -71,9 +71,11 @@ class Sampler:
         measured_by: str | None = None,
         probes: Callable[[], Sequence[type[Probe]]] = probe_classes,
     ) -> None:
-        """`measured_by` is the namespace of who measures this machine already, if any."""
+        """`measured_by` is the namespace of the process that already measures this
+        machine.
+        """
         self._is_measured = measured_by is not None
-        # Below one path two must not say different things.
+        # Two processes must not log different values to one path.
         self._is_seen = measured_by == namespace
         described = "facts/readings_of_process" if self._is_seen else "facts/readings"
         self._logbook = Logbook(namespace, recorder, interval, describes_at=described)
@@ -81,14 +83,14 @@ class Sampler:
         self._agent_cpu_seconds = agent_cpu_seconds
         self._job = job or Job()
         self._probes = probes
-        # Of the job, and of the machine.
+        # Probes of the job, then those of the machine.
         self._turns: list[Turns] = []
         self._later_turns: list[Turns] = []
         self._threads: list[OwnThread] = []
         self._is_made = False
         self._number = -1
         self._next_tick = time.monotonic()
-        # Whether the next turn is that of the machine.
+        # Whether the next turn is for the machine's probes.
         self._is_between = False
         self._is_ending = False
         self._cpu = Rate()
@@ -96,27 +98,27 @@ class Sampler:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time of all threads that sample."""
+        """CPU time of all sampling threads, in seconds."""
         threads = [self.background, *(thread.background for thread in self._threads)]
         return sum(thread.cpu_seconds for thread in threads)
 
     @property
     def quiet_moment(self) -> float:
-        """A moment, by the clock of time.monotonic, halfway between two turns."""
+        """A time.monotonic() halfway between two turns."""
         turns = 2 if self._later_turns else 1
         between = min(self._logbook.interval, INTERVAL_SECONDS) / turns
         return self._next_tick + between / 2
 
     def turn(self) -> float:
-        """Take a sample of a half, or of everything; return when to take the next."""
-        # The end of a run is no time to load all probes.
+        """Sample half of the probes, or all; return the seconds until the next turn."""
+        # At the end of a run it is too late to load all probes.
         if not self._logbook.is_open or (self._is_ending and not self._is_made):
             return self._until_next_tick()
         is_first = not self._is_made
         if is_first:
             self._make()
         if self._is_between and not self._is_ending:
-            # Before anything can fail: the next turn is the job's, whatever becomes of it.
+            # Before anything can fail: the next turn is for the job in any case.
             self._is_between = False
             self._take(self._later_turns)
             self._tell_seconds(self._later_turns)
@@ -126,10 +128,10 @@ class Sampler:
         for thread in self._threads:
             thread.background.ensure()
             thread.turns.watch(now)
-        # Frameworks are often loaded after init(), so this is asked again.
+        # Repeated, because frameworks are often imported after init().
         self._logbook.state({"facts/framework": find_framework()})
         self._take(self._turns)
-        # What there is to tell of a short run is known from its beginning and its end.
+        # The first and last samples are complete, so that short runs have all metrics.
         if is_whole := is_first or self._is_ending:
             self._take(self._later_turns)
         self._tell_costs(now)
@@ -140,7 +142,7 @@ class Sampler:
             turns.take(time.monotonic(), self._number)
 
     def stop(self, seconds: float) -> None:
-        """Take a last sample of what answers at once, and end."""
+        """Take a last sample of the non-blocking probes, and end."""
         self._is_ending = True
         self.background.stop(seconds)
         for thread in self._threads:
@@ -150,7 +152,7 @@ class Sampler:
             thread.stop(max(0.0, deadline - time.monotonic()))
 
     def _make(self) -> None:
-        # In this thread: init() is not kept waiting.
+        # In this thread, so that init() does not wait.
         self._is_made = True
         is_first = not self._job.local_rank
         for probe in self._probes():
@@ -173,7 +175,7 @@ class Sampler:
 
     def _tell_costs(self, now: float) -> None:
         if self._is_seen:
-            # Those that are logged there are of who measures.
+            # The measuring process logs the facts there.
             return
         spent = self._agent_cpu_seconds()
         costs: dict[str, float | None] = {
@@ -190,7 +192,7 @@ class Sampler:
         )
 
     def _tell_seconds(self, some: Sequence[Turns]) -> None:
-        # Apart, because some are told more often than others.
+        # Separately, because they run at different intervals.
         for turns in some:
             seconds, turns.seconds = turns.seconds, None
             if seconds is not None:
@@ -199,7 +201,7 @@ class Sampler:
 
     def _until_next_turn(self, *, is_whole: bool) -> float:
         until_tick = self._until_next_tick()
-        # A tick that has had everything has no second half.
+        # A complete sample has no second half.
         self._is_between = bool(self._later_turns) and not is_whole
         if not self._is_between:
             return until_tick
@@ -208,7 +210,7 @@ class Sampler:
     def _until_next_tick(self) -> float:
         now = time.monotonic()
         self._next_tick += self._logbook.interval
-        # After a pause of the machine, missed ticks are not made up for.
+        # After a suspension of the machine, missed samples are skipped.
         if self._next_tick < now:
             self._next_tick = now + self._logbook.interval
         return self._next_tick - now

@@ -1,4 +1,4 @@
-"""The file systems that a run works on: what they are, and how full."""
+"""File systems used by a run: type and usage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOLDERS = {
 
 
 class StorageProbe(Probe):
-    """Asks file systems how full they are, which those of a network may take long for."""
+    """Reads the usage of file systems; network file systems may block."""
 
     name = "storage"
     is_of_machine = True
@@ -89,7 +89,7 @@ class StorageProbe(Probe):
         readings: dict[str, float] = {}
         for name, folder in self._folders.items():
             sizes = _sizes(folder)
-            # Some file systems say that they have no size.
+            # Some file systems report size 0.
             if sizes is not None and sizes[0]:
                 total, used = sizes
                 readings[f"storage/{name}/used_bytes"] = float(used)
@@ -98,7 +98,7 @@ class StorageProbe(Probe):
 
     def _look_for_data(self) -> None:
         found = None if "data" in self._folders else self._find_data()
-        # A dataset may name what is no folder at all; then its data are elsewhere.
+        # A dataset may name something else than a folder.
         if found is not None and found.exists():
             self._folders["data"] = found
             self._news = self._facts_of({"data": found})
@@ -109,8 +109,8 @@ class StorageProbe(Probe):
             sizes = _sizes(folder)
             if sizes is not None:
                 facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
-        # The data may lie behind a link, on another file system than it; and some are
-        # mounted when they are first asked for something, as they have been above.
+        # Resolved afterwards: the data may be behind a link on another file system, and
+        # automounts were triggered above.
         real = {n: Path(os.path.realpath(folder)) for n, folder in folders.items()}
         mounts = _read(self._processes / "mountinfo")
         for name, folder in real.items():
@@ -138,7 +138,7 @@ def _read(path: Path) -> bytes:
 
 
 def _sizes(folder: Path) -> tuple[int, int] | None:
-    """Return the bytes of a file system, and those in use."""
+    """Return the total and used bytes of a file system; None if unknown."""
     try:
         found = os.statvfs(folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""Many values of one tick in a few numbers (pure)."""
+"""Summary statistics of many values of one sample (pure)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """Return the value below which a part of the values lies, of sorted values."""
+    """Return a quantile of sorted values; `part` is from 0 to 1."""
     place = part * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -18,7 +18,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return extremes, mean, and 5th, 50th and 95th percentile, of at least one value."""
+    """Return minimum, maximum, mean and percentiles 5, 50, 95 of at least one value."""
     ordered = sorted(values)
     return {
         "min": ordered[0],

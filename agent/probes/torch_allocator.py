@@ -1,8 +1,7 @@
-"""The GPU memory that PyTorch's allocator holds, in the process that trains.
+"""GPU memory held by PyTorch's allocator in the training process.
 
-PyTorch is asked only once the script has imported it and uses a GPU. The reading takes
-the allocator's own lock, in the order in which PyTorch takes it, and does not wait for
-the device.
+Queried only if the script has imported PyTorch and uses a GPU. A query takes the
+allocator's own lock, in PyTorch's order, and does not synchronize with the device.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _reading(name: str, unit: str, meaning: str) -> Reading:
 
 
 class TorchAllocatorProbe(Probe):
-    """Reads the allocator of every GPU this process uses, by the driver's numbers."""
+    """Reads the allocator of every GPU this process uses, by the driver's indices."""
 
     name = "torch_allocator"
     is_of_process = True
@@ -64,18 +63,18 @@ class TorchAllocatorProbe(Probe):
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
         self._driver = Numbers()
-        # By PyTorch's number of the GPU: the driver's, once it has told.
+        # PyTorch's index of a GPU to the driver's.
         self._numbers: dict[int, int] = {}
 
     @classmethod
     def of(cls, job: Job) -> Probe:
         if job.watched is not None:
-            # Another process's allocator cannot be asked.
+            # The allocator of another process is not accessible.
             raise ProbeUnavailable("")
         return cls()
 
     def sample(self, now: float) -> Sample:
-        # Perhaps imported a moment ago, and not whole yet.
+        # The import may not be complete.
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
         is_initialized = getattr(cuda, "is_initialized", None)
         if cuda is None or is_initialized is None or not is_initialized():
@@ -83,7 +82,7 @@ class TorchAllocatorProbe(Probe):
         readings: dict[str, float] = {}
         for device in range(cuda.device_count()):
             stats = cuda.memory_stats_as_nested_dict(device)
-            # A GPU that this process has not touched is somebody else's.
+            # A GPU without allocations of this process belongs to others.
             if not _find(stats, ("reserved_bytes", "all", "peak")):
                 continue
             number = self._number(cuda, device, now)
@@ -100,7 +99,7 @@ class TorchAllocatorProbe(Probe):
         if device in self._numbers:
             return self._numbers[device]
         uuid = None
-        # Older versions of PyTorch do not tell it.
+        # Older PyTorch versions do not report it.
         with contextlib.suppress(Exception):
             uuid = str(cuda.get_device_properties(device).uuid)
         number = None if uuid is None else self._driver.of(uuid, now)

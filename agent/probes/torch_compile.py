@@ -1,6 +1,6 @@
-"""What `torch.compile` has made, and made anew because an assumption did not hold.
+"""Counts compilations and recompilations by `torch.compile`.
 
-PyTorch counts it by itself; it is asked only once the script has compiled something.
+PyTorch's own counters are read only once the script has compiled something.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _reading(name: str, meaning: str) -> Reading:
 
 
 class TorchCompileProbe(Probe):
-    """Reads the compiler's counts, in the process that compiles."""
+    """Reads the compiler's counters in the process that compiles."""
 
     name = "torch_compile"
     is_of_process = True
@@ -45,12 +45,12 @@ class TorchCompileProbe(Probe):
     @classmethod
     def of(cls, job: Job) -> Probe:
         if job.watched is not None:
-            # Another process's compiler cannot be asked.
+            # The compiler of another process is not accessible.
             raise ProbeUnavailable("")
         return cls()
 
     def sample(self, now: float) -> Sample:
-        # Half a second of tolerance: ticks are never exactly on time.
+        # Half a second of tolerance: samples are never exactly on time.
         if now < self._not_before - 0.5:
             return {}
         self._not_before = now + _SECONDS
@@ -58,7 +58,7 @@ class TorchCompileProbe(Probe):
         attempts = getattr(self._modules.get(_FRAMES), "FRAME_COMPILE_COUNTER", None)
         if not isinstance(counters, Mapping) or not isinstance(attempts, Mapping):
             return {}
-        # A copy: the script may be compiling just now.
+        # A copy, because the script may be compiling.
         times = [count for count in list(attempts.values()) if isinstance(count, int)]
         if not times:
             return {}

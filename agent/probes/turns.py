@@ -1,4 +1,4 @@
-"""One probe's turns: how long they take, how often they come, and how they fail."""
+"""Runs one probe: measures its cost, adapts its interval, handles failures."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ logger = logging.getLogger(__name__)
 _LONGEST_INTERVAL_SECONDS = 32.0
 _FAILED_INTERVAL_SECONDS = 30.0
 _FOR_EVER_SECONDS = 86_400.0
-# Turns are of different lengths: some look at more than others.
+# Averaged, because turns differ in cost.
 _COSTS = 10
-# No call that answers takes as long.
+# Longer than any successful call.
 HANGING_SECONDS = 10.0
-# After so many failures in a row, what a probe has opened is opened anew.
+# After this many failures in a row, the probe is recreated.
 _FAILURES_BEFORE_REMAKING = 3
 MEASURED, SILENT = "measured", "does not answer"
 
 
 class Turns:
-    """Makes a probe when it is first asked, and asks it as often as it may be."""
+    """Creates a probe on its first turn, and runs it within its CPU limit."""
 
     def __init__(
         self, make: type[Probe], job: Job, logbook: Logbook, notices: Notices
     ) -> None:
         self.name = make.name
-        self.seconds: float | None = None  # what the last turn took, until it is told
+        self.seconds: float | None = None  # cost of the last turn, until it is reported
         self._make = make
-        # However often it is made, it goes on where it was.
+        # A recreated probe continues with the kept state.
         self._job = replace(job, kept=Kept())
         self._logbook = logbook
         self._notices = notices
@@ -52,8 +52,8 @@ class Turns:
         self._failures = 0
 
     def take(self, now: float, number: int) -> None:
-        """Ask the probe if it is time to, and log what it says."""
-        # Half an interval of tolerance: ticks are never exactly on time.
+        """Run the probe if it is due, and log its results."""
+        # Half an interval of tolerance: samples are never exactly on time.
         if self._is_done or now < self._not_before - self._logbook.interval / 2:
             return
         self._not_before = now + max(_FAILED_INTERVAL_SECONDS, self._logbook.interval)
@@ -63,14 +63,14 @@ class Turns:
         except ProbeUnavailable as reason:
             self._be_unavailable(str(reason))
         except Exception as error:
-            # The rim of a probe: drivers fail in ways that nobody has listed,
-            # and the other probes go on.
+            # Broad: drivers fail in unforeseeable ways, and the other probes must
+            # continue.
             logger.debug("the probe %s failed", self.name, exc_info=True)
             self._fail(repr(error))
         else:
             self._failures = 0
             self.seconds = time.monotonic() - now
-            # The first turn makes the probe, and says nothing of the others.
+            # The first turn creates the probe, so its cost is not typical.
             if self._has_taken_turns:
                 self._costs.append(time.thread_time() - cpu)
             self._has_taken_turns = True
@@ -80,13 +80,13 @@ class Turns:
             self._asked_at = None
 
     def rest(self, now: float) -> float:
-        """Return after how many seconds it is to be asked again."""
+        """Return the seconds until the next turn."""
         if self._is_done:
             return _FOR_EVER_SECONDS
         return max(self._logbook.interval, self._not_before - now)
 
     def watch(self, now: float) -> None:
-        """Tell of a probe that hangs; called by another thread than the probe's."""
+        """Report a probe that hangs; called by another thread than the probe's."""
         asked_at = self._asked_at
         if asked_at is not None and now > asked_at + HANGING_SECONDS:
             self._state(SILENT)
@@ -115,7 +115,7 @@ class Turns:
 
     def _be_unavailable(self, reason: str) -> None:
         if self._has_taken_turns and reason:
-            # A driver that was there may be loaded again.
+            # The driver may be loaded again.
             self._fail(reason)
             return
         self._is_done = True
@@ -135,7 +135,7 @@ class Turns:
         if self._failures >= _FAILURES_BEFORE_REMAKING and self._probe is not None:
             self._failures = 0
             probe, self._probe = self._probe, None
-            # What it has opened may be gone already.
+            # Its resources may be gone already.
             with contextlib.suppress(Exception):
                 probe.close()
 
@@ -143,7 +143,7 @@ class Turns:
         self._logbook.state({f"facts/probes/{self.name}": text})
 
     def _interval(self) -> float:
-        """Return how long to wait, so that the probe keeps to what it may take."""
+        """Return the interval that keeps the probe within its CPU limit, in seconds."""
         base = max(self._logbook.interval, self._make.interval_seconds)
         if not self._costs or self._probe is None:
             return base
@@ -153,7 +153,7 @@ class Turns:
 
 
 class OwnThread:
-    """Takes the turns of a probe that may hang, in a thread that nobody waits for."""
+    """Runs a probe that may block in a separate thread."""
 
     def __init__(self, turns: Turns, logbook: Logbook) -> None:
         self.turns = turns
@@ -172,5 +172,5 @@ class OwnThread:
         if self._logbook.is_open and not self._is_ending:
             self._number = self._logbook.number(now, self._number)
             self.turns.take(now, self._number)
-        # Each wake of a thread is a moment in which the training may not go on.
+        # No early wake-ups: each may interrupt the training.
         return max(0.0, now + self.turns.rest(now) - time.monotonic())

@@ -1,7 +1,7 @@
-"""Each loader worker by itself: few numbers, seldom, of no more workers than a cap.
+"""Metrics of each loader worker: few, at long intervals, and for a limited number.
 
-A worker keeps its number until it ends; then the next one that starts takes it. So the
-names stay few, however many workers an epoch starts anew.
+A worker keeps its index until it ends; then the next new one gets it. So there are few
+paths, however many workers an epoch starts.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from seamark.probes.processes import ProcessState, Traffic, read_proportional
 from seamark.probes.rates import Rates, known, share
 
 MAX_WORKERS = 16
-# The kernel looks at every page of a process for it, and the process may have to wait.
+# The kernel inspects every page of a process for it, which may delay the process.
 _BETWEEN_LOOKS_SECONDS = 5.0
 _SHARE_OF_LOOKS, _LONGEST_LOOK_SECONDS = 0.0002, 0.02
 _STATES = {"R": "running_share", "S": "sleeping_share", "D": "blocked_share"}
 
 
 class Worker(Protocol):
-    """A process that is followed."""
+    """A followed process."""
 
     pid: int
 
@@ -35,13 +35,13 @@ class Worker(Protocol):
 
 
 class _Slot:
-    """One number, and the worker that has it."""
+    """An index and the worker that has it."""
 
     def __init__(self, worker: Worker, now: float, *, is_disk_wait_known: bool) -> None:
         self.worker = worker
         self.seen: Counter[str] = Counter()
         self._rates = Rates()
-        # From here on it is counted.
+        # Counting starts here.
         self._rates_of(now, is_disk_wait_known=is_disk_wait_known)
 
     def readings(self, now: float, *, is_disk_wait_known: bool) -> dict[str, float]:
@@ -73,7 +73,7 @@ class _Slot:
 
 
 class Workers:
-    """Numbers the workers, and says of each what there is to say."""
+    """Assigns indices to workers, and returns their metrics."""
 
     def __init__(self) -> None:
         self._slots: dict[int, _Slot] = {}
@@ -84,14 +84,14 @@ class Workers:
     def sample(
         self, workers: Sequence[Worker], now: float, *, is_disk_wait_known: bool
     ) -> dict[str, float]:
-        """Look at every worker; return readings if it is time."""
+        """Read every worker; return metrics if they are due."""
         self._number(
             workers, lambda w: _Slot(w, now, is_disk_wait_known=is_disk_wait_known)
         )
         for slot in self._slots.values():
             slot.seen[slot.worker.state.state] += 1
         readings = self._proportional(now)
-        # Half a second of tolerance: ticks are never exactly on time.
+        # Half a second of tolerance: samples are never exactly on time.
         if now < self._not_before - 0.5:
             return readings
         self._not_before = now + SECONDS_OF_WORKERS
@@ -108,13 +108,13 @@ class Workers:
         numbered = {id(slot.worker) for slot in self._slots.values()}
         free = (n for n in range(MAX_WORKERS) if n not in self._slots)
         new = (worker for worker in workers if id(worker) not in numbered)
-        # The numbers end first, or the workers do.
+        # Ends with the shorter of the two.
         self._slots |= {n: follow(w) for n, w in zip([*free], new, strict=False)}
 
     def _proportional(self, now: float) -> dict[str, float]:
         if now < self._look_at or not self._slots:
             return {}
-        # The next one of those that there are.
+        # The next existing index.
         number = min(self._slots, key=lambda n: (n <= self._looked_last, n))
         self._looked_last = number
         began = time.thread_time()
