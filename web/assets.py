@@ -78,7 +78,7 @@ class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no ty
     def __init__(
         self, get_response: Callable[[HttpRequest], HttpResponse], **options: Any
     ) -> None:
-        # Texts that nobody has asked for yet, by their address.
+        # Texts without a cached twin yet, by address.
         self._unpacked: dict[str, str] = {}
         super().__init__(get_response, **options)
 

@@ -1,7 +1,7 @@
-"""Reads the bodies of forms a few at a time, before anything else looks at them.
+"""Reads form bodies, a few at a time, before other middleware.
 
-A machine that dies while it sends, or means harm, would keep a thread each time, and
-once all wait nobody is answered any more.
+Otherwise each client that stalls while sending would occupy a thread, until none is
+left.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FormBodies:
         if request.method in WITHOUT_BODY or request.path.startswith(INGEST):
             return self.get_response(request)
         try:
-            # As Django keeps it, for whoever asks from here on.
+            # Stored like Django's own body, for later readers.
             request._body = read(request)  # noqa: SLF001
         except TrackerError as error:
             return refusal(request, error)

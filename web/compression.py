@@ -1,7 +1,6 @@
-"""Answers that are text, compressed for browsers and programs that take them so.
+"""Compresses text responses for clients that accept it.
 
-Django's own middleware has gzip alone, at one level, and compresses what is streamed
-without handing it on at once.
+Django's middleware supports only gzip at one level, and does not flush streamed parts.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def behaviours_of(page: bytes) -> frozenset[str]:
 
 
 def modules_of(behaviours: frozenset[str]) -> list[str]:
-    """Return what behaviours and the main module import, as names of static files."""
+    """Return the static files that behaviours and the main module import."""
     known = dict(BEHAVIOUR.findall(_text(CONNECTING)))
     waiting = [_beside(CONNECTING, known[name]) for name in behaviours if name in known]
     waiting += _imports(MAIN)
@@ -63,7 +63,7 @@ def modules_of(behaviours: frozenset[str]) -> list[str]:
 
 @cache
 def links_of(behaviours: frozenset[str]) -> list[str]:
-    """Return the elements that tell a browser what it will be asked for."""
+    """Return the preload elements for the page's modules."""
     return [
         f'<link rel="modulepreload" href="{static(name)}">'
         for name in modules_of(behaviours)

@@ -1,4 +1,4 @@
-"""The charts of a page in sections, as somebody arranged them (pure)."""
+"""The charts of a page in sections, as the user arranged them (pure)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Card:
 
     @property
     def name(self) -> str:
-        """Return what tells it from the others of its page."""
+        """Return an id that is unique on its page."""
         if self.part is not None:
             return f"{self.title}, {self.part.label}"
         return self.title if len(self.paths) == 1 else self.key

@@ -32,7 +32,7 @@ Json = Any
 
 @dataclass(slots=True, eq=False)
 class Arrays:
-    """The arrays of a figure, each once, with what the browser will keep of each."""
+    """The arrays of a figure, each once, with the part that the browser keeps."""
 
     places: dict[tuple[str, str, str], int] = field(default_factory=dict)
     found: list[Array] = field(default_factory=list)

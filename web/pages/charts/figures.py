@@ -74,7 +74,7 @@ def figure_response(
 
 
 def sent_figure(request: HttpRequest, figure: Figure, *, is_live: bool) -> HttpResponse:
-    """Send a figure, or what the browser lacks of it."""
+    """Send a figure, or the parts that the browser lacks."""
     figure = {**figure, "live": is_live}
     if CONTENT_TYPE not in request.headers.get("Accept", ""):
         return HttpResponse(orjson.dumps(figure), content_type="application/json")
@@ -89,14 +89,14 @@ def figure_version(
     *,
     is_live: bool,
 ) -> str:
-    """Return a version for what depends on points, their runs and the address alone."""
+    """Return a version that depends only on points, their runs and the address."""
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
     names = [run.name for run in runs]
     return version_of(runs, drawn_by(), request.path, asked, names, is_live)
 
 
 def drawing_sources() -> list[Path]:
-    """Return the files that figures come from, from stored points to what is sent."""
+    """Return the source files that affect figures."""
     root = Path(__file__).resolve().parents[3]
     parts = ("web", "tracker/queries", "tracker/series")
     code = (file for part in parts for file in root.glob(f"{part}/**/*.py"))
@@ -105,7 +105,7 @@ def drawing_sources() -> list[Path]:
 
 
 def _sources() -> str:
-    """Return a digest of what draws, so that an upgrade shows at once."""
+    """Return a digest of the drawing code, so that an upgrade takes effect at once."""
     digest = hashlib.blake2b(digest_size=12)
     for source in drawing_sources():
         digest.update(source.read_bytes())
@@ -116,7 +116,7 @@ DRAWN_BY = _sources()
 
 
 def drawn_by() -> tuple[str, str]:
-    """Return what a figure comes from besides its points: our code and the language."""
+    """Return the other inputs of a figure: our code and the language."""
     return DRAWN_BY, get_language()
 
 
@@ -206,7 +206,7 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Draw what one finding cites, over its whole stage, with the window it judged."""
+    """Draw the evidence of a finding over its whole stage, with the evaluated window."""
     low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
     run = readable_run(request.actor, run_id)
     overview = run_overview(run)
@@ -307,7 +307,7 @@ def _finding(
 def _main_window(
     diagnoses: Sequence[StageDiagnosis], stages: set[str]
 ) -> TimeSpan | None:
-    """Return what the main finding of these stages is about."""
+    """Return the signals of the stages' main finding."""
     mains = [
         finding
         for diagnosis in diagnoses

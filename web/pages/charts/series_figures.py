@@ -46,7 +46,7 @@ MAX_BUCKETS = 500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One chart that was asked for; `since` says what the reader holds of it."""
+    """A requested chart; `since` is the state that the browser has."""
 
     paths: tuple[str, ...]
     log: bool = False

@@ -23,7 +23,7 @@ from web.pages.compare.frame import ComparedRun, Comparison
 
 @dataclass(frozen=True, slots=True)
 class Divisions:
-    """Of the runs that are shown; None where nothing was chosen."""
+    """Groups of the shown runs; None without a choice."""
 
     colour: Division | None
     dash: Division | None
@@ -47,7 +47,7 @@ class LineLook:
 
 
 def divisions_of(comparison: Comparison) -> Divisions:
-    """Read what runs are divided by, in one query."""
+    """Return the values by which runs are divided, in one query."""
     state = comparison.state
     chosen = (state.colour, state.dash, state.chart, state.together)
     wanted = list(dict.fromkeys(filter(None, chosen)))

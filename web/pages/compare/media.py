@@ -72,7 +72,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a row shows of one run."""
+    """The content of a row for one run."""
 
     each: ComparedRun
     medium: Medium | None
@@ -94,7 +94,7 @@ class Cell:
 
     @property
     def is_awaited(self) -> bool:
-        """Say whether a content is known and has not arrived."""
+        """Return whether a content is referenced but not uploaded yet."""
         return self.file is not None and not self.file.is_stored
 
 
@@ -124,7 +124,7 @@ def media_context(comparison: Comparison) -> dict[str, Any]:
 @require_safe
 @signed_in
 def compare_media(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer one row: what each run that is shown has at a path."""
+    """Return one row: the content of each shown run at a path."""
     path = named_path(request.GET)
     comparison = read_comparison(request, workspace, project)
     step = math.inf if comparison.state.at is None else comparison.state.at

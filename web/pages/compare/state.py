@@ -28,11 +28,11 @@ TABS = {
     "hardware": gettext_lazy("Hardware"),
     "findings": gettext_lazy("Findings"),
 }
-# Those that show no more than measurements and what a share link's ticks add; and those
-# that lay runs out by their values.
+# Tabs that show only measurements and the parts of a share link; and those that place
+# runs by their values.
 SHARED_TABS = ("charts", "table", "media", "hardware", "findings")
 TABS_OF_VALUES = ("parallel", "scatter")
-# Those where `colour` says what colours tell.
+# Tabs where `colour` selects the meaning of colors.
 TABS_COLOURED_BY = ("charts", *TABS_OF_VALUES)
 AXES = {
     "step": gettext_lazy("Step"),
@@ -46,7 +46,7 @@ ALIGNMENTS = {
 }
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
 
-# What names parameters and other values of runs.
+# Fields that name parameters and other values of runs.
 OF_VALUES = (
     *("together", "colour", "dash", "chart"),
     *("dimensions", "brushes", "x", "y", "size", "log_x", "log_y"),
@@ -288,7 +288,7 @@ class CompareState:
 
 
 def read_state(query: QueryDict) -> CompareState:
-    """Read an address; what cannot be meant is left at its default or named."""
+    """Parse an address; invalid parts get their default or are reported."""
     ids, unreadable = _read_ids(query.get("runs", ""))
     runs = tuple(ids[:RUNS_AT_MOST])
     slots = _read_slots(query.get("colours", ""))
@@ -326,7 +326,7 @@ def read_state(query: QueryDict) -> CompareState:
 
 
 def read_ids(text: str) -> list[UUID]:
-    """Return the ids in a list with commas, each once; what is none is left out."""
+    """Return the ids of a comma-separated list, without invalid ones and duplicates."""
     return _read_ids(text)[0]
 
 

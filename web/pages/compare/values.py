@@ -174,7 +174,7 @@ def compare_scatter(request: PageRequest, workspace: str, project: str) -> HttpR
 
 
 def _runs_at() -> str:
-    """Return what stands before a run's id in the address of its page."""
+    """Return the prefix of a run's page address."""
     any_run = UUID(int=0)
     return reverse("run", args=[any_run]).removesuffix(f"{any_run}/")
 
@@ -202,7 +202,7 @@ def _values_context(
 
 
 def fields_but(comparison: Comparison, *names: str) -> list[tuple[str, str]]:
-    """Return what a form must repeat of the address, without its own fields."""
+    """Return the address's other fields, which a form must repeat."""
     return [pair for pair in comparison.state.parameters if pair[0] not in names]
 
 

@@ -57,7 +57,7 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class FrameView:
-    """A widget before anything is known of what is in it."""
+    """A widget whose content is not loaded yet."""
 
     widget: Widget
     label: str
@@ -103,7 +103,7 @@ def drawing_of(widget: Widget, run_set: RunSet) -> str:
 def body_response(
     request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
-    """Send what is in a widget; where its runs may change, it asks again by itself."""
+    """Send the content of a widget; it polls if its runs may change."""
     scene = scene_of(widget, run_set, audience)
     drawing = drawing_of(widget, run_set)
     kind = KINDS.get(widget.kind)
@@ -114,7 +114,7 @@ def body_response(
 
 
 def _news(request: HttpRequest, scene: Scene) -> tuple[object, ...]:
-    """Return what changes whenever the widget may say something else, cheaply read."""
+    """Return a version that changes with the widget's content, cheaply."""
     shown = scene.shown
     seconds = LIVE_LOOK_SECONDS if shown.is_live else LOOK_SECONDS
     return (
@@ -145,7 +145,7 @@ def _drawn(request: HttpRequest, scene: Scene, drawing: str) -> str:
 def figure_answer(
     request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
-    """Send the figure of a widget, or what the browser lacks of it."""
+    """Send the figure of a widget, or the parts that the browser lacks."""
     kind = KINDS.get(widget.kind)
     if kind is None or kind.figure is None:
         raise NotFound("figure")

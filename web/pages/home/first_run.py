@@ -1,4 +1,4 @@
-"""What somebody needs who has logged nothing yet: a script, and a shell elsewhere."""
+"""Setup instructions for users without runs: a script, and the login command."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class DiscussedReport:
 
     @cached_property
     def index(self) -> list[IndexEntry]:
-        """Return the passages that somebody has commented on, in order."""
+        """Return the passages with comments, in order."""
         return [
             IndexEntry(
                 key,
@@ -169,7 +169,7 @@ def discussed_html(
     opened: str = "",
     are_all_open: bool = False,
 ) -> SafeString:
-    """Return the text, with what is said beside each of its passages."""
+    """Return the text with the comments next to each passage."""
     draw = drawing_for(audience)
 
     def shown(part: Part, passage: Passage | None) -> SafeString:
@@ -197,7 +197,7 @@ def discussed_html(
 
 
 def told_of(passage: Passage) -> str:
-    """Return what to call a passage: its beginning; of a widget, its kind and title."""
+    """Return the name of a passage: its beginning, or a widget's kind and title."""
     words = passage.words
     if passage.kind == WIDGET_KIND:
         said = dict(line.split(": ", 1) for line in words.split(", ") if ": " in line)

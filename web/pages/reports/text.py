@@ -1,4 +1,4 @@
-"""A report's text as HTML: what was written, with a frame for each widget in it."""
+"""A report's text as HTML, with a frame for each widget."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Drawing:
 
 
 def drawing_for(audience: Audience) -> Callable[[str], str]:
-    """Return what draws the widgets of one text, one after the other."""
+    """Return the drawing of each widget of a text, in order."""
     return _Drawing(audience)
 
 

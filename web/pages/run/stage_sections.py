@@ -132,7 +132,7 @@ class StageSection:
 
     @property
     def raised(self) -> str:
-        """Return what the stage's traceback ends with; "" if it left none."""
+        """Return the last line of the stage's traceback; "" without one."""
         return raised(self.stage.failure)
 
     @property
@@ -145,7 +145,7 @@ class StageSection:
 
     @property
     def other_failures(self) -> list[Ranks]:
-        """Return why ranks failed, where it is not what the stage says."""
+        """Return the ranks' failures that differ from the stage's."""
         return self._failures[:MAX_FAILURES]
 
     @property
@@ -165,7 +165,7 @@ class StageSection:
 
     @property
     def dropped(self) -> Ranks | None:
-        """Return whose agents dropped points; None: nobody's did."""
+        """Return the agents that dropped points; None if none did."""
         lossy = [each for each in self.stage.processes if each.dropped_points]
         if not lossy:
             return None
@@ -174,12 +174,12 @@ class StageSection:
 
     @property
     def sure(self) -> list[FindingView]:
-        """What is worth reading at once."""
+        """Findings to show expanded."""
         return together([f for f in self._kept if is_sure(f)])
 
     @property
     def possible(self) -> list[FindingView]:
-        """What few windows show, or what only follows from something else."""
+        """Findings to show folded."""
         return together([f for f in self._kept if not is_sure(f)])
 
     @property
@@ -249,7 +249,7 @@ def is_sure(finding: FindingView) -> bool:
 
 
 def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
-    """Say what the rule answered when it was asked again, as a sentence."""
+    """Return the result of the rule's latest check as a sentence."""
     lacking = {rule.name: rule.needs for rule in found.unanswered}
     if finding.rule in lacking:
         needs = {"needs": lacking[finding.rule]}

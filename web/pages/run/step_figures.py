@@ -53,7 +53,7 @@ class StepFigures:
 
     @property
     def batch(self) -> str:
-        """Say how many examples a step has, where that is known."""
+        """Return the number of examples per step as text, if known."""
         if self.examples is None:
             return ""
         count = float(f"{self.examples:.4g}")
@@ -83,7 +83,7 @@ def of_breakdown(step: StepBreakdown | None) -> StepFigures:
 
 
 def of_diagnosis(diagnosis: StageDiagnosis | None) -> StepFigures | None:
-    """Return what a diagnosis kept of the steps it judged; None: it saw none."""
+    """Return the step statistics of a diagnosis; None without steps."""
     if diagnosis is None or not diagnosis.steps_per_second:
         return None
     steps, examples = diagnosis.steps_per_second, diagnosis.examples_per_second

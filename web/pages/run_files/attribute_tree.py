@@ -117,7 +117,7 @@ def level_below(
 
 
 def found_level(paths: Sequence[str], *, after: str = "") -> Level:
-    """Return what a search found, by whole path."""
+    """Return search results, by full path."""
     rest = [path for path in paths if path > after]
     shown = rest[:MAX_SHOWN]
     return Level(
@@ -133,7 +133,7 @@ def trail(prefix: str) -> list[tuple[str, str]]:
 
 
 def _key(path: str) -> str:
-    """Return a name by which a page finds what has this path again."""
+    """Return an element id derived from the path."""
     return hashlib.blake2b(path.encode(), digest_size=6).hexdigest()
 
 

@@ -21,7 +21,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class DiffFile:
-    """What changed in one file."""
+    """The changes of one file."""
 
     name: str
     lines: tuple[DiffLine, ...]
@@ -37,7 +37,7 @@ class DiffFile:
 
 
 def diff_files(diff: str) -> list[DiffFile]:
-    """Return the files of a diff; what belongs to none comes first, without a name."""
+    """Return the files of a diff; lines outside any file come first, without a name."""
     groups = list(_groups(diff.removesuffix("\n").split("\n")))
     is_short = sum(len(lines) for lines in groups) <= OPEN_AT_MOST
     return [

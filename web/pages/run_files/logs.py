@@ -46,7 +46,7 @@ class Log:
     count: int
     is_errors: bool
     is_chosen: bool
-    # Who wrote it, where several did at the same time.
+    # The process that wrote it, if several did concurrently.
     note: str
 
     @property
@@ -124,7 +124,7 @@ def is_errors(path: str) -> bool:
 def _chosen(
     run: Any, found: list[RecordSeries], path: str, wanted: Mapping[str, str]
 ) -> RecordSeries | None:
-    """Return the log of this path or place, or else what was printed last."""
+    """Return the log with this path or index, or else the one written last."""
     named = [series for series in found if series.path == path]
     if named or not found:
         return next(iter(named), None)
@@ -166,7 +166,7 @@ def _note(series: RecordSeries) -> str:
 
 # Any: a row of the runs table; pages do not import tables.
 def _start(run: Any, chosen: RecordSeries | None) -> float:
-    """Return what relative times count from, in milliseconds since 1970."""
+    """Return the origin of relative times, in milliseconds since 1970."""
     if run.started_at is not None:
         return float(run.started_at.timestamp() * 1_000)
     first = chosen.first_time if chosen is not None else None

@@ -1,7 +1,7 @@
-"""What a page shows of a file, by its name and its first bytes (pure).
+"""Previews of files, by name and first bytes (pure).
 
-Text is shown as text, whatever it claims to be; what is neither text nor a picture is
-only offered for download.
+Text is always shown as plain text; files that are neither text nor images are only
+offered for download.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def as_text(head: bytes, *, is_whole: bool) -> str | None:
 
 # Any: JSON of anybody.
 def figure(content: bytes) -> tuple[dict[str, Any], str]:
-    """Return what Plotly may draw, and what there is to say about it."""
+    """Return the figure that Plotly may draw, and notes about it."""
     try:
         found = without_links(json.loads(content, parse_constant=lambda _: None))
     except (ValueError, RecursionError):

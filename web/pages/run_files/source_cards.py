@@ -1,4 +1,4 @@
-"""What is shown of a stage's source, and what is said where something is missing (pure)."""
+"""The captured source of a stage, with notes on missing parts (pure)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ScriptCard:
 
 
 def git_card(values: Values) -> GitCard:
-    """Return what is known of the commit; what is not is empty or None."""
+    """Return the known facts about the commit; missing ones are empty or None."""
     message = _text(values, "message")
     title, _, rest = message.partition("\n")
     is_dirty, when = values.get("is_dirty"), values.get("author_time")
@@ -104,7 +104,7 @@ def git_card(values: Values) -> GitCard:
 
 
 def script_card(values: Values) -> ScriptCard:
-    """Return what is known of the script."""
+    """Return the known facts about the script."""
     return ScriptCard(
         script=_text(values, "script"),
         text=_text(values, "text"),
@@ -126,7 +126,9 @@ def package_rows(values: Values) -> list[tuple[str, str]]:
 
 
 def loaded_rows(values: Values) -> list[tuple[str, str]]:
-    """Return what the script had loaded when it was looked at, with versions."""
+    """Return the modules loaded by the script at the time of the capture, with
+    versions.
+    """
     return [
         (name.removeprefix("loaded/"), str(value))
         for name, value in sorted(values.items())

@@ -1,6 +1,6 @@
-"""Two texts line by line: what is the same is folded, what changed within a line marked.
+"""Line-by-line diff of two texts, with equal parts folded (pure).
 
-Pure; the page shows the same rows one below the other or side by side.
+The page shows the same rows in one column or side by side.
 """
 
 from __future__ import annotations

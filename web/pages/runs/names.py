@@ -1,4 +1,4 @@
-"""Names of runs as forms take them: of another project with what addresses call it."""
+"""Run names in forms; runs of other projects are prefixed with the project's slug."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OFFERED = 15
 @require_safe
 @signed_in
 def run_names(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer names that have what is typed in them, those of the project first."""
+    """Return names that contain the typed text, those of the project first."""
     found = readable_project(request.actor, workspace, project)
     text = request.GET.get("q", "").strip()
     own = find_runs(found.id, text, without=[], limit=OFFERED)

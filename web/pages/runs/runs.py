@@ -92,7 +92,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_safe
 @signed_in
 def runs_json(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer of one block of rows what the browser has not, or 304."""
+    """Return the rows of a block that the browser lacks, or 304."""
     found = readable_project(request.actor, workspace, project)
     offset = whole_number(request.GET.get("offset", "0"), "offset")
     return rows_answer(request, asked_block(found.id, request.GET, offset=offset))

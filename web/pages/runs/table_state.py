@@ -46,7 +46,7 @@ class TableState:
 
 
 def read_table(query: QueryDict) -> TableState:
-    """Read an address; what cannot be meant is refused, a bad query by its place."""
+    """Parse an address; raise InvalidInput for invalid parts."""
     columns = read_columns(query)
     wanted, order = read_runs(query)
     return TableState(wanted, order, columns, read_groups(query), read_top(query))
@@ -77,7 +77,7 @@ def read_top(query: QueryDict) -> tuple[UUID, ...]:
 
 
 def with_view(asked: QueryDict, kept: str) -> QueryDict:
-    """Return the parts that the address says, and for the others those of a view."""
+    """Return the parts of the address, and a view's for the others."""
     merged = QueryDict(kept, mutable=True)
     for name in PARTS:
         if name in asked:
@@ -91,7 +91,7 @@ def says_nothing(asked: QueryDict) -> bool:
 
 
 def kept_state(text: str) -> str:
-    """Return what a view keeps of an address, if it can be shown again."""
+    """Return the state that a view stores, if it is valid."""
     if len(text) > LONGEST_STATE:
         raise InvalidInput("state", f"must be at most {LONGEST_STATE:,} characters")
     asked, kept = QueryDict(text.removeprefix("?")), QueryDict(mutable=True)

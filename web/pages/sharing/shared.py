@@ -44,7 +44,7 @@ GONE = {
 
 @require_safe
 def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """Lead to the page of what is shared."""
+    """Redirect to the shared page."""
     opened = open_link(secret)
     if opened is None:
         return _private(_gone(request))
@@ -87,7 +87,7 @@ def _answer(request: HttpRequest, opened: OpenedLink, path: str) -> HttpResponse
 
 
 def _gone(request: HttpRequest) -> HttpResponse:
-    """Answer the same whatever is wrong with a link."""
+    """Return the same response for every invalid link."""
     if wants_json(request):
         return page_not_found(request)
     return render(request, "errors/plain.html", GONE, status=HTTPStatus.NOT_FOUND)

@@ -55,7 +55,7 @@ OPEN: dict[str, Part | None] = {
     "report-picture": Part.FILES,
     # A library.
     "plotly-bundle": None,
-    # What rules look for is the same for everybody.
+    # The documentation of rules is public.
     "rule": None,
 }
 
