@@ -1,4 +1,4 @@
-"""Every path below `gpu/<i>/` that NVIDIA's driver supplies, described."""
+"""Describes every path under `gpu/<i>/` that NVIDIA's driver supplies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA's management library: loading it, what its errors mean, which GPUs there are."""
+"""NVIDIA's management library (NVML): loading, error handling, listing GPUs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from seamark.probes.probe import ProbeUnavailable
 
 Answer = TypeVar("Answer")
 
-# Codes of the library, the same in all its versions.
+# Error codes of the library, the same in all versions.
 INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION = 2, 3, 4
 _FUNCTION_NOT_FOUND, _VERSION_MISMATCH, _DEPRECATED = 13, 25, 26
 _UNINITIALIZED, _DRIVER_NOT_LOADED = 1, 9
 _GPU_IS_LOST, _RESET_REQUIRED, _GPU_NOT_FOUND = 15, 16, 28
 TIMEOUT, NOT_FOUND = 10, 6
 
-# Will be answered the same the next time.
+# Errors that a repeated call would return again.
 _REFUSED = (
     INVALID_ARGUMENT,
     NOT_SUPPORTED,
@@ -30,26 +30,26 @@ _GONE = (_UNINITIALIZED, _DRIVER_NOT_LOADED)
 
 
 class NotOffered(Exception):
-    """This GPU, driver or binding will never answer this."""
+    """This GPU, driver or binding never supports the query."""
 
 
 class NotPermitted(NotOffered):
-    """This user may not ask for it."""
+    """This user may not make the query."""
 
 
 class NotNow(Exception):
-    """It did not answer this time."""
+    """The query failed this time."""
 
 
 class GpuLost(Exception):
-    """The GPU has left, or must be reset."""
+    """The GPU is gone, or must be reset."""
 
 
 class DriverGone(Exception):
-    """The driver was unloaded; the library must be set up anew."""
+    """The driver was unloaded; the library must be initialized again."""
 
 
-# Any: the library is loaded only where there is one, and has no types.
+# Any: the library is loaded only if it is installed, and has no types.
 def load_library() -> Any:
     try:
         with importing():
@@ -72,7 +72,7 @@ def code_of(error: Exception) -> int | None:
 
 
 def ask(library: Any, call: Callable[[], Answer]) -> Answer:
-    """Call the library, and turn its errors into what can be done about them."""
+    """Call the library, and convert its errors to the exceptions above."""
     try:
         return call()
     except AttributeError as error:
@@ -89,7 +89,7 @@ def refusal(error: Exception) -> Exception:
     if code == NO_PERMISSION:
         return NotPermitted(str(error))
     if code is None or code in _REFUSED:
-        # Without a code: the binding is newer than the driver.
+        # An error without a code: the binding is newer than the driver.
         return NotOffered(str(error))
     if code in _LOST:
         return GpuLost(str(error))
@@ -97,14 +97,14 @@ def refusal(error: Exception) -> Exception:
 
 
 class Gpus(NamedTuple):
-    """The machine's GPUs by their number: handles, and why there is none of others."""
+    """The machine's GPUs by index: handles, and the errors of unavailable ones."""
 
     handles: dict[int, Any]
     absent: dict[int, Exception]
 
 
 def all_gpus(library: Any) -> Gpus:
-    """Find the machine's GPUs; those that are forbidden to us are somebody else's."""
+    """List the machine's GPUs, without those that this user may not access."""
     count = library.nvmlDeviceGetCount()
     found = {index: _handle_or_reason(library, index) for index in range(count)}
     reasons = {i: why for i, why in found.items() if isinstance(why, Exception)}
@@ -125,7 +125,7 @@ def _handle_or_reason(library: Any, index: int) -> Any:
 
 
 def uuid_of(library: Any, gpu: Any) -> str | None:
-    """Return a GPU's id; None while it does not tell, because it is lost or sick."""
+    """Return a GPU's UUID; None if the query fails, because the GPU is lost or faulty."""
     try:
         return as_text(library.nvmlDeviceGetUUID(gpu))
     except library.NVMLError:

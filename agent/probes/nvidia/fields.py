@@ -1,4 +1,4 @@
-"""Counters of NVIDIA's driver, several in one call, and what their growth says."""
+"""Counters of NVIDIA's driver, several per call, and metrics derived from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from seamark.probes.rates import Growth, Growths, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
 _WATTS_OF_MILLIWATT = 1e-3
-# Of fields by link: the sum over all links.
+# For fields with a value per link: the sum over all links.
 _ALL_LINKS = 0xFFFFFFFF
 _REFUSED = (INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION)
 
-# Paths below gpu/<i>/ and the names of the library's constants.
+# Paths under gpu/<i>/ and the names of the library's constants.
 TIMES_LIMITED = {
     "limited/power_share": "PERF_POLICY_POWER",
     "limited/thermal_share": "PERF_POLICY_THERMAL",
@@ -42,7 +42,7 @@ BYTES = {
     "nvlink_raw_send_bytes_per_second": ("NVLINK_THROUGHPUT_RAW_TX", _KIBIBYTE),
     "nvlink_raw_receive_bytes_per_second": ("NVLINK_THROUGHPUT_RAW_RX", _KIBIBYTE),
 }
-# The fifth generation of NVLink counts each link by itself.
+# The fifth generation of NVLink counts each link separately.
 BYTES_OF_LINKS = {
     "nvlink_send_bytes_per_second": "NVLINK_COUNT_XMIT_BYTES",
     "nvlink_receive_bytes_per_second": "NVLINK_COUNT_RCV_BYTES",
@@ -53,7 +53,7 @@ NOW = {
     "power_instant_watts": ("POWER_INSTANT", _WATTS_OF_MILLIWATT),
 }
 ENERGY, MEAN_POWER = "TOTAL_ENERGY_CONSUMPTION", "power_mean_watts"
-# Sums of counters that should never move, since the agent began.
+# Sums of error counters since the agent began.
 ERRORS = {
     "pcie_replays": ("PCIE_REPLAY_COUNTER",),
     "pcie_errors": (
@@ -74,8 +74,8 @@ ERRORS = {
     "nvlink_integrity_errors": ("NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS",),
     "nvlink_failed_recoveries": ("NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS",),
 }
-# The same errors, as generations of NVLink count them. A card may answer for several:
-# Hopper has 0 for the first whatever happens.
+# The same errors, as counted by different generations of NVLink. A card may support
+# several: Hopper always returns 0 for the first.
 NVLINK_ERRORS = (
     (
         "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
@@ -90,7 +90,7 @@ NVLINK_ERRORS = (
     ),
     ("NVLINK_COUNT_RCV_ERRORS", "NVLINK_COUNT_LINK_RECOVERY_EVENTS"),
 )
-# What the card itself remembers, as it stands.
+# Values stored by the card itself, reported as they are.
 STANDING = {
     "ecc_corrected": ("ECC_SBE_VOL_TOTAL",),
     "ecc_uncorrected": ("ECC_DBE_VOL_TOTAL",),
@@ -110,10 +110,10 @@ Values = dict[str, float]
 
 
 class FieldValues:
-    """Some fields of one GPU; those that it does not have are asked for once.
+    """Reads some fields of one GPU; unsupported ones are requested only once.
 
-    A field that is counted by link or by lane is the sum over these. Of those that are `wide`,
-    a card that counts them in 32 bits or less has none.
+    A field with a value per link or lane is summed. `wide` fields are ignored on cards
+    that count them in 32 bits or less.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class FieldValues:
             for scope in _scopes(library, name)
         ]
         self._answered: set[tuple[str, int]] = set()
-        # Whether this user may ask for all of them.
+        # Whether this user may read all of them.
         self.is_permitted = True
 
     def read(self) -> Values:
@@ -157,7 +157,7 @@ class FieldValues:
                 refused.add(place)
                 self.is_permitted &= field.nvmlReturn != NO_PERMISSION
             else:
-                # A sum without one of its parts would look like a reset.
+                # An incomplete sum would look like a reset.
                 missing.add(name)
         if refused:
             self._asked = [
@@ -174,7 +174,7 @@ class FieldValues:
 
 
 def _scopes(library: Any, name: str) -> Sequence[int]:
-    """Return the links or lanes a field is asked for; of other fields the card itself."""
+    """Return the links or lanes of a field; for other fields the card itself."""
     if name == _BY_LANE:
         return range(_MAX_LANES)
     if name.startswith(_BY_LINK):
@@ -183,7 +183,7 @@ def _scopes(library: Any, name: str) -> Sequence[int]:
 
 
 def number_of(library: Any, field: Any) -> float | None:
-    """Return the member of the union that the field's type names."""
+    """Return the union member selected by the field's type."""
     members = {
         library.NVML_VALUE_TYPE_DOUBLE: "dVal",
         library.NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
@@ -198,14 +198,14 @@ def number_of(library: Any, field: Any) -> float | None:
 
 
 class Energy:
-    """What the card has used, and the mean power between two readings.
+    """The card's energy, and the mean power between two samples.
 
-    Apart from other counters: the driver takes several times as long for it as for all of
-    them, and asked more seldom it loses nothing.
+    Separate from other counters: the query takes several times as long as all of them,
+    and a longer interval loses nothing.
     """
 
     def __init__(self, library: Any, gpu: Any, growths: Growths | None = None) -> None:
-        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
+        """`growths` are the kept counters of this GPU since the agent began, if any."""
         self._field = FieldValues(library, gpu, [ENERGY])
         self._library, self._gpu = library, gpu
         self._rates = Rates()
@@ -215,11 +215,11 @@ class Energy:
     def __call__(self, now: float) -> Values:
         millijoules = self._field.read().get(ENERGY)
         if millijoules is None and self._has_answered:
-            # It does not answer for once.
+            # The query failed this time.
             return {}
         self._has_answered = millijoules is not None
         if millijoules is None:
-            # What a card does not offer at all is asked for no more.
+            # An unsupported query is not repeated.
             millijoules = self._library.nvmlDeviceGetTotalEnergyConsumption(self._gpu)
         joules = float(millijoules) * _JOULES_OF_MILLIJOULE
         return known(
@@ -231,17 +231,17 @@ class Energy:
 
 
 class Counters:
-    """What is counted all the time: limits and bytes."""
+    """Continuous counters: time with lower clocks, and bytes."""
 
     def __init__(self, library: Any, gpu: Any) -> None:
         counted = [*BYTES_OF_LINKS.values(), *(name for name, _ in BYTES.values())]
         names = [*TIMES_LIMITED.values(), *counted]
         names += [name for name, _ in NOW.values()]
-        # Bytes fill 32 bits in less time than lies between two readings: how often, the
-        # difference does not tell.
+        # 32-bit byte counters overflow between two samples, an unknown number of times.
         self.fields = FieldValues(library, gpu, names, wide=counted)
         self._rates = Rates()
-        # What nothing else need supply; and how often in a row it was not counted.
+        # Paths that no other source need supply, and how often in a row each was
+        # missing.
         self.paths: set[str] = set()
         self._misses: dict[str, int] = {}
 
@@ -280,10 +280,10 @@ class Counters:
 
 
 class Health:
-    """What should stay as it is: errors and what the card had to put aside."""
+    """Health counters: errors, and retired or remapped memory."""
 
     def __init__(self, library: Any, gpu: Any, growths: Growths | None = None) -> None:
-        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
+        """`growths` are the kept counters of this GPU since the agent began, if any."""
         errors = [name for some in (*ERRORS.values(), *NVLINK_ERRORS) for name in some]
         stand = [name for some in STANDING.values() for name in some]
         self.fields = FieldValues(library, gpu, (*errors, *stand))
@@ -296,7 +296,7 @@ class Health:
         values = self.fields.read()
         if "PCIE_REPLAY_COUNTER" not in values:
             values.update(self._replays_by_call())
-        # Each by itself: one that does not answer for once must not look like a reset.
+        # Separately, because a single failed query must not look like a reset.
         for name in self._errors:
             self._growths[name].of(values.get(name))
         grown = known({name: self._growths[name].told for name in self._errors})

@@ -1,6 +1,6 @@
-"""Hardware counters of NVIDIA GPUs from Hopper on, without rights and without a wait.
+"""Hardware counters (GPM) of NVIDIA GPUs from Hopper on, without special permissions.
 
-Each turn takes one sample and compares it with the one before.
+Each turn takes one sample and compares it with the previous one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from seamark.probes.nvidia.polled import links_up
 
 _MEBIBYTE = 2.0**20
 _LINKS_TO_CPU = "C2C_LINK_COUNT"
-# The library refuses samples that are nearer to each other.
+# The library rejects samples with a shorter interval.
 _SHORTEST_SECONDS = 0.11
 
-# Paths below gpu/<i>/gpm/, and the ends of the constants' names.
+# Paths under gpu/<i>/gpm/, and suffixes of the constants' names.
 PERCENTS = {
     "graphics_active_percent": "GRAPHICS_UTIL",
     "sm_active_percent": "SM_UTIL",
@@ -34,7 +34,7 @@ PERCENTS = {
     "fp32_active_percent": "FP32_UTIL",
     "fp16_active_percent": "FP16_UTIL",
 }
-# Below gpu/<i>/ itself: the driver's own counters may supply the same.
+# Directly under gpu/<i>/: the driver's own counters may supply the same.
 BYTES = {
     "pcie_send_bytes_per_second": "PCIE_TX_PER_SEC",
     "pcie_receive_bytes_per_second": "PCIE_RX_PER_SEC",
@@ -50,7 +50,7 @@ ENGINES = {
     "encoder_busiest_percent": tuple(f"NVENC_{i}_UTIL" for i in range(4)),
     "optical_flow_busiest_percent": tuple(f"NVOFA_{i}_UTIL" for i in range(2)),
 }
-# Of requests to a kind of memory: how many its cache served, and how many not.
+# Cache hits and misses by kind of memory.
 CACHES = {
     "dram_cache_hit_percent": ("DRAM_CACHE_HIT", "DRAM_CACHE_MISS"),
     "host_memory_cache_hit_percent": ("HOSTMEM_CACHE_HIT", "HOSTMEM_CACHE_MISS"),
@@ -63,12 +63,12 @@ _METRICS = (
     *(name for names in ENGINES.values() for name in names),
 )
 
-# Fills a sample with what the counters say now.
+# Fills a sample with the current counter values.
 Take = Callable[[Any], None]
 
 
 class Gpm:
-    """Differences of two samples of one GPU, or of one slice of it."""
+    """Differences between two samples of one GPU or MIG slice."""
 
     def __init__(self, library: Any, gpu: Any, take: Take) -> None:
         self._library = library
@@ -116,7 +116,7 @@ class Gpm:
 
 
 def readings_of(metrics: dict[str, float]) -> dict[str, float]:
-    """Name the metrics that there are; those that are no number are none (pure)."""
+    """Name the available metrics; NaN values are omitted (pure)."""
     there = {name: value for name, value in metrics.items() if math.isfinite(value)}
     readings = {
         f"gpm/{path}": there[name] for path, name in PERCENTS.items() if name in there
@@ -128,7 +128,7 @@ def readings_of(metrics: dict[str, float]) -> dict[str, float]:
     for path, (hit, miss) in CACHES.items():
         served = there.get(hit, 0.0)
         requests = served + there.get(miss, 0.0)
-        # Without a request there is no share of them.
+        # Without requests a hit rate is undefined.
         if {hit, miss} <= there.keys() and requests > 0:
             readings[f"gpm/{path}"] = 100.0 * served / requests
     for path, name in BYTES.items():
@@ -138,7 +138,7 @@ def readings_of(metrics: dict[str, float]) -> dict[str, float]:
 
 
 def _absent_links(library: Any, gpu: Any) -> Iterator[str]:
-    """Yield the kinds of links that a card does not have: their counters say 0 for ever."""
+    """Yield the kinds of links that a card lacks: their counters are always 0."""
     to_cpu = FieldValues(library, gpu, [_LINKS_TO_CPU])
     for kind, count in (
         ("NVLINK_", lambda: links_up(library, gpu)),
@@ -149,14 +149,14 @@ def _absent_links(library: Any, gpu: Any) -> Iterator[str]:
         except AttributeError:
             has_some = False
         except library.NVMLError as error:
-            # Who cannot say it now may have some.
+            # If the query fails temporarily, the card may have some.
             has_some = code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED)
         if not has_some:
             yield kind
 
 
 def gpm_of_gpu(library: Any, gpu: Any) -> Gpm | None:
-    """Return None if this GPU has no such counters."""
+    """Return the counters of a GPU; None if it has none."""
     try:
         if not library.nvmlGpmQueryDeviceSupport(gpu).isSupportedDevice:
             return None

@@ -1,4 +1,4 @@
-"""One GPU of NVIDIA, or one slice of it, and everything that is read of it."""
+"""Measures one NVIDIA GPU or MIG slice."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from seamark.probes.nvidia.window import Window
 from seamark.probes.rates import Growths
 
 _OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
-# Of a core, in one turn of one GPU: what is asked seldom can wait for the next one. Most
-# of it is due at the same time otherwise, and takes tens of milliseconds together.
+# CPU seconds per turn and GPU: queries with long intervals are postponed to the next
+# turn. Otherwise most are due at once and take tens of milliseconds.
 _TURN_SECONDS = 0.005
 
 
 class Part:
-    """What a GPU and a slice of it have in common: questions, and how these fare."""
+    """The common part of a GPU and a MIG slice: queries and their results."""
 
     def __init__(self) -> None:
         self._readers: list[Paced] = []
 
     @property
     def calls(self) -> Sequence[Paced]:
-        """All that it is asked, with what each costs."""
+        """All queries, with their costs."""
         return self._readers
 
     @property
     def failure(self) -> str:
-        """Why nothing was answered of what is asked most often; empty while anything is."""
+        """The error if all frequent queries failed; "" otherwise."""
         failures = [
             reader.failure
             for reader in self._readers
@@ -48,12 +48,12 @@ class Part:
 
     @property
     def answered(self) -> set[str]:
-        """The names of the questions that were answered."""
+        """The names of successful queries."""
         return {reader.name for reader in self._readers if reader.has_answered}
 
 
 class Gpu(Part):
-    """Reads a GPU; what it does not offer is asked for only once."""
+    """Measures a GPU; unsupported queries are made only once."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Gpu(Part):
         clock: Callable[[], float] = time.thread_time,
         growths: Growths | None = None,
     ) -> None:
-        """`growths` are those of this GPU since the agent began, if anybody keeps them."""
+        """`growths` are the kept counters of this GPU since the agent began, if any."""
         super().__init__()
         self._library, self.handle = library, handle
         self._clock = clock
@@ -71,7 +71,7 @@ class Gpu(Part):
         self._counters = Counters(library, handle)
         self._gpm: Gpm | None = gpm_of_gpu(library, handle)
         self._seen_by_gpm: set[str] = set()
-        # The counters first: they say what nothing else need supply.
+        # Counters first, because they determine which other sources are needed.
         self._counting = Paced("counters", _NOW_AND_THEN, self._counters)
         self._metering = Paced(
             "energy", _NOW_AND_THEN, Energy(library, handle, growths)
@@ -102,15 +102,15 @@ class Gpu(Part):
 
     @property
     def asked_less(self) -> str:
-        """Name what is asked less often than it should be, or no more, and why."""
+        """The queries that are slowed or disabled, with the reason."""
         parts = ((reader.name, self._less(reader)) for reader in self._readers)
         told = (f"{name}: {less}" for name, less in parts if less)
-        # Several readers have one name.
+        # Several readers have the same name.
         return ", ".join(dict.fromkeys(told))
 
     @property
     def measured_with(self) -> str:
-        """Name what the GPU has answered with, the best first."""
+        """The sources used for this GPU, best first."""
         tiers = {"gpm": "gpm", "samples": "samples", "counters": "counters"}
         tiers["utilization"] = "nvml"
         answered = self.answered
@@ -120,13 +120,13 @@ class Gpu(Part):
 
     @property
     def counted(self) -> set[str]:
-        """The paths that counters supply, so that nothing else does."""
+        """The paths supplied by counters, for which no other source is used."""
         counted = set(self._counters.paths) if self._counting.supplies else set()
         return counted | {MEAN_POWER} if self._metering.supplies else counted
 
     @property
     def found_by_gpm(self) -> set[str]:
-        """The paths that hardware counters supply where the driver's do not."""
+        """The paths supplied by hardware counters but not by the driver's."""
         is_supplied = self._comparing is not None and self._comparing.supplies
         return self._seen_by_gpm if is_supplied else set()
 
@@ -151,7 +151,7 @@ class Gpu(Part):
             self._gpm.close()
 
     def _in_turn(self) -> Sequence[Paced]:
-        """Return all that it is asked, first what had to wait the last time."""
+        """Return all queries, those postponed in the last turn first."""
         first, self._postponed = self._postponed, []
         return [*first, *(reader for reader in self._readers if reader not in first)]
 
@@ -159,7 +159,7 @@ class Gpu(Part):
         return self.counted | self.found_by_gpm
 
     def _less(self, reader: Paced) -> str:
-        """Return how often it is asked; nothing if that is as often as it should be."""
+        """Return how much a query is slowed; "" if it is not."""
         if not reader.is_permitted:
             return "not permitted"
         if reader.is_too_dear:
@@ -171,7 +171,7 @@ class Gpu(Part):
 
 
 class Slice(Part):
-    """A slice of a GPU (MIG): its memory, its users, and its hardware counters."""
+    """A MIG slice of a GPU: memory, processes, and hardware counters."""
 
     def __init__(self, library: Any, parent: Any, handle: Any, pids: Pids) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class Slice(Part):
 
     @property
     def measured_with(self) -> str:
-        """Name what the slice has answered with, the best first."""
+        """The sources used for this slice, best first."""
         tiers = {"gpm": "gpm", "memory": "nvml"}
         return ", ".join(tier for name, tier in tiers.items() if name in self.answered)
 
@@ -206,7 +206,7 @@ class Slice(Part):
 
 
 def slices_of(library: Any, handle: Any, pids: Pids) -> dict[int, Slice]:
-    """Return the slices of a GPU by their number; none if it is not cut."""
+    """Return the MIG slices of a GPU by index; empty without MIG."""
     try:
         if not library.nvmlDeviceGetMigMode(handle)[0]:
             return {}
@@ -215,7 +215,7 @@ def slices_of(library: Any, handle: Any, pids: Pids) -> dict[int, Slice]:
         return {}
     slices: dict[int, Slice] = {}
     for number in range(most):
-        # Where no slice of that number was made, or it is not ours to see: none.
+        # No slice has this index, or it is not accessible.
         with contextlib.suppress(library.NVMLError):
             found = library.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
             slices[number] = Slice(library, handle, found, pids)
@@ -223,9 +223,9 @@ def slices_of(library: Any, handle: Any, pids: Pids) -> dict[int, Slice]:
 
 
 def _about(reader: Paced) -> int:
-    """Return about how many times as long as it should it waits: 1, 2, 4, 8, …
+    """Return the approximate slowdown of a query: 1, 2, 4, 8, …
 
-    What it costs is never quite the same, and facts that change each second help nobody.
+    Rounded, because the cost varies and facts should not change each second.
     """
     return 1 << max(0, round(math.log2(reader.interval / reader.seconds)))
 

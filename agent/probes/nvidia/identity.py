@@ -1,4 +1,4 @@
-"""What a GPU of NVIDIA is, asked once."""
+"""Static facts about an NVIDIA GPU, read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seamark.recording.values import Value
 
 _MILLIWATTS = 1000.0
 _AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs
-_NODE_WORDS = 16  # 1,024 nodes of memory
+_NODE_WORDS = 16  # 1,024 NUMA nodes
 _DEVICES = Path("/sys/bus/pci/devices")
 _COUNTS = {
     "cores": "nvmlDeviceGetNumGpuCores",
@@ -40,7 +40,7 @@ _CLOCKS = {
     "sm_clock_max_mhz": "NVML_CLOCK_SM",
     "memory_clock_max_mhz": "NVML_CLOCK_MEM",
 }
-# Since Ada, cards tell how far they are from a limit, no more where it is.
+# Since Ada, cards report the margin to a temperature limit instead of the limit.
 _MARGINS = {
     "temperature_slowdown_margin_celsius": "TEMPERATURE_SLOWDOWN_TLIMIT",
     "temperature_shutdown_margin_celsius": "TEMPERATURE_SHUTDOWN_TLIMIT",
@@ -139,9 +139,9 @@ FACTS = tuple(
 
 
 def identity(library: Any, gpu: Any, devices: Path = _DEVICES) -> dict[str, Value]:
-    """Return what the GPU says of itself; what it does not say is absent."""
+    """Return the facts about a GPU; unknown ones are omitted."""
     facts: dict[str, Value] = {}
-    # One that must be reset may still say its name; the others have theirs anyway.
+    # A GPU that must be reset may still return its name.
     unanswered = (NotOffered, NotNow, GpuLost)
     for name, read in _readers(library, gpu, devices).items():
         with contextlib.suppress(*unanswered):
@@ -196,7 +196,7 @@ def _readers(
 
 
 def _numbers(library: Any, gpu: Any) -> dict[str, Callable[[], Value]]:
-    """Return what takes no more than a call with the name of a function or a kind."""
+    """Return the facts that need only one call with a function name or a constant."""
 
     def count(function: str) -> int:
         return int(getattr(library, function)(gpu))
@@ -227,7 +227,7 @@ def _bus(library: Any, gpu: Any) -> str:
 
 
 def _node(bus: str, devices: Path) -> int | None:
-    # The driver writes the domain with eight digits, the kernel with four.
+    # The driver writes the PCI domain with eight digits, the kernel with four.
     domain, _, rest = bus.partition(":")
     try:
         node = int((devices / f"{domain[-4:]}:{rest}" / "numa_node").read_text("ascii"))
@@ -242,7 +242,7 @@ def _bounds(library: Any, gpu: Any) -> tuple[float, float]:
 
 
 def _named(library: Any, prefix: str, number: int) -> str | None:
-    """Return what the binding calls a number; a newer one than it knows has no name."""
+    """Return the binding's name of a constant; None if it is newer than the binding."""
     names = [n for n in dir(library) if n.startswith(prefix)]
     found = (n for n in names if getattr(library, n) == number)
     name = next(found, f"{prefix}UNKNOWN").removeprefix(prefix).lower()
@@ -250,7 +250,7 @@ def _named(library: Any, prefix: str, number: int) -> str | None:
 
 
 def _listed(words: Iterable[int]) -> str | None:
-    """Return the numbers of the bits that are set; nothing if none is."""
+    """Return the indices of the set bits; None if there are none."""
     numbers = [
         word * _WORD_BITS + bit
         for word, bits in enumerate(words)
@@ -261,7 +261,7 @@ def _listed(words: Iterable[int]) -> str | None:
 
 
 def system_facts(library: Any) -> dict[str, Value]:
-    """Return what is the same for all GPUs of the machine."""
+    """Return facts common to all GPUs of the machine."""
     facts: dict[str, Value] = {}
     with contextlib.suppress(NotOffered, NotNow):
         version = ask(library, library.nvmlSystemGetDriverVersion)

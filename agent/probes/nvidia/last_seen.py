@@ -1,19 +1,19 @@
-"""Until when the driver's samples have been taken, by its own clock."""
+"""Tracks the newest driver sample read, in the driver's clock."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# The driver's clock is that of the machine, in microseconds since 1970.
+# The driver uses the machine's clock, in microseconds since 1970.
 _SECOND = 1_000_000
 
 
 class LastSeen:
-    """The time of the newest sample; 0 before the first, and after a step of the clock.
+    """The time of the newest sample; 0 before the first, and after a clock step.
 
-    A time that lies ahead is from before the clock was put back: nothing would be newer
-    until the clock has passed it once more.
+    A time in the future is from before the clock was set back: until it passes that
+    time again, no sample would be newer.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -26,5 +26,5 @@ class LastSeen:
         return 0 if is_ahead else self._newest
 
     def saw(self, times: list[int]) -> None:
-        """Remember the newest of all that were taken."""
+        """Store the time of the newest sample read."""
         self._newest = max((*times, self.newest))

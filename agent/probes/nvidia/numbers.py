@@ -1,4 +1,4 @@
-"""The driver's numbers of GPUs, for whoever knows them by their ids alone."""
+"""Looks up the driver's index of GPUs known only by UUID."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _AGAIN_SECONDS = 60.0
 
 
 class Numbers:
-    """Asks the driver in a thread of its own: it may hang, and nobody waits for it.
+    """Queries the driver in a separate thread, because it may hang.
 
-    So it does in a process in which nothing else asks the driver.
+    Used in processes that make no other driver queries.
     """
 
     def __init__(self) -> None:
-        # The driver may have refused, too.
+        # Also true if the driver returned an error.
         self.has_answered = False
         self._by_id: dict[str, int] = {}
         self._thread: threading.Thread | None = None
         self._not_before = float("-inf")
 
     def of(self, uuid: str, now: float) -> int | None:
-        """Return the number of a GPU; None if the driver has not told it yet."""
+        """Return the index of a GPU; None if it is not known yet."""
         number = self._by_id.get(plain(uuid))
         if number is None and now >= self._not_before:
             self._ask(now)
@@ -42,7 +42,7 @@ class Numbers:
         try:
             thread.start()
         except RuntimeError:
-            # The interpreter is ending and accepts no more threads.
+            # The interpreter is shutting down and accepts no threads.
             return
         self._thread = thread
 
@@ -50,7 +50,7 @@ class Numbers:
         try:
             self._by_id = _numbers_by_id()
         except Exception:
-            # The rim of the thread: drivers fail in ways that nobody has listed.
+            # Broad: drivers fail in unforeseeable ways.
             logger.debug("the driver does not number its GPUs", exc_info=True)
         self.has_answered = True
 
@@ -64,5 +64,5 @@ def _numbers_by_id() -> dict[str, int]:
 
 
 def plain(uuid: str) -> str:
-    """Return an id as CUDA and the driver both may write it."""
+    """Return a UUID in a form common to CUDA and the driver."""
     return uuid.removeprefix("GPU-").lower()

@@ -1,4 +1,4 @@
-"""One question to the driver: how often it is asked, what it costs, whether it is offered."""
+"""Limits the rate of a driver query by its cost."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Any, NamedTuple
 
 from seamark.probes.nvidia.driver import NotNow, NotOffered, NotPermitted, ask
 
-# Ticks are never exactly on time.
+# Samples are never exactly on time.
 _TOLERANCE_SECONDS = 0.5
-# What one question may take: a fifth of what a GPU may take of a core, and as much of
-# the thread's time as lets others be asked.
+# Limits of one query: a fifth of a GPU's CPU limit, and a share of the thread's time
+# that leaves room for others.
 _CPU_SHARE, _WAITED_SHARE = 0.001, 0.1
-# The first ones load what later ones find loaded, and one may be slow by chance.
+# The first calls include one-time loading, and a single one may be slow by chance.
 _COSTS, _BEFORE_JUDGED = 5, 3
-# Rarer than this, a reading says little: then it is not asked for at all. But who only
-# waits may have waited for the script, which held the interpreter.
+# At longer intervals the query is disabled, because its samples say little. A query
+# that only waits may have waited for the GIL, so it is not disabled.
 _RAREST_SECONDS, _RAREST_TIMES = 60.0, 4
-# What has not come so many times in a row is left to whatever else supplies it.
+# After this many misses in a row, another source may supply the paths.
 MAX_MISSES = 3
 
 Read = Callable[[float], dict[str, float]]
 
 
 class Cost(NamedTuple):
-    """Seconds that a question took: of a core, and of the clock."""
+    """Seconds of a query: CPU time and wall time."""
 
     cpu: float
     waited: float
 
 
 def clocks() -> Cost:
-    """Return what both clocks say of this thread now."""
+    """Return the current CPU and wall clocks of this thread."""
     return Cost(time.thread_time(), time.perf_counter())
 
 
 class Paced:
-    """A reader that is asked as often as it should be, unless it costs too much."""
+    """A query made at its interval, or less often if it is expensive."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Paced:
         self.is_permitted = True
         self.is_too_dear = False
         self.has_answered = False
-        # Why the last answer did not come; empty if it did.
+        # The error of the last call; "" if it succeeded.
         self.failure = ""
         self._misses = 0
         self._read = read
@@ -63,7 +63,7 @@ class Paced:
         self._not_before = float("-inf")
 
     def sample(self, library: Any, now: float) -> dict[str, float]:
-        """Return readings if it is time; a GPU that is lost is the caller's matter."""
+        """Return metrics if the query is due; GpuLost is left to the caller."""
         if not self.is_offered or now < self._not_before - _TOLERANCE_SECONDS:
             return {}
         began = self._clocks()
@@ -91,12 +91,12 @@ class Paced:
 
     @property
     def supplies(self) -> bool:
-        """Whether it has answered, and may be expected to answer again."""
+        """Whether it has succeeded, and is expected to again."""
         return self.is_offered and self.has_answered and self._misses < MAX_MISSES
 
     @property
     def typical(self) -> Cost | None:
-        """What it takes; None until it was asked often enough to say."""
+        """The typical cost; None after too few calls."""
         if len(self._costs) < _BEFORE_JUDGED:
             return None
         cpu, waited = zip(*self._costs, strict=True)
@@ -104,7 +104,7 @@ class Paced:
 
     @property
     def interval(self) -> float:
-        """Seconds between two questions, so that they keep to what they may take."""
+        """The interval in seconds that keeps the query within its limits."""
         cost = self.typical
         if cost is None:
             return self.seconds

@@ -1,7 +1,7 @@
-"""What NVIDIA's driver says of a GPU at a moment, one call each.
+"""Instantaneous values of an NVIDIA GPU, one call each.
 
-Each function takes the library and the handle of a GPU, and returns readings by their
-paths below `gpu/<i>/`.
+Each function takes the library and the handle of a GPU, and returns metrics by their
+paths under `gpu/<i>/`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Sample = dict[str, float]
 
 _MILLIWATTS = 1000.0
 _REQUESTED = "POWER_REQUESTED_LIMIT"
-_MAX_LINKS = 18  # of bindings that do not say
+_MAX_LINKS = 18  # for bindings without the constant
 
 
 def utilization(library: Any, gpu: Any) -> Sample:
@@ -42,7 +42,7 @@ def memory(library: Any, gpu: Any) -> Sample:
 
 def memory_info(library: Any, gpu: Any) -> Any:
     try:
-        # Version 2 counts what the driver keeps for itself apart.
+        # Version 2 excludes memory reserved by the driver.
         return library.nvmlDeviceGetMemoryInfo(gpu, library.nvmlMemory_v2)
     except (AttributeError, library.NVMLError):
         return library.nvmlDeviceGetMemoryInfo(gpu)
@@ -63,7 +63,7 @@ def power_request(library: Any, gpu: Any) -> Sample:
 
 def requested_limit(library: Any, gpu: Any) -> float:
     asked = FieldValues(library, gpu, [_REQUESTED]).read()
-    # Older drivers tell it apart from what is enforced by another call.
+    # Older drivers distinguish it from the enforced limit by another call.
     milliwatts = asked.get(_REQUESTED)
     if milliwatts is None:
         milliwatts = library.nvmlDeviceGetPowerManagementLimit(gpu)
@@ -71,7 +71,7 @@ def requested_limit(library: Any, gpu: Any) -> float:
 
 
 def temperature(library: Any, gpu: Any) -> Sample:
-    # The plain call is deprecated, its successor missing in older drivers.
+    # The plain call is deprecated, and older drivers lack its successor.
     try:
         degrees = library.nvmlDeviceGetTemperatureV(gpu, library.NVML_TEMPERATURE_GPU)
     except (AttributeError, library.NVMLError):
@@ -80,7 +80,7 @@ def temperature(library: Any, gpu: Any) -> Sample:
 
 
 def temperature_margin(library: Any, gpu: Any) -> Sample:
-    # The driver knows at which temperature this very card becomes slower.
+    # The driver knows the slowdown temperature of this card.
     return {
         "temperature_margin_celsius": float(library.nvmlDeviceGetMarginTemperature(gpu))
     }
@@ -105,7 +105,7 @@ def performance_state(library: Any, gpu: Any) -> Sample:
         state = library.nvmlDeviceGetPerformanceState(gpu)
     except (AttributeError, library.NVMLError):
         state = library.nvmlDeviceGetPowerState(gpu)
-    # 32 stands for unknown.
+    # 32 means unknown.
     return {"performance_state": float(state)} if state < 32 else {}  # noqa: PLR2004
 
 
@@ -124,7 +124,7 @@ def nvlinks(library: Any, gpu: Any) -> Sample:
 
 
 def links_up(library: Any, gpu: Any) -> int | None:
-    """Return how many links to other GPUs are up; None if it has none."""
+    """Return the number of active links to other GPUs; None if it has none."""
     states: list[bool] = []
     try:
         states.extend(
@@ -132,7 +132,7 @@ def links_up(library: Any, gpu: Any) -> int | None:
             for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MAX_LINKS))
         )
     except library.NVMLError as error:
-        # The first that it does not have is refused.
+        # The first link that does not exist is rejected.
         if code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED):
             raise
     return sum(states) if states else None
@@ -158,7 +158,7 @@ def optical_flow(library: Any, gpu: Any) -> Sample:
     return {"optical_flow_percent": float(library.nvmlDeviceGetOfaUtilization(gpu)[0])}
 
 
-# How often each is asked, in seconds.
+# The interval of each query, in seconds.
 POLLED = (
     (1.0, utilization),
     (1.0, memory),
@@ -178,5 +178,5 @@ POLLED = (
     (60.0, power_limit),
     (60.0, power_request),
 )
-# What a slice of a GPU has of its own; all else belongs to the card, or is switched off.
+# A MIG slice has its own memory; all other values belong to the card.
 POLLED_OF_SLICES = ((1.0, memory),)

@@ -1,11 +1,11 @@
-"""Why a GPU's clocks are lower than they could be, at the moment."""
+"""Reasons for reduced GPU clocks, sampled."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import Any
 
-# The bits of the mask of reasons, as shares of the moment they were seen at.
+# Bits of the reason mask, reported as 0 or 1.
 _REASONS = {
     0x2: "limited/application_clocks_share",
     0x4: "limited/power_share",
@@ -16,14 +16,14 @@ _REASONS = {
     0x80: "limited/power_brake_share",
     0x100: "limited/display_clocks_share",
 }
-# Of drivers from 615 on: one that does not say that it tells them does not.
+# From driver 615 on, and only if the driver lists them as supported.
 _NEWER_REASONS = {
     0x200: "limited/board_share",
     0x400: "limited/reliability_share",
 }
 _IDLE = {0x1: "idle_share"}
 _NAMED = _IDLE | _REASONS | _NEWER_REASONS
-# Where the driver does not say what it tells.
+# Used if the driver does not list the supported reasons.
 _ALWAYS_TOLD = sum(_IDLE | _REASONS)
 
 
@@ -37,7 +37,7 @@ class Reasons:
         self._told: int | None = None
 
     def __call__(self, now: float) -> dict[str, float]:
-        del now  # at the moment
+        del now  # an instantaneous value
         library = self._library
         try:
             mask = library.nvmlDeviceGetCurrentClocksEventReasons(self._gpu)
@@ -50,7 +50,7 @@ class Reasons:
     def _bits_it_tells(self) -> int:
         library = self._library
         for kind in ("EventReasons", "ThrottleReasons"):
-            # Older drivers know it by its older name.
+            # Older drivers have an older name for it.
             with contextlib.suppress(AttributeError, library.NVMLError):
                 supported = getattr(library, f"nvmlDeviceGetSupportedClocks{kind}")
                 return int(supported(self._gpu))
@@ -58,8 +58,8 @@ class Reasons:
 
 
 def shares_of(mask: int, told: int) -> dict[str, float]:
-    """Return 1 for each reason that holds at the moment, 0 for the others (pure).
+    """Return 1 for each active reason, 0 for the others (pure).
 
-    Bits that are not `told` are 0 whatever holds: of these nothing is said.
+    Unsupported bits, not in `told`, are always 0 and are omitted.
     """
     return {path: float(bool(mask & bit)) for bit, path in _NAMED.items() if told & bit}

@@ -1,6 +1,6 @@
-"""The driver's own samples of a GPU: many a second, asked for every few seconds.
+"""The driver's own samples of a GPU: many per second, read every few seconds.
 
-A starvation of a tenth of a second vanishes in a mean; among these samples it does not.
+They show a starvation of a tenth of a second, which a mean hides.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from seamark.probes.nvidia.last_seen import LastSeen
 from seamark.probes.summary import spread
 
 _MILLIWATTS = 1000.0
-# Hardware counters tell how long these worked, in however short bursts: samples, which cost
-# milliseconds, then say nothing new.
+# Hardware counters include arbitrarily short bursts: these samples, which cost
+# milliseconds, add nothing then.
 TOLD_BY_COUNTERS = {
     "memory_utilization": "gpm/dram_active_percent",
     "encoder": "gpm/encoder_busiest_percent",
@@ -24,7 +24,7 @@ TOLD_BY_COUNTERS = {
 
 
 class Buffered:
-    """The samples of one kind since the last time."""
+    """The samples of one kind since the last read."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Buffered:
         *,
         others: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`others` are the paths that are supplied by something else, so far."""
+        """`others` returns the paths supplied by other sources so far."""
         self._library, self._gpu = library, gpu
         self._kind = kind
         self._name, self._unit = name, unit
@@ -44,17 +44,17 @@ class Buffered:
         self._last_seen = LastSeen()
 
     def __call__(self, now: float) -> dict[str, float]:
-        del now  # samples have times of their own
+        del now  # samples have their own times
         if TOLD_BY_COUNTERS.get(self._name) in self._others():
             return {}
         last = self._last_seen.newest
         samples = self._new_samples(last)
         self._last_seen.saw([time for time, _ in samples])
-        # The first time, they are from before anybody asked.
+        # The first samples are from before the run.
         if last == 0 or not samples:
             return {}
         parts = summary(self._name, self._unit, [value for _, value in samples])
-        # Mean power by the card's counter of energy has seen all of the time.
+        # Mean power from the card's energy counter covers all of the time.
         others = self._others()
         return {path: value for path, value in parts.items() if path not in others}
 
@@ -66,20 +66,20 @@ class Buffered:
             )
         except library.NVMLError as error:
             if code_of(error) == NOT_FOUND:
-                # None since then.
+                # No samples since the last read.
                 return []
             raise
         member = "dVal" if kind == library.NVML_VALUE_TYPE_DOUBLE else "uiVal"
         return [
             (int(sample.timeStamp), float(getattr(sample.sampleValue, member)))
             for sample in samples
-            # The library fills up what it has no samples for.
+            # The library pads the result.
             if sample.timeStamp > last
         ]
 
 
 def summary(name: str, unit: str, values: Sequence[float]) -> dict[str, float]:
-    """Return the distribution of samples, with how many there were (pure)."""
+    """Return the distribution of samples, and their number (pure)."""
     factor = 1 / _MILLIWATTS if unit == "watts" else 1.0
     parts = spread([value * factor for value in values])
     return {
@@ -91,7 +91,7 @@ def summary(name: str, unit: str, values: Sequence[float]) -> dict[str, float]:
 def buffered(
     library: Any, gpu: Any, others: Callable[[], Collection[str]]
 ) -> list[Buffered]:
-    """Return the kinds that are worth a distribution."""
+    """Return the kinds of samples to read."""
     return [
         Buffered(library, gpu, kind, name, unit, others=others)
         for kind, name, unit in (

@@ -1,7 +1,7 @@
-"""Who uses a GPU: the job's own processes, or others.
+"""Attributes a GPU's usage to the job's processes and to others.
 
-In a container the driver may name processes by the numbers that the host gave them.
-Which numbers it are is found out as the run goes; until then nothing is said.
+In a container the driver may report host PIDs. Which ones it reports is detected during
+the run; until then the attribution is unknown.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from seamark.probes.descendants import descendants
 from seamark.probes.nvidia.driver import NOT_FOUND, code_of
 from seamark.probes.nvidia.last_seen import LastSeen
 
-# Looking at the children of every thread of every process takes milliseconds.
+# Scanning the children of all threads of all processes takes milliseconds.
 _FOUND_SECONDS = 4.0
-# The driver takes milliseconds to say how much each process used: with nobody else on the
-# card, that is what the card did.
+# Per-process utilization takes milliseconds to read. Without other processes on the
+# card, the card's utilization is the job's.
 _ALONE_SECONDS = 30.0
-# What the driver tells of each process, by the name that readings have.
+# The driver's per-process values, by name in the metrics.
 _PARTS = {
     "sm": "smUtil",
     "memory_utilization": "memUtil",
@@ -28,7 +28,7 @@ _PARTS = {
     "decoder": "decUtil",
 }
 _MAX_PERCENT = 100.0
-# The number of the first namespace of process numbers, since there are any.
+# The id of the initial PID namespace, a constant of Linux.
 _FIRST_NAMESPACE = "pid:[4026531836]"
 
 
@@ -36,14 +36,14 @@ Parts = Mapping[str, float]
 
 
 class Use(NamedTuple):
-    """One process that holds memory on a GPU; None where the driver does not say."""
+    """A process with memory on a GPU; None if the driver does not report it."""
 
     pid: int
     memory_bytes: int | None
 
 
 class Pids:
-    """The job's processes, and whether the driver's numbers mean the same as ours."""
+    """The job's processes, and whether the driver's PIDs are from this namespace."""
 
     def __init__(
         self, root: int, find: Callable[[int], list[int]] = descendants
@@ -54,24 +54,24 @@ class Pids:
         self.is_comparable: bool | None = True if _is_first_namespace() else None
 
     def own(self, now: float) -> frozenset[int]:
-        """Return the job's processes; looked for once for all GPUs."""
+        """Return the job's PIDs; cached for all GPUs."""
         if now >= self._found_until:
             self._found_until = now + _FOUND_SECONDS
             self._own = frozenset((self._root, *self._find(self._root)))
         return self._own
 
     def compare(self, seen: Collection[int], own: Collection[int]) -> None:
-        """Learn from the driver's numbers whether they are those of this namespace."""
+        """Detect from the driver's PIDs whether they are from this namespace."""
         if self.is_comparable is None and not set(own).isdisjoint(seen):
             self.is_comparable = True
 
 
 class Users:
-    """What the job's processes and others have of one GPU."""
+    """Memory and processes of the job and of others on one GPU."""
 
     def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
         self._library, self._gpu, self._pids = library, gpu, pids
-        # Whether the job has it, and nobody else; False while nobody knows.
+        # Whether only the job uses the GPU; False if unknown.
         self.are_alone = False
 
     def __call__(self, now: float) -> dict[str, float]:
@@ -83,13 +83,13 @@ class Users:
         own_ones, others = (
             readings.get(f"{who}_processes") for who in ("job", "other")
         )
-        # Some containers show no process at all.
+        # In some containers the driver lists no processes.
         self.are_alone = bool(own_ones) and others == 0
         return readings
 
 
 def use_readings(uses: Sequence[Use], own: Collection[int] | None) -> dict[str, float]:
-    """Return how many use the GPU and what they hold, as far as it is known (pure)."""
+    """Return the known numbers of processes and their memory (pure)."""
     readings = {"processes": float(len(uses))}
     if own is None and uses:
         return readings
@@ -106,14 +106,14 @@ def use_readings(uses: Sequence[Use], own: Collection[int] | None) -> dict[str, 
 
 
 class Shares:
-    """How much of the GPU's time the job's processes and others took."""
+    """The shares of the GPU's time used by the job's processes and by others."""
 
     def __init__(self, library: Any, gpu: Any, pids: Pids, users: Users) -> None:
         self._library, self._gpu, self._pids = library, gpu, pids
         self._users = users
         self._last_seen = LastSeen()
         self._asked_at = float("-inf")
-        # Who only draws with it is among these alone.
+        # Processes that only render appear only here.
         self._saw_others = False
 
     def __call__(self, now: float) -> dict[str, float]:
@@ -124,14 +124,14 @@ class Shares:
         try:
             samples = self._library.nvmlDeviceGetProcessUtilization(self._gpu, last)
         except self._library.NVMLError as error:
-            # Nobody has used it since then.
+            # No process has used it since the last read.
             if code_of(error) != NOT_FOUND:
                 raise
             samples = []
         self._last_seen.saw([int(sample.timeStamp) for sample in samples])
         fresh = [sample for sample in samples if sample.timeStamp > last]
         if last == 0 and samples:
-            # From before anybody asked.
+            # Samples from before the run.
             return {}
         self._asked_at = now
         latest = {sample.pid: _parts(sample) for sample in fresh}
@@ -145,7 +145,7 @@ def _parts(sample: Any) -> Parts:
     return {
         name: float(getattr(sample, member))
         for name, member in _PARTS.items()
-        # An idle decoder is 0; one that the card does not tell of is out of range.
+        # An idle decoder is 0; an unsupported one is out of range.
         if 0 <= getattr(sample, member) <= _MAX_PERCENT
     }
 
@@ -153,7 +153,7 @@ def _parts(sample: Any) -> Parts:
 def share_readings(
     percents: Mapping[int, Parts], own: Collection[int] | None
 ) -> dict[str, float]:
-    """Return the shares of job and others; nothing if they cannot be told apart."""
+    """Return the shares of the job and of others; empty if they are indistinguishable."""
     if own is None and percents:
         return {}
     readings: dict[str, float] = {}
@@ -167,10 +167,10 @@ def share_readings(
 
 
 def job_root(watched: int | None) -> int:
-    """Return the process whose descendants are the job."""
+    """Return the PID of the process whose descendants are the job."""
     if watched is not None:
         return watched
-    # The processes of a distributed job on a machine are children of one launcher.
+    # A launcher's children are the processes of a distributed job on a machine.
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     return os.getppid() if local.isdigit() and int(local) > 1 else os.getpid()
 

@@ -1,4 +1,4 @@
-"""Which GPUs a process may use, and which of them it reads."""
+"""Determines which GPUs a process may use, and which it measures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from seamark.probes.nvidia.driver import all_gpus, as_text, uuid_of
 
 @dataclass(frozen=True)
 class Visible:
-    """GPUs by the driver's numbers, in the order of CUDA's where that is known.
+    """GPUs by the driver's index, in CUDA's order if known.
 
-    The process may use `count` of them: all, unless only CUDA knows which. `absent` says
-    why others cannot be had, of those that it could use else.
+    The process may use `count` of them: all, if only CUDA knows which. `absent` has the
+    errors of usable GPUs that are unavailable.
     """
 
     gpus: dict[int, Any]
@@ -24,7 +24,7 @@ class Visible:
     absent: dict[int, Exception]
 
 
-# Any: the library is loaded only where there is one, and has no types.
+# Any: the library is loaded only if it is installed, and has no types.
 def visible_gpus(library: Any, environment: Mapping[str, str]) -> Visible:
     """Return the handles of the GPUs that this process may use."""
     gpus, absent = all_gpus(library)
@@ -33,7 +33,7 @@ def visible_gpus(library: Any, environment: Mapping[str, str]) -> Visible:
     if listed is None:
         return Visible(gpus, len(gpus), is_by_bus, absent)
     uuids = {index: uuid_of(library, gpu) or "" for index, gpu in gpus.items()}
-    # As CUDA does, which sees nothing behind a name that is none.
+    # Like CUDA, which ignores everything after an invalid name.
     names = [*takewhile(_is_name, map(str.strip, listed.split(",")))]
     meant = [_meant(library, name, uuids, is_by_bus=is_by_bus) for name in names]
     found = {index: gpus[index] for some in meant for index in some}
@@ -50,11 +50,11 @@ def visible_gpus(library: Any, environment: Mapping[str, str]) -> Visible:
 def own_gpus(
     gpus: Mapping[int, Any], local_rank: int | None, *, is_ordered: bool = True
 ) -> dict[int, Any]:
-    """Return what this process reads of the GPUs that it may use.
+    """Return the GPUs that this process measures, out of those that it may use.
 
-    The machine's first process reads all, each other one that of its own number: so
-    every rank has its GPU, and a driver is not asked for each by all of them. Where
-    nobody knows which GPU has that number, only the first reads any.
+    The machine's first process measures all, and each other one the GPU of its local
+    rank: every rank has its GPU, and the driver gets few queries. If that GPU is
+    unknown, only the first process measures any.
     """
     if not local_rank or len(gpus) <= 1:
         return dict(gpus)
@@ -65,36 +65,36 @@ def own_gpus(
 def _meant(
     library: Any, name: str, uuids: Mapping[int, str], *, is_by_bus: bool
 ) -> Collection[int]:
-    """Return the number of the GPU of that name, or of all that it may be."""
+    """Return the index of the named GPU, or all possible ones."""
     if name.startswith("MIG-"):
         return _cut_into(library, name, uuids)
     if name.startswith("GPU-"):
-        # It may be shortened, as long as it stays unique.
+        # A UUID may be abbreviated if it is unique.
         return [index for index, uuid in uuids.items() if uuid.startswith(name)]
     number = int(name)
     if is_by_bus:
         return [number] if number in uuids else []
-    # CUDA calls the fastest 0, and the driver the first on the bus.
+    # CUDA's index 0 is the fastest GPU, the driver's the first on the bus.
     return uuids.keys() if number < len(uuids) else []
 
 
 def _absent_of(
     unfound: Sequence[str], absent: Mapping[int, Exception], *, is_by_bus: bool
 ) -> dict[int, Exception]:
-    """Return those that may be meant by names that none has which can be had."""
+    """Return unavailable GPUs that may be meant by names without an available GPU."""
     if is_by_bus and all(map(str.isdecimal, unfound)):
         return {index: why for index, why in absent.items() if str(index) in unfound}
-    # One that is lost does not tell its id.
+    # A lost GPU does not return its UUID.
     return dict(absent) if unfound else {}
 
 
 def _is_by_bus(
     library: Any, gpus: Mapping[int, Any], environment: Mapping[str, str]
 ) -> bool:
-    """Whether CUDA's numbers are the driver's, which go by the bus."""
+    """Return whether CUDA's indices are the driver's, which follow the PCI bus."""
     if environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
         return True
-    # The fastest comes first, if one is faster than another.
+    # CUDA sorts by speed if the models differ.
     models = {_model(library, gpu) for gpu in gpus.values()} - {None}
     return len(models) <= 1
 
@@ -107,7 +107,7 @@ def _model(library: Any, gpu: Any) -> str | None:
 
 
 def _cut_into(library: Any, name: str, uuids: Mapping[int, str]) -> Collection[int]:
-    """Return the GPU that a slice is of; all of them if the driver does not say."""
+    """Return the GPU of a MIG slice; all GPUs if the driver does not report it."""
     try:
         part = library.nvmlDeviceGetHandleByUUID(name)
         card = library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(part)

@@ -1,7 +1,7 @@
-"""PCIe traffic of cards that count it nowhere: a look of 20 ms each way.
+"""PCIe traffic of cards without a counter: sampled for 20 ms in each direction.
 
-The driver keeps the caller waiting meanwhile, so nobody is asked whom the counters
-answer for, and others seldom.
+The call blocks meanwhile, so it is not made if counters supply the values, and rarely
+otherwise.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# The library says KB where it means thousands, KiB where it does not.
+# The library documents KB for units of 1,000 bytes, KiB otherwise.
 _KILOBYTE = 1000.0
 PATHS = {
     "pcie_send_bytes_per_second": "NVML_PCIE_UTIL_TX_BYTES",
@@ -18,17 +18,17 @@ PATHS = {
 
 
 class Window:
-    """The traffic during a short look, of a GPU that has nothing better."""
+    """Short traffic samples of a GPU without a better source."""
 
     def __init__(self, library: Any, gpu: Any, others: Callable[[], set[str]]) -> None:
-        """`others` are the paths that are supplied by something better, so far."""
+        """`others` returns the paths supplied by better sources so far."""
         self._library, self._gpu, self._others = library, gpu, others
         self._is_first = True
 
     def __call__(self, now: float) -> dict[str, float]:
-        del now  # it measures its own time
+        del now  # the driver measures the time
         is_first, self._is_first = self._is_first, False
-        # Until the next turn it shows what else answers.
+        # Wait for the other sources' first results.
         if is_first or not PATHS.keys().isdisjoint(self._others()):
             return {}
         library = self._library
