@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import translation
 
 FOLDER = Path(__file__).parent / "locale"
-# What programs read, and what is the same for everybody.
+# Addresses for programs, and files that are equal in all languages.
 IN_NO_LANGUAGE = ("/api/", "/static/", "/livez", "/readyz")
 VERSION_CHARACTERS = 12
 

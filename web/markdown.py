@@ -1,7 +1,7 @@
-"""Markdown to HTML that can do nothing: no script, no style, nothing from elsewhere.
+"""Safe Markdown to HTML: no scripts, styles or external content.
 
-What people write is CommonMark with tables and struck text. HTML in it is shown as it
-was typed. Pictures are drawn only if they are files of runs; others become links.
+It is CommonMark with tables and strikethrough. HTML is shown as text. Images are drawn
+only if they are files of runs; others become links.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _within(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def blocks_of(text: str) -> list[str]:
-    """Return what the blocks with widgets hold, in order."""
+    """Return the contents of widget blocks, in order."""
     return [
         token.content
         for token in MARKDOWN.parse(text)
@@ -158,7 +158,7 @@ def is_safe_link(address: str) -> bool:
 
 
 def _is_own(address: str) -> bool:
-    """Say whether an address may lead to a page of ours, which has no scheme."""
+    """Return whether an address can be a relative link to one of our pages."""
     try:
         return not urlsplit(address).scheme and not address.startswith("#")
     except ValueError:

@@ -56,7 +56,7 @@ def first_run(project: str) -> str:
 
 
 def start_elsewhere(url: str, token: str) -> str:
-    """Return what a shell on another machine needs before it logs."""
+    """Return the shell commands that another machine needs before logging."""
     return (
         f"pip install .  # in a checkout of Seamark\n{environment(url, token or TOKEN)}"
     )

@@ -23,7 +23,7 @@ class ToastCookie(CookieStorage):
 
 
 def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
-    """Say this on the next page; `undo` is an address that takes it back when posted to."""
+    """Show this on the next page; posting to `undo` reverts the action."""
     messages.info(request, text, extra_tags=undo)
 
 

@@ -19,7 +19,7 @@ from web.figures.writers import writers_words
 MAX_WITH_BANDS = 5
 # Of runs that are left out; what is told of them stands below every chart.
 MAX_NAMED = 6
-# Of the height, free above and below lines.
+# Free share of the height above and below lines.
 MARGIN = 0.05
 
 
@@ -47,7 +47,7 @@ def overlay_figure(
         legend=legend,
         has_bands=len(lines) <= MAX_WITH_BANDS,
     )
-    # Of each line the last of its traces.
+    # The last trace of each line.
     ends = [max(read["trace"], read.get("smooth", 0)) for read in figure["lines"]]
     owners = [lines[bisect_left(ends, place)] for place in range(len(figure["data"]))]
     figure["slots"] = [line.slots or (line.position,) for line in owners]
@@ -74,7 +74,7 @@ def with_common_range(
 
 
 def lacking_note(names: Sequence[str], path: str) -> str:
-    """Say which runs are left out for want of the series that an axis shows."""
+    """Name the runs without the series of the axis."""
     said = ngettext(
         "Not drawn, as it has no points of %(path)s: %(names)s.",
         "Not drawn, as they have no points of %(path)s: %(names)s.",
@@ -84,7 +84,7 @@ def lacking_note(names: Sequence[str], path: str) -> str:
 
 
 def left_out_note(paths: Sequence[str], most: int) -> str:
-    """Say which series are left out, as with them a chart would have too many lines."""
+    """Name the series that are omitted because the chart has too many lines."""
     said = gettext("Not drawn, as one chart has up to %(count)s lines: %(names)s.")
     return said % {"count": most, "names": _listed(paths)}
 

@@ -94,7 +94,7 @@ def fit_ticks(layout: Layout, low: float, high: float) -> None:
 
 
 def _label_characters(low: float, high: float) -> int:
-    """Estimate the length of the labels that tell ticks in this range apart."""
+    """Estimate the length of the tick labels of this range."""
     largest = max(abs(low), abs(high))
     tick = (high - low) / 5
     if not (tick > 0 and math.isfinite(tick)):

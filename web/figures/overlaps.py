@@ -10,7 +10,7 @@ from web.figures.series import Line
 
 # Of the higher line's largest value: what is nearer than this cannot be told apart.
 TOO_NEAR = 0.02
-# Of the points, that have to be so near.
+# Share of the points that must be this close.
 MOSTLY = 0.8
 
 

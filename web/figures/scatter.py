@@ -29,7 +29,7 @@ LONGEST_NAME = 40
 SYMBOLS = ("circle", "circle-open", "square", "square-open")
 # More names would be a page of them.
 MAX_NAMED = 5
-# Where colours tell a number: from calm to loud, the same in both themes.
+# Color scale for numeric values, the same in both themes.
 SCALE = [
     [0.0, "var(--scale-low)"],
     [0.5, "var(--scale-middle)"],
@@ -120,7 +120,7 @@ def scatter_figure(
             **more,
         ),
         "notes": _notes(runs, placed),
-        # Of each point of each trace, for the page's list of runs.
+        # Run of each point of each trace, for the page's list of runs.
         "point_slots": slots,
     }
 

@@ -13,7 +13,7 @@ MAX_SMOOTHING = 0.99
 def smoothed(values: Floats, weight: float) -> Floats:
     """Return the exponential mean, unbiased at its start; gaps stay gaps.
 
-    `weight`, from 0 to below 1, is what each point keeps of the mean before it.
+    `weight`, from 0 to below 1, is the share of the previous mean.
     """
     mean = np.full(len(values), np.nan)
     total = share = 0.0

@@ -11,7 +11,7 @@ PADDING = 1.5
 
 
 def spark_path(x: NDArray[np.float64], values: NDArray[np.float64]) -> str:
-    """Return what SVG draws; "" of fewer than two points. Gaps stay gaps."""
+    """Return the SVG path; "" for fewer than two points. Gaps stay gaps."""
     finite = np.isfinite(values) & np.isfinite(x)
     if finite.sum() <= 1:
         return ""

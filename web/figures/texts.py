@@ -1,7 +1,7 @@
-"""The words of figures, in the language of whoever looks.
+"""Translated texts of figures.
 
-Figures import no framework: what translates is handed in once, when the pages are set
-up. Without it, as in their tests, texts are as they are written.
+Figures import no framework: the translation function is set when the pages are set up.
+Without it, as in tests, texts stay English.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _finite(line: Line) -> Columns:
     kept = np.isfinite(line.x) & np.isfinite(line.mean)
     mean = line.mean[kept]
     low, high = line.minimum[kept], line.maximum[kept]
-    # An infinity among what a point sums up cannot be drawn.
+    # An infinity in a summarized point cannot be drawn.
     return (
         line.x[kept],
         mean,

@@ -45,7 +45,7 @@ class Arrangement:
     # Any: JSON about to leave.
     @property
     def body(self) -> dict[str, Any]:
-        """Return what is not as it is for everybody, ready to be kept."""
+        """Return the changes from the default, in storable form."""
         described: dict[str, Any] = {
             "pinned": self.pinned,
             "joined": self.joined,
@@ -64,7 +64,7 @@ def chart_key(paths: Iterable[str]) -> str:
 
 
 def read_arrangement(text: str | bytes) -> Arrangement:
-    """Read what a page wrote; refuse anything else."""
+    """Parse a submitted arrangement; raise on invalid input."""
     if len(text) > LONGEST_JSON:
         raise InvalidInput("layout", f"must have at most {LONGEST_JSON:,} characters")
     try:
@@ -75,7 +75,7 @@ def read_arrangement(text: str | bytes) -> Arrangement:
 
 # Any: JSON that has just arrived, from a page or from the database.
 def arranged(body: Any) -> Arrangement:
-    """Check an arrangement; what is wrong with it is a ValueError or a TypeError."""
+    """Validate an arrangement; raise ValueError or TypeError."""
     if not isinstance(body, dict):
         raise TypeError("not an object")
     size = body.get("size") or "medium"

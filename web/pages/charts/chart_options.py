@@ -34,9 +34,9 @@ class ChartOptions:
 
     @property
     def query(self) -> str:
-        """Return the options that are not the usual ones, as part of an address.
+        """Return the non-default options as part of an address.
 
-        All of them: what is drawn is remembered, and versioned, under it.
+        All of them, because they are part of the cache key and the version.
         """
         options: dict[str, str] = {}
         if self.over or self.axis != Axis.STEP:

@@ -22,7 +22,7 @@ from web.pages.runs.path_search import find_paths
 
 # Of a page's head: no more charts than a window shows, nor letters than proxies take.
 FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
-# What a form above the charts asks for by itself.
+# Fields that the form above the charts submits itself.
 FIELDS = (
     *("text", "regex", "over", "smoothing", "log", "logx", "clip", "bare"),
     *("together", "colour", "dash", "chart"),
@@ -106,7 +106,7 @@ def axis_choices(state: CompareState, epoch: str) -> list[tuple[str, bool, str]]
 
 
 def _marks_query(state: CompareState) -> str:
-    """Return what asks for the texts at points; "" where they have no place."""
+    """Return the address of annotations; "" if the chart has none."""
     if state.bare or state.over or not state.runs:
         return ""
     return CompareState(runs=state.runs, slots=state.slots).address

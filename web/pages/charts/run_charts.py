@@ -117,7 +117,7 @@ def _asked(request: PageRequest) -> tuple[str, bool]:
 
 # Any: a row of the runs table, which pages do not import.
 def _news(request: PageRequest, run: Any, count: int) -> HttpResponse:
-    """Tell a live page how many series began, and whether anything still arrives."""
+    """Return the number of series, and whether more data may arrive, to a live page."""
     known = request.GET.get("known", "")
     new = count - whole_number(known, "known") if known else 0
     context = {

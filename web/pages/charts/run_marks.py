@@ -1,4 +1,4 @@
-"""What was written at points of the runs that are compared, for all their charts at once."""
+"""Annotations of the compared runs, for all their charts at once."""
 
 from __future__ import annotations
 

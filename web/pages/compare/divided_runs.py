@@ -1,4 +1,4 @@
-"""Runs divided by what they have under a path: a colour, a dash or a chart for each (pure)."""
+"""Groups runs by a value: a color, a dash or a chart for each group (pure)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def dashes_of(division: Division) -> list[Look]:
 
 
 def legend_of(division: Division, looks: Sequence[Look]) -> list[LegendEntry]:
-    """Say what each look means; parts that share one are told together."""
+    """Return the legend; groups with the same look are joined."""
     shared: dict[Look, list[Part]] = {}
     for part, look in zip(division.parts, looks, strict=True):
         shared.setdefault(look, []).append(part)

@@ -35,7 +35,7 @@ class ParallelAxis:
 
 
 def parallel_axis(path: str, label: str, values: Sequence[Value]) -> ParallelAxis:
-    """Lay out an axis: of numbers by their size, of words in their order."""
+    """Lay out an axis: numbers by value, texts in order."""
     if any(isinstance(value, str) for value in values):
         return _of_words(path, label, values)
     numbers = [value for value in values if isinstance(value, float)]

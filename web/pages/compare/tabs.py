@@ -41,7 +41,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """What became of the reference's findings in a run, and where its time went."""
+    """The status of the reference's findings in a run, and the run's time breakdown."""
 
     run: ComparedRun
     gone: int

@@ -113,7 +113,7 @@ def _runs_said(actor: Actor, project: Any, board: Board) -> str:
 
 
 def said_of(run_set: RunSet) -> str:
-    """Say in a few words which runs are meant."""
+    """Describe a run set in a few words."""
     if run_set.runs is not None:
         count = len(run_set.runs)
         return ngettext("%(count)s run", "%(count)s runs", count) % {"count": count}

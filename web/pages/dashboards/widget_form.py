@@ -114,7 +114,7 @@ def read_widget(
 
 
 def read_place(posted: QueryDict) -> Place:
-    """Read a place as scripts say it: columns and rows from zero."""
+    """Parse a position from scripts: columns and rows from zero."""
     names = ("x", "y", "width", "height")
     return checked({name: posted.get(name, "") for name in names}, Place, typed=True)
 

@@ -36,7 +36,7 @@ class FormRow:
 
 @dataclass(frozen=True, slots=True)
 class LadderForm:
-    """What a reader has typed so far; `is_ready` once they pressed Save."""
+    """The submitted form; `is_ready` once Save was pressed."""
 
     name: str
     rows: tuple[FormRow, ...]
@@ -53,7 +53,7 @@ class LadderForm:
 
 # Any: a row of the projects table, which pages do not import.
 def read_form(posted: QueryDict, project: Any) -> LadderForm:
-    """Read the form, and do what the pressed button says to its rows."""
+    """Parse the form, and apply the pressed button to its rows."""
     # Whoever only names runs has no notes yet.
     pairs = zip_longest(posted.getlist("run"), posted.getlist("note"), fillvalue="")
     wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]

@@ -148,7 +148,7 @@ def report(request: PageRequest, ladder_id: UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
-    """Keep what was changed on a rung; everything else stays as it is."""
+    """Save the note of a step."""
     found = editable_ladder(request.actor, ladder_id)
     set_note(found, run_id, request.POST.get("note", ""))
     tell(request, gettext("The note is kept."))

@@ -1,7 +1,7 @@
-"""Comments on reports: threads at one place, and what changes them.
+"""Comment threads of reports.
 
-Each answer to htmx is all that stands at that place, and what counts it elsewhere on the
-page. The address names the version that its reader has before them.
+A response to htmx replaces all comments at one place, and the counters elsewhere. The
+address names the version that the reader sees.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def edit(request: PageRequest, report_id: UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def draft(request: PageRequest, report_id: UUID) -> HttpResponse:
-    """Keep what is being typed, and answer how it looks."""
+    """Save the draft, and return its preview."""
     report = editable_report(request.actor, report_id)
     try:
         saved = save_draft(report, **_typed(request), user_id=request.actor.user_id)

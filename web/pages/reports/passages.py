@@ -1,7 +1,8 @@
-"""The passages of a report's text, and where those went that comments are about (pure).
+"""Passages of a report, and matching of comments to the passages of other versions
+(pure).
 
-A passage is found again by its words, wherever they stand in another version. Words that
-have changed a little are found by what they have in common.
+A passage is found by its text, at any position, or by similarity if the text has
+changed a little.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class _Places:
             for passage, words in self._worded
             if passage.kind == kind
         )
-        # Of those that are equally alike, the first.
+        # Of equally similar ones, the first.
         best, key = max(likeness, key=lambda each: each[0], default=(0.0, ""))
         return key if best >= ALIKE else ""
 

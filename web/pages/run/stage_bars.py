@@ -50,7 +50,7 @@ def _bars(stage: StageRow) -> list[StageBar]:
 
 
 def _names(stage: StageRow) -> list[str]:
-    """Tell processes apart by their ranks, or those of one rank as its attempts."""
+    """Label processes by rank, or attempts of one rank by number."""
     ranks = [process.rank for process in stage.processes]
     if len(ranks) <= 1:
         return [stage.name for _ in ranks]

@@ -19,14 +19,14 @@ MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The paths that match; or what is wrong with the expression, and none of them."""
+    """The matching paths, or the error of the expression."""
 
     paths: list[str]
     mistake: str = ""
 
 
 def find_paths(paths: Iterable[str], text: str, *, is_regex: bool) -> Found:
-    """Find paths that hold the text or match the expression, whatever the case."""
+    """Find paths that contain the text or match the expression, ignoring case."""
     if len(text) > LONGEST:
         return Found(
             [], gettext("longer than %(count)s characters") % {"count": f"{LONGEST:,}"}

@@ -166,7 +166,7 @@ def _chosen(project: Any, form: ShareForm) -> tuple[Kind, Chosen, Shared]:
 
 
 def _shown(project: Any, links: list[ListedLink]) -> list[ShownLink]:
-    """Look up what the links lead to, all of a kind at once; list the live ones first."""
+    """Look up the links' objects, one query per kind; list live links first."""
     found: dict[tuple[str, str], Shared] = {}
     for kind in KINDS.values():
         chosen = {
