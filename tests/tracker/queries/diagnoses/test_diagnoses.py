@@ -113,7 +113,7 @@ def test_unanswered_rules_say_which_line_would_answer():
     ]
     assert waits.lacks[0].code == "for batch in run.loader(loader):"
     assert waits.needs == (
-        "wall time of one step; waiting for the batch, part of the step's wall time"
+        "wall time of one step; time waiting for the batch, part of the step's wall time"
     )
 
 
