@@ -1,7 +1,7 @@
-"""Reads a JSON object whose one long array does not fit into memory, piece by piece.
+"""Reads a JSON object with one long array piece by piece, in bounded memory.
 
-What is cut off or damaged ends the reading: what came before it is given, and
-`damage` says where it was.
+Reading ends at truncated or damaged text: the values before it are yielded, and
+`damage` is its position.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 _CHUNK_BYTES = 1 << 20
-# No single value is as large; one that seems to be is damaged.
+# No valid value is this large.
 MAX_CHARACTERS = 16 << 20
 _BLANK = re.compile(r"[\s,]*")
 _SPACE = re.compile(r"\s*")
-# A long array is given member by member from here on; what stands before it counts.
+# A long array is read value by value from here on.
 _DEEPEST = 100
 
 
 class Damaged(Exception):
-    """The text ends too early, or is no JSON."""
+    """The text is truncated or not valid JSON."""
 
 
 class JsonStream:
-    """The members of one object, and one by one those of its array `name`."""
+    """The members of one object, and the values of its array `name`."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
         self._name = name
         self._decode = json.JSONDecoder(strict=False).raw_decode
-        # What is no UTF-8 becomes a mark; names of kernels may hold anything.
+        # Invalid UTF-8 is replaced; names of kernels may contain anything.
         self._to_text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
         self._text = ""
         self._place = 0
         self._is_over = False
         self._passed = 0  # characters
-        # Members of the object but the array.
+        # Members of the object except the array.
         self.members: dict[str, Any] = {}
         self.damage = ""
 
-    # Any: JSON of strangers.
+    # Any: untrusted JSON.
     def items(self) -> Iterator[Any]:
-        """Yield the array's values; an array without an object around it will do."""
+        """Yield the array's values; also accepts an array without an object around it."""
         try:
             if self._next_character() == "[":
                 yield from self._array()
@@ -84,7 +84,7 @@ class JsonStream:
             yield self._value()
 
     def _next_character(self, skipped: re.Pattern[str] = _SPACE) -> str:
-        """Go to the next character that is not skipped, and return it."""
+        """Return the next character that is not skipped."""
         while True:
             match = skipped.match(self._text, self._place)
             self._place = match.end() if match else self._place
@@ -104,7 +104,7 @@ class JsonStream:
             except RecursionError:
                 raise Damaged("it is nested too deeply") from None
             except (ValueError, OverflowError) as error:
-                # Perhaps it only goes on in what is not read yet.
+                # It may continue in the unread part.
                 if self._is_over or len(self._text) - self._place > MAX_CHARACTERS:
                     raise Damaged(_reason(error)) from None
                 is_cut, value, end = True, None, 0
@@ -114,13 +114,13 @@ class JsonStream:
             self._read_on()
 
     def _read_on(self) -> bool:
-        """Read some more, and forget what was passed; False at the end."""
+        """Read more, and drop the parsed part; False at the end."""
         if self._is_over:
             return False
         try:
             data = self._file.read(_CHUNK_BYTES)
         except (OSError, EOFError, zlib.error) as error:
-            # A compressed file that is cut off, or is none.
+            # A compressed file that is truncated or invalid.
             raise Damaged(_reason(error)) from None
         self._is_over = not data
         self._passed += self._place

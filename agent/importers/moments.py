@@ -1,4 +1,4 @@
-"""Times as logs write them, with the zone that they leave out (pure)."""
+"""Parses times in logs, with the time zone that they omit (pure)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _MOMENT = re.compile(
 )
 _COUNT = re.compile(r"(\d{10}|\d{13}|\d{16}|\d{19})(?:\.(\d{1,9}))?")
 _EARLIEST_YEAR = 1970
-_LATEST_YEAR = 9_998  # one before the last, so that no zone leads beyond
-_BACK = 60_000_000  # microseconds that a log goes back without meaning an hour
-# Told of the first such line of a log.
+_LATEST_YEAR = 9_998  # the last year but one, so that no time zone exceeds the range
+_BACK = 60_000_000  # microseconds that a log may go back without a clock change
+# Reported for the first such line of a log.
 PUT_BACK = "clocks were put back here, so this hour comes a second time"
 
 
 class UnknownZone(ValueError):
-    """No zone has that name."""
+    """Unknown time zone name."""
 
 
 def zone_of(text: str | None) -> tzinfo | None:
-    """Return a zone: `UTC`, `+02:00` or `Europe/Berlin`; None is this machine's."""
+    """Return a time zone: `UTC`, `+02:00` or `Europe/Berlin`; None is the local one."""
     if not text or text == "local":
         return None
     if text.upper() in ("UTC", "Z"):
@@ -46,15 +46,15 @@ def zone_of(text: str | None) -> tzinfo | None:
 
 
 def to_moment(text: str, zone: tzinfo | None) -> int | None:
-    """Return microseconds since 1970, or None for what is no time.
+    """Return microseconds since 1970; None if the text is not a time.
 
-    Of the hour that comes twice when clocks are put back, it is in the first.
+    An ambiguous hour after a clock change is the first one.
     """
     return next(iter(_possible(text, zone)), None)
 
 
 class LogTimes:
-    """The times of one log, which go on: so the hour that comes twice is told apart."""
+    """The increasing times of one log, which resolve ambiguous hours."""
 
     def __init__(self, zone: tzinfo | None, noted: Noted) -> None:
         self._zone = zone
@@ -63,11 +63,11 @@ class LogTimes:
         self.last: int | None = None  # microseconds since 1970
 
     def read(self, text: str, line: int) -> int | None:
-        """Return microseconds since 1970, or None for what is no time."""
+        """Return microseconds since 1970; None if the text is not a time."""
         possible = _possible(text, self._zone)
         if not possible:
             return None
-        # Logs go on, but for lines of several GPUs and clocks that are put right.
+        # Times increase, except for lines of several GPUs and clock corrections.
         earliest = possible[0] if self.last is None else self.last - _BACK
         moment = next((one for one in possible if one >= earliest), possible[0])
         if moment != possible[0] and not self._is_told:
@@ -78,7 +78,7 @@ class LogTimes:
 
 
 def _since_1970(text: str) -> int | None:
-    """Return microseconds for a count of seconds, or of ms, us or ns, since 1970."""
+    """Return microseconds for a number of s, ms, us or ns since 1970."""
     match = _COUNT.fullmatch(text)
     if match is None:
         return None
@@ -89,7 +89,7 @@ def _since_1970(text: str) -> int | None:
 
 
 def _possible(text: str, zone: tzinfo | None) -> list[int]:
-    """Return the moments that may be meant, in order: none, one or two."""
+    """Return the possible times in order: none, one or two."""
     counted = _since_1970(text.strip())
     if counted is not None:
         return [counted]
@@ -101,12 +101,12 @@ def _possible(text: str, zone: tzinfo | None) -> list[int]:
         return []
     microsecond = int((match[7] or "0")[:6].ljust(6, "0"))
     try:
-        plain = datetime(  # noqa: DTZ001 - the zone is given next
+        plain = datetime(  # noqa: DTZ001 - the zone is set next
             year, month, day, hour, minute, min(second, 59), microsecond
         )
         told = zone_of(match[8]) if match[8] else zone
         first = _at(plain, told)
-        # Of an hour that is left out, in spring, it would be before the first.
+        # In a skipped hour in spring it would be before the first.
         again = _at(plain.replace(fold=1), told)
     except (ValueError, OverflowError, OSError):
         return []

@@ -1,4 +1,4 @@
-"""What of a file was not understood: once for each cause, counted, with its lines."""
+"""Problems in an imported file: one entry per cause, with line numbers and a count."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _OTHERS = "something else was not understood"
 
 @dataclass
 class Noted:
-    """Causes in the order in which they came."""
+    """Causes in order of occurrence."""
 
-    # Of each cause the first lines and how many there were.
+    # The first lines of each cause, and the number of lines.
     causes: dict[str, tuple[list[int], int]] = field(default_factory=dict)
 
     def add(self, cause: str, line: int) -> None:
-        """Remember that something in a line was not understood."""
+        """Add a line that could not be parsed."""
         if cause not in self.causes and len(self.causes) >= _MAX_CAUSES:
             cause = _OTHERS
         lines, count = self.causes.get(cause, ([], 0))

@@ -13,7 +13,7 @@ from seamark.importers.nvidia_fields import MIB
 from seamark.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
 from seamark.importers.reading import Reading, to_number
 
-# Of dmon's columns, what each is below `gpu/<i>/`, and how many of our unit one is.
+# Columns of dmon: the path under `gpu/<i>/`, and the factor to our unit.
 COLUMNS: dict[str, tuple[str, float]] = {
     "pwr": ("power_watts", 1.0),
     "gtemp": ("temperature_celsius", 1.0),
@@ -36,7 +36,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "rxpci": ("pcie_receive_bytes_per_second", 1e6),
     "txpci": ("pcie_send_bytes_per_second", 1e6),
 }
-# The same of `dcgmi dmon`, whose ratios are from 0 to 1.
+# The same for `dcgmi dmon`, whose ratios are from 0 to 1.
 _DCGM_COLUMNS: dict[str, tuple[str, float]] = {
     "power": ("power_watts", 1.0),
     "tmptr": ("temperature_celsius", 1.0),
@@ -54,30 +54,30 @@ _DCGM_COLUMNS: dict[str, tuple[str, float]] = {
     "pcitx": ("pcie_send_bytes_per_second", 1.0),
 }
 _ALL_COLUMNS = COLUMNS | _DCGM_COLUMNS
-# Known, and without a path: memory that is mapped or encrypted, and what pmon adds.
+# Known columns without a path: mapped or encrypted memory, and columns of pmon.
 _PASSED_OVER = frozenset(
     {"gpu", "date", "time", "bar1", "ccpm", "command", "type", "pid", "fbfre", "gract"}
 )
 _ABSENT = frozenset({"-", "n/a"})
-_ENTITY = "entity"  # how dcgmi heads the column of GPUs
+_ENTITY = "entity"  # dcgmi's head of the GPU column
 _GPU_CELL = re.compile(r"^GPU\s+(?=\d)")
 _BREAK = re.compile(r"[,\s]+")
 _MAX_GPUS = 1_024
 _SHOWN = 60
-# As `nvidia-smi pmon` marks processes that compute.
+# The mark of `nvidia-smi pmon` for compute processes.
 _COMPUTES = "C"
-# As it says that there are no processes on a GPU.
+# Its mark for a GPU without processes.
 _NONE = "-"
 
 
 @dataclass
 class _Tick:
-    """What was read of the GPUs at one moment."""
+    """The values of all GPUs at one time."""
 
     number: int = -1
     moment: int | None = None
     mark: str = ""
-    # Of each GPU, as pmon has one row for each process on it; dmon's say no process.
+    # Processes by GPU, because pmon has one row for each process; dmon has none.
     seen: dict[int, set[str]] = field(default_factory=dict)
     processes: dict[int, _Processes] = field(default_factory=dict)
 
@@ -97,9 +97,9 @@ def read_monitor(
     columns: Sequence[str] = (),
     processes: Collection[int] = (),
 ) -> Iterator[Reading]:
-    """Yield what is said at each moment; what is not understood is noted.
+    """Yield samples; lines that cannot be parsed are noted.
 
-    Of pmon's lines, `processes` are the job's own; without it nobody is told apart.
+    `processes` are the job's PIDs in pmon logs; without them no attribution is made.
     """
     reader = _Reader(noted, clock, columns, frozenset(processes))
     for number, line in lines:
@@ -108,7 +108,7 @@ def read_monitor(
 
 
 def is_head(line: str) -> bool:
-    """Whether a line names the columns of dmon or pmon."""
+    """Return whether a line names the columns of dmon or pmon."""
     return line.startswith("#") and "gpu" in _names(line)
 
 
@@ -154,7 +154,7 @@ class _Reader:
             yield Reading(self._tick.moment, values)
 
     def finished(self) -> Iterator[Reading]:
-        """Yield what the last moment says of processes."""
+        """Yield the last time's values of processes."""
         tick = self._tick
         if tick.moment is None:
             return
@@ -187,7 +187,7 @@ class _Reader:
         line = _GPU_CELL.sub("", line.strip())
         cells = [cell for cell in _BREAK.split(line) if cell]
         if "command" in self._names:
-            # The last column; a command may have spaces.
+            # The last column; a command may contain spaces.
             cells = cells[: len(self._names)]
         if len(cells) != len(self._names):
             self._noted.add(f"it has not {len(self._names)} values", number)
@@ -197,12 +197,15 @@ class _Reader:
     def _advanced(
         self, row: dict[str, str], gpu: int, number: int
     ) -> Iterator[Reading]:
-        """Go to the moment of a row; yield what was said of processes before."""
+        """Start a new time if the row belongs to it; yield the previous values of
+        processes.
+        """
         tick = self._tick
         mark = f"{row.get('date', '')} {row.get('time', '')}".strip()
         process = row.get("pid", "")
         others = tick.seen.get(gpu, set())
-        # That there is one, and that there is none, is said at two moments.
+        # A process and the mark for none, or a repeated process, belong to different
+        # times.
         is_again = process in others or (bool(others) and _NONE in {process, *others})
         is_back = bool(tick.seen) and gpu < max(tick.seen)
         is_new = mark != tick.mark or is_again or is_back or tick.number < 0
@@ -226,7 +229,7 @@ class _Reader:
         return found
 
     def _of_day(self, time: str, start: int, number: int) -> int | None:
-        """Return a time of the day that the log was begun on, or of one after it."""
+        """Return a time of day as microseconds, on the log's first day or later."""
         before = self._times.last
         found = self._times.read(f"{self._day(start)} {time}", number)
         if found is None or before is None or found >= before:
@@ -235,7 +238,7 @@ class _Reader:
         return self._times.read(f"{self._day(start)} {time}", number)
 
     def _day(self, start: int) -> date:
-        """Return which day it is, in the log's zone."""
+        """Return the date in the log's time zone."""
         began = datetime.fromtimestamp(start / 1_000_000, timezone.utc)
         return began.astimezone(self._clock.zone).date() + timedelta(days=self._days)
 

@@ -1,7 +1,7 @@
-"""Fields of `nvidia-smi --query-gpu` and the paths they are logged under (pure).
+"""Fields of `nvidia-smi --query-gpu` and their paths (pure).
 
-Names are those that `nvidia-smi --help-query-gpu` lists, including old ones; columns
-of amd-smi, rocm-smi and dcgm-exporter are mapped to them.
+Names are those in `nvidia-smi --help-query-gpu`, including old ones; columns of
+amd-smi, rocm-smi and dcgm-exporter are mapped to them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from seamark.importers.reading import to_number
 
 MIB = 1024.0 * 1024.0
-# Units as cells and heads write them, and how many of ours one is.
+# Units in cells and heads, with the factor to our unit.
 UNITS = {
     "": 1.0,
     "%": 1.0,
@@ -34,17 +34,17 @@ UNITS = {
 _UNIT_WORDS = {"percent": "%", "pct": "%", "watts": "w", "celsius": "c", "gb": "gib"}
 _BRACKETS = re.compile(r"[\[\])]+")
 _BREAK = re.compile(r"[\s._/-]+")
-# What stands in place of a value that there is not.
+# Texts in place of missing values.
 ABSENT = ("n/a", "not supported", "unknown error", "requested functionality has been")
 _ABSENT_CELLS = frozenset({"", "-", "--", "err!", "enabled?"})
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a column becomes: a series below `gpu/<i>/`, or a fact."""
+    """The meaning of a column: a series under `gpu/<i>/`, or a fact."""
 
     path: str
-    # Of a cell without a unit, in a log without one in its head.
+    # For a cell without a unit, in a log without one in its head.
     unit: str = ""
     is_fact: bool = False
     to_value: Callable[[str], object] | None = None
@@ -87,7 +87,7 @@ def _state(path: str) -> Field:
 
 
 INDEX, TIME = "index", "timestamp"
-# What tells GPUs apart where there is no index, the best first.
+# Columns that identify GPUs without an index, best first.
 IDENTITIES = ("uuid", "pci.bus_id", "serial")
 
 FIELDS: dict[str, Field] = {
@@ -141,10 +141,9 @@ FIELDS: dict[str, Field] = {
     "clocks_event_reasons.applications_clocks_setting": _state("application_clocks"),
     "clocks_event_reasons.gpu_idle": Field("idle_share", to_value=_activity),
 }
-# What says nothing of its own beside the others.
+# Known columns that add no information.
 KNOWN = frozenset({INDEX, TIME, "count", "serial", "memory.free", "driver_version"})
-# Other names of columns, by their words: scripts around nvidia-smi and other tools
-# rename them.
+# Other names of columns, used by scripts around nvidia-smi and other tools.
 _SAME = {
     "time": "timestamp",
     "datetime": "timestamp",
@@ -237,7 +236,7 @@ _SAME = {
 
 
 def field_name(head: str) -> tuple[str, str]:
-    """Return a head's field as it is known here, and the unit in its brackets."""
+    """Return the known field name of a head, and the unit in its brackets."""
     text = head.strip().strip('"').replace("(", "[")
     # Only the last brackets hold a unit: "Temperature (Sensor edge) (C)".
     name, _, unit = text.rpartition("[") if "[" in text else (text, "", "")
@@ -261,13 +260,13 @@ def field_name(head: str) -> tuple[str, str]:
 
 
 def is_absent(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Return whether a cell marks a missing value."""
     text = cell.strip("[] ").casefold()
     return text in _ABSENT_CELLS or text.startswith(ABSENT)
 
 
 def cell_value(cell: str, field: Field, unit: str) -> object:
-    """Return what a cell says in the unit of its path, or None if it is not understood."""
+    """Return a cell's value in the unit of its path; None if it cannot be parsed."""
     if field.to_value is not None:
         return field.to_value(cell)
     number, _, told = cell.partition(" ")

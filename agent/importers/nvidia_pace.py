@@ -1,7 +1,7 @@
-"""Tells the lines of one query from those of the next, where none names its GPU (pure).
+"""Groups lines without a GPU index by query, from their times (pure).
 
-nvidia-smi asks one GPU after the other, and each line has the time at which its own was
-asked: milliseconds lie between the lines of a query, and the interval between queries.
+nvidia-smi queries one GPU after the other, and each line has its own time: milliseconds
+lie between the lines of a query, and the interval between queries.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from itertools import pairwise
 from statistics import median, median_low
 
 _MAX_GPUS = 32  # of a machine
-# Between queries of -l it is longer.
+# Intervals of -l are longer.
 _LONGEST_WITHIN = 1_000_000  # microseconds
-# Where no interval is seen yet: hardly anybody asks as often as that.
+# Used before an interval is detected: hardly any log has a shorter one.
 _CLOSE = 50_000  # microseconds
-# More than 2, as whole seconds make of an interval of 1.5 s gaps of 1 s and of 2 s.
+# More than 2: with whole seconds, an interval of 1.5 s has gaps of 1 s and 2 s.
 _CLEARLY = 2.5
-# So few gaps show little, and none of them may be an exception.
+# With fewer gaps, exceptions are not allowed.
 _FEW = 12
-# Not of all queries: lines are lost, and a busy machine lets a query wait.
+# Not all queries: lines may be lost, and a busy machine delays queries.
 _MOSTLY = 0.8
-# Of lines, that have the very time of the one before: whole seconds.
+# Share of lines with the same time as the previous one: times in whole seconds.
 _OFTEN = 0.25
 _STEADY_SHARE, _STEADY_FACTOR = 0.9, 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many lines a query has, and how closely one follows the other."""
+    """The number of lines per query, and the gaps between them."""
 
     gpus: int = 1
-    # A line that comes later than so after the one before is of the next query.
+    # A line after a longer gap belongs to the next query.
     longest_within: float = 0.0  # microseconds
-    # False if lines come too unevenly for one GPU, and show no queries either.
+    # False if the gaps are irregular but show no queries.
     is_sure: bool = True
 
 
 def pace_of(moments: Sequence[int]) -> Pace:
-    """Return how the lines at the beginning of a log follow one another."""
+    """Analyze the times at the beginning of a log."""
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     limits = sorted({gap for gap in gaps if 0 <= gap <= _LONGEST_WITHIN})
     fits = [fit for limit in limits if (fit := _fit(gaps, limit)) is not None]
@@ -54,7 +54,7 @@ def pace_of(moments: Sequence[int]) -> Pace:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What follows if gaps up to a limit lie within a query."""
+    """The result of treating gaps up to a limit as within a query."""
 
     pace: Pace
     share: float  # of queries, that have as many lines as most have
@@ -62,7 +62,7 @@ class _Fit:
 
 
 def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
-    """Return what follows from a limit, or None if the log speaks against it."""
+    """Return the result for a limit; None if the log contradicts it."""
     sizes = _sizes(gaps, limit)
     # The first and the last query may be there in part.
     counts = Counter(sizes[1:-1] or [max(sizes)])
@@ -86,7 +86,7 @@ def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
 
 
 def _is_clear(gaps: Sequence[int], limit: int, between: Sequence[int]) -> bool:
-    """Whether gaps within queries are small against those between them."""
+    """Return whether gaps within queries are small compared to those between them."""
     if len(gaps) < _FEW:
         return min(between) >= max(_CLEARLY * limit, _CLOSE)
     within = median(gap for gap in gaps if 0 <= gap <= limit)
@@ -94,7 +94,7 @@ def _is_clear(gaps: Sequence[int], limit: int, between: Sequence[int]) -> bool:
 
 
 def _sizes(gaps: Sequence[int], limit: int) -> list[int]:
-    """Return how many lines follow one another without a longer gap."""
+    """Return the numbers of lines without a longer gap between them."""
     sizes = [1]
     for gap in gaps:
         if 0 <= gap <= limit:
@@ -105,7 +105,7 @@ def _sizes(gaps: Sequence[int], limit: int) -> list[int]:
 
 
 def _is_steady(gaps: Sequence[int]) -> bool:
-    """Whether gaps are about as long as one another, as those of one GPU are."""
+    """Return whether gaps are about equal, as for a single GPU."""
     if not gaps:
         return True
     usual = median_low(gaps)

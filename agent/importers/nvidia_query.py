@@ -38,20 +38,20 @@ UNSURE = "all is taken as of one GPU, though nothing says so; log `index` to be 
 
 @dataclass
 class Clock:
-    """When readings were taken; of logs without times, from a start at an interval."""
+    """The times of samples; for logs without times, from a start and an interval."""
 
     zone: tzinfo | None = None
     start: int | None = None  # microseconds since 1970
     interval: int = _MICROSECONDS  # microseconds
 
     def at(self, tick: int) -> int | None:
-        """Return the time of a tick, by counting."""
+        """Return the time of a sample by its number."""
         return None if self.start is None else self.start + tick * self.interval
 
 
 @dataclass
 class _Table:
-    """How the lines that come are to be read."""
+    """The format of the following lines."""
 
     names: list[str] = field(default_factory=list)
     units: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ def read_query(
     clock: Clock,
     columns: Sequence[str] = (),
 ) -> Iterator[Reading]:
-    """Yield what each line says of its GPU; what is not understood is noted."""
+    """Yield a sample for each line; lines that cannot be parsed are noted."""
     lines = iter(lines)
     first = list(islice(lines, _LOOKED_AT))
     pace = pace_of(list(_moments_without_name(first, clock, columns)))
@@ -80,7 +80,7 @@ def read_query(
 def _moments_without_name(
     lines: Iterable[tuple[int, str]], clock: Clock, columns: Sequence[str]
 ) -> Iterator[int]:
-    """Yield the times of lines that name no GPU."""
+    """Yield the times of lines without a GPU index."""
     rows, times = _Rows(Noted(), columns), LogTimes(clock.zone, Noted())
     for number, line in lines:
         row = rows.read(number, line)
@@ -91,7 +91,7 @@ def _moments_without_name(
 
 
 class _Rows:
-    """Makes rows of lines, by the head that came last."""
+    """Parses lines into rows, using the last head."""
 
     def __init__(self, noted: Noted, columns: Sequence[str]) -> None:
         self._noted = noted
@@ -99,7 +99,7 @@ class _Rows:
         self.table = _table(", ".join(columns)) if columns else _Table()
 
     def read(self, number: int, line: str) -> dict[str, str] | None:
-        """Return the cells of a line by column, or None."""
+        """Return the cells of a line by column; None if it cannot be parsed."""
         if not line.strip():
             return None
         head = _table(line)
@@ -115,7 +115,7 @@ class _Rows:
             return None
         cells = _cells(line, table)
         if cells is None:
-            # The last one, often: whoever wrote it was stopped.
+            # Often the last line, if the writer was killed.
             self._noted.add(f"it has not {len(table.names)} values", number)
             return None
         return dict(zip(table.names, cells, strict=True))
@@ -148,7 +148,7 @@ class _Reader:
         self._is_place_told = False
 
     def read(self, number: int, line: str) -> Reading | None:
-        """Return what a line says, or None."""
+        """Return the sample in a line; None if there is none."""
         row = self._rows.read(number, line)
         return None if row is None else self._reading(number, row)
 
@@ -176,7 +176,7 @@ class _Reader:
         return Reading(moment, values) if values else None
 
     def _gpu(self, row: dict[str, str], moment: int | None) -> int | None:
-        """Return which GPU a line is about; each comes once in a tick."""
+        """Return the GPU index of a line; each GPU occurs once per sample."""
         gpu = self._named(row)
         is_new = moment != self._last if moment is not None else gpu in self._seen
         if gpu is None:
@@ -190,7 +190,9 @@ class _Reader:
         return gpu if gpu < _MAX_GPUS else None
 
     def _is_of_same_query(self, moment: int | None) -> bool:
-        """Whether a line that names no GPU is of the same query as the one before."""
+        """Return whether a line without an index belongs to the same query as the
+        previous one.
+        """
         if moment is None or self._last is None or len(self._seen) >= self._pace.gpus:
             return False
         return 0 <= moment - self._last <= self._pace.longest_within
@@ -241,7 +243,7 @@ def _index(row: dict[str, str]) -> int | None:
 
 
 def _identity(row: dict[str, str]) -> str | None:
-    """Return the best of what tells GPUs apart where there is no index."""
+    """Return the best identity of a GPU without an index."""
     cells = (row.get(name, "") for name in IDENTITIES)
     return next((cell for cell in cells if not is_absent(cell)), None)
 
@@ -252,7 +254,7 @@ def _fact(value: object, known: Field) -> object:
 
 
 def _table(line: str) -> _Table:
-    """Return how to read what follows a head; without names if the line is none."""
+    """Return the format after a head; without names if the line is not a head."""
     for separator in (";", "\t", ","):
         heads = [field_name(head) for head in line.split(separator)]
         names = [name for name, _ in heads]
@@ -267,7 +269,7 @@ def _table(line: str) -> _Table:
 
 
 def _cells(line: str, table: _Table) -> list[str] | None:
-    """Return as many cells as there are names, or None."""
+    """Return the cells of a line; None if their number differs from the head's."""
     # Files that went through an editor may have lost or gained spaces.
     for separator in dict.fromkeys((table.separator, ", ", ",", ";", "\t")):
         cells = [cell.strip().strip('"') for cell in line.split(separator)]

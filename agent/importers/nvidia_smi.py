@@ -1,4 +1,4 @@
-"""Logs of nvidia-smi of any kind: which one it is shows at its beginning (pure)."""
+"""Detects the kind of an nvidia-smi log from its beginning (pure)."""
 
 from __future__ import annotations
 

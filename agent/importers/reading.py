@@ -1,4 +1,4 @@
-"""What importers give: numbers read at a moment, and facts (pure)."""
+"""The output of importers: samples and facts (pure)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST = 1e18
 
 
 class Reading(NamedTuple):
-    """Numbers by path, read together; below the stage's namespace, or as users log."""
+    """Numbers by path from one time, under the stage's namespace or with users' names."""
 
     moment: int  # microseconds since 1970
     values: dict[str, float]
@@ -22,17 +22,17 @@ class Reading(NamedTuple):
 
 @dataclass
 class Stated:
-    """Facts by path below `facts/`; the first that is said of something counts."""
+    """Facts by path under `facts/`; the first value of each counts."""
 
     facts: dict[str, object] = field(default_factory=dict)
 
     def add(self, path: str, value: object) -> None:
-        """Remember a fact, unless it is known."""
+        """Add a fact, unless it is already set."""
         self.facts.setdefault(path, value)
 
 
 def to_number(text: str) -> float | None:
-    """Return a number as a log writes it, with a point or a comma; else None."""
+    """Return a number with a decimal point or comma; None if it is not one."""
     if len(text) > _LONGEST or _NUMBER.fullmatch(text) is None:
         return None
     number = float(text.replace(",", "."))

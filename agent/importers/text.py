@@ -1,7 +1,7 @@
-"""Lines of a log, whatever encoding the shell that wrote it chose.
+"""Reads lines of a log in any encoding.
 
-PowerShell redirects in UTF-16 with a mark, editors put marks before UTF-8, and a
-terminal that was killed leaves half a line.
+PowerShell redirects as UTF-16 with a BOM, editors add a BOM to UTF-8, and a killed
+terminal leaves an incomplete line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from seamark.importers.noted import Noted
 
-LONGEST_LINE = 1 << 20  # characters; beyond, it is no line of a log
+LONGEST_LINE = 1 << 20  # characters; longer lines are not log lines
 _CHUNK_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _MARKS = (
@@ -26,7 +26,7 @@ _MARKS = (
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a file, or what it holds in compressed form."""
+    """Open a file, decompressing it if needed."""
     with path.open("rb") as file:
         is_compressed = file.read(2) == _GZIP
     if is_compressed:
@@ -37,19 +37,19 @@ def open_log(path: Path) -> BinaryIO:
 def lines_of(
     file: BinaryIO, noted: Noted, longest: int = LONGEST_LINE
 ) -> Iterator[str]:
-    """Yield lines without their ends; what cannot be decoded becomes a mark.
+    """Yield lines without line ends; undecodable bytes are replaced.
 
-    One of more than `longest` characters is noted, and empty. A compressed file that
-    is cut off or damaged ends where it does.
+    A line of more than `longest` characters is noted and empty. A truncated or damaged
+    compressed file ends there.
     """
     count = 0
     data = _read(file, noted, count)
     decode = codecs.getincrementaldecoder(encoding_of(data))("replace").decode
     begun = ""
     while data:
-        # Not splitlines: a text in JSON may hold what that takes for an end.
+        # Not splitlines: text in JSON may contain other line separators.
         rest, *others = decode(data).split("\n")
-        # Beyond, nothing is kept of a line, however long it goes on.
+        # The rest of a longer line is dropped.
         begun += rest if len(begun) <= longest else ""
         for text in others:
             count += 1
@@ -69,11 +69,11 @@ def _line(text: str, noted: Noted, number: int, longest: int) -> str:
 
 
 def encoding_of(data: bytes) -> str:
-    """Return which encoding a text has that begins so."""
+    """Detect the encoding from the beginning of a text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding
-    # Of ASCII in UTF-16 without a mark, every other byte is 0.
+    # In UTF-16 without a BOM, every other byte of ASCII text is 0.
     head = data[:200]
     if head[1::2].count(0) > len(head) // 4:
         return "utf-16-le"

@@ -1,7 +1,7 @@
-"""What a trace of torch.profiler (Kineto, Chrome's format) holds, in little room (pure).
+"""Extracts a torch.profiler trace (Kineto, Chrome's format) in compact form (pure).
 
-Of each event only what steps are made of is kept; times are in microseconds, as in the
-trace. Categories and names are those of PyTorch 1.8 to 2.x.
+Keeps only the data needed for steps; times are in microseconds, as in the trace.
+Categories and names are those of PyTorch 1.8 to 2.x.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from seamark.importers.intervals import Interval
 from seamark.importers.noted import Noted
 from seamark.importers.trace_timeline import Lanes
 
-# Any: JSON of strangers.
+# Any: untrusted JSON.
 Event = Mapping[str, Any]
 
-# More than hours of profiling have; whoever sends more wants to fill the memory.
+# More than hours of profiling produce; a limit against memory exhaustion.
 MAX_SPANS = 20_000_000
 _MAX_DEVICES = 64
 _MAX_PHASES = 32
@@ -34,7 +34,7 @@ _BACKWARD = "autograd::engine::evaluate_function"
 _COPY_TO_DEVICE = re.compile(r"HtoD|HostToDevice", re.IGNORECASE)
 _ANNOTATED = "user_annotation"
 _OLD_PHASES = frozenset({"forward", "backward", "loss", "optimizer", "evaluate"})
-# What an annotation that only says that something is measured begins with.
+# Prefixes of annotations that mark measurements, not phases.
 _NO_PHASE = ("PyTorch Profiler", "nccl:", "gloo:", "rccl:", "mpi:", "ucc:")
 
 KERNELS = frozenset({"kernel"})
@@ -62,7 +62,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    """What lies between two calls of the profiler's step()."""
+    """The interval between two calls of the profiler's step()."""
 
     number: int
     start: float
@@ -72,7 +72,7 @@ class TracedStep:
 
 @dataclass(frozen=True, slots=True)
 class HostSpan:
-    """A named part of what a thread does."""
+    """A named interval in a thread."""
 
     start: float
     end: float
@@ -82,7 +82,7 @@ class HostSpan:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy to a device; from pinned memory or not, where the trace says it."""
+    """A copy to a device, from pinned memory or not, if known."""
 
     start: float
     end: float
@@ -93,7 +93,7 @@ class Copy:
 
 @dataclass
 class Trace:
-    """Everything that was kept of one trace."""
+    """The extracted data of one trace."""
 
     steps: list[TracedStep] = field(default_factory=list)
     waits: list[HostSpan] = field(default_factory=list)
@@ -104,13 +104,13 @@ class Trace:
     kernels: dict[int, Spans] = field(default_factory=dict)
     collectives: dict[int, Spans] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
-    # Calls that copy, by what they have in common with the copy on the device.
+    # Calls that copy, by their correlation id with the copy on the device.
     copy_calls: dict[object, HostSpan] = field(default_factory=dict)
     launches: Spans = field(default_factory=Spans)
     synchronizations: Spans = field(default_factory=Spans)
     # (time, allocated, reserved) of PyTorch's allocator, by device.
     memory: dict[int, array[float]] = field(default_factory=dict)
-    # Members of the trace beside its events.
+    # Members of the trace other than its events.
     stated: dict[str, Any] = field(default_factory=dict)
     # The spans that a timeline shows.
     lanes: Lanes = field(default_factory=Lanes)
@@ -118,7 +118,7 @@ class Trace:
 
 
 def collect(events: Iterable[object], noted: Noted) -> Trace:
-    """Keep what is wanted of the events; what is none is counted."""
+    """Extract the needed events; invalid ones are counted."""
     trace = Trace()
     collector = _Collector(trace)
     for number, event in enumerate(events, 1):
@@ -147,7 +147,7 @@ class _Collector:
         self._names: set[str] = set()
 
     def add_span(self, event: Event, start: float, end: float) -> bool:
-        """Keep what is wanted of a span; False where there are too many."""
+        """Store a needed span; False if there are too many."""
         kind = event.get("cat")
         kind = kind.casefold() if isinstance(kind, str) else ""
         name = event.get("name")
@@ -167,7 +167,7 @@ class _Collector:
         return self._spans < MAX_SPANS
 
     def add_memory(self, event: Event) -> None:
-        """Keep what the allocator held, where the trace says it."""
+        """Store the allocator's memory, if the event has it."""
         moment = _number(event.get("ts"), _LARGEST_MOMENT)
         found = _arguments(event)
         device = _whole(found.get("Device Id"))
@@ -248,13 +248,13 @@ class _Collector:
             self._trace.lanes.add("Script", start, end, name)
 
     def _phase(self, kind: str, name: str) -> str:
-        """Return which phase a span is, or nothing."""
+        """Return the phase of a span; "" if it is not one."""
         optimizer = _OPTIMIZER.match(name)
         if optimizer:
             return "optimizer" if optimizer[1] == "step" else "zero_grad"
         plain = re.sub(r"[^\w.-]+", "_", name[:80]).strip("_.").casefold()
         if kind != _ANNOTATED:
-            # Old traces have them among the operators, whose names have colons.
+            # Old traces list them as operators, whose names contain colons.
             return plain if plain in _OLD_PHASES else ""
         if name.startswith(_NO_PHASE) or not plain:
             return ""
@@ -294,11 +294,11 @@ def _whole(value: object) -> int | None:
 
 
 def _thread(event: Event) -> str:
-    """Return which thread it is; as a number here, as a text there."""
+    """Return the thread id as text, whether the trace has a number or text."""
     return f"{event.get('pid')}/{event.get('tid')}"
 
 
-# Any: whatever is kept by device.
+# Any: the values stored by device.
 def _of(kept: dict[int, Any], device: int, make: Any) -> Any:
     if device not in kept:
         if len(kept) >= _MAX_DEVICES:

@@ -1,4 +1,4 @@
-"""What a trace states once: devices, versions, ranks, the loader (pure)."""
+"""Extracts facts from a trace: devices, versions, ranks, the loader (pure)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from seamark.importers.trace import Trace
 from seamark.importers.trace_steps import is_pinned
 
 TOOL = "torch.profiler"
-# How good what a trace says is; see docs/monitoring.md.
+# The quality of values from a trace; see docs/monitoring.md.
 MEASURED = 1.0
 _LONGEST = 200  # characters of a name
 _MAX_RANKS = 1_000_000
@@ -23,7 +23,7 @@ def facts_of(trace: Trace) -> dict[str, object]:
     facts |= _distributed(trace.stated)
     facts |= _devices(trace)
     if trace.loaders == {_LOADS_ITSELF}:
-        # With workers, the trace does not say how many.
+        # With workers, their number is not in the trace.
         facts["loader_workers"] = 0
     pinned = is_pinned(trace.copies)
     if pinned is not None:
@@ -34,7 +34,7 @@ def facts_of(trace: Trace) -> dict[str, object]:
     return facts
 
 
-# What is told of a GPU in small windows.
+# GPU metrics per window.
 READINGS = (
     ("gpu/<i>/utilization_percent", "% of time"),
     ("gpu/<i>/allocator/allocated_bytes", "B"),
@@ -42,15 +42,15 @@ READINGS = (
 )
 
 
-# Any: JSON of strangers, here and below.
+# Any: untrusted JSON, here and below.
 def rank_of(stated: dict[str, Any]) -> int:
-    """Return which process of a distributed run was traced; 0 if it is not said."""
+    """Return the rank of the traced process; 0 if unknown."""
     rank = _object(stated.get("distributedInfo")).get("rank")
     return rank if _is_whole(rank) and rank < _MAX_RANKS else 0
 
 
 def base_microseconds(stated: dict[str, Any]) -> float:
-    """Return what times of the trace count from; older ones count from 1970."""
+    """Return the base of the trace's times; older traces count from 1970."""
     nanoseconds = stated.get("baseTimeNanoseconds")
     if not _is_whole(nanoseconds) or nanoseconds > 2**63:
         return 0.0
@@ -84,7 +84,7 @@ def _distributed(stated: dict[str, Any]) -> dict[str, object]:
 
 
 def _devices(trace: Trace) -> dict[str, object]:
-    """Return what is said of the devices that did something."""
+    """Return facts about the devices that were used."""
     listed = trace.stated.get("deviceProperties")
     devices = [_object(each) for each in listed] if isinstance(listed, list) else []
     used = {*trace.kernels, *trace.collectives}

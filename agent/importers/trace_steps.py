@@ -23,23 +23,23 @@ from seamark.importers.intervals import (
 from seamark.importers.trace import Copy, HostSpan, Spans, Trace, TracedStep
 
 MICROSECONDS = 1_000_000
-# Of a window in which a GPU's use is told.
+# Length of the windows for GPU metrics.
 WINDOW_MICROSECONDS = 20_000.0
 _MAX_WINDOWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: when it ended, and what was measured of it by path below `step/`."""
+    """One step: its end, and its metrics by path under `step/`."""
 
     number: int
-    end: float  # microseconds, as the trace counts
+    end: float  # microseconds, in the trace's clock
     measured: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one GPU did in a short time, by path below `gpu/<i>/`."""
+    """One GPU in a short window: metrics by path under `gpu/<i>/`."""
 
     end: float
     measured: dict[str, float]
@@ -47,14 +47,14 @@ class Window:
 
 @dataclass
 class Account:
-    """Everything that is logged of a trace's time."""
+    """All metrics of a trace."""
 
     steps: list[Step] = field(default_factory=list)
     windows: dict[int, list[Window]] = field(default_factory=dict)
 
 
 def account(trace: Trace) -> Account:
-    """Return what the trace says of its steps and GPUs."""
+    """Compute the metrics of a trace's steps and GPUs."""
     steps = find_steps(trace)
     work = _Work(trace, steps[0].thread if steps else "")
     found = Account([work.step(step) for step in steps])
@@ -101,7 +101,7 @@ def _whole(trace: Trace) -> list[TracedStep]:
 
 
 class _Work:
-    """What steps are made of, each kind as disjoint spans in order."""
+    """The components of steps, each kind as disjoint spans in order."""
 
     def __init__(self, trace: Trace, thread: str) -> None:
         self._has_loader = bool(trace.waits)
@@ -125,7 +125,7 @@ class _Work:
         named = [*trace.phases, *_calls_to_copy(trace)]
         self._phases = _own_parts([*(s for s in named if s.thread == thread), *waits])
         if "backward" not in self._phases and len(trace.backward):
-            # Autograd computes in a thread of its own while the script waits for it.
+            # Autograd runs in its own thread while the script waits for it.
             self._phases["backward"] = union(trace.backward)
 
     def step(self, step: TracedStep) -> Step:
@@ -193,9 +193,9 @@ def _calls_to_copy(trace: Trace) -> list[HostSpan]:
 
 
 def _own_parts(spans: Iterable[HostSpan]) -> dict[str, list[Interval]]:
-    """Return what each name took by itself: without what is nested in it.
+    """Return each name's own time, without nested spans.
 
-    Spans without a name only take their time from those around them.
+    Unnamed spans only reduce the time of those around them.
     """
     parts: dict[str, list[Interval]] = {}
     open_ones: list[HostSpan] = []
@@ -226,7 +226,7 @@ def _keep(
 
 
 def _of_main_thread(spans: Sequence[TracedStep | HostSpan]) -> list[TracedStep]:
-    """Return those of the thread that has the most: others may run loops of their own."""
+    """Return those of the thread with the most: others may run their own loops."""
     counts: dict[str, int] = {}
     for span in spans:
         counts[span.thread] = counts.get(span.thread, 0) + 1
@@ -241,7 +241,7 @@ def _of_main_thread(spans: Sequence[TracedStep | HostSpan]) -> list[TracedStep]:
 
 
 def _without_overlap(steps: Sequence[TracedStep]) -> list[TracedStep]:
-    """Leave out what says the same as the step before, or nothing."""
+    """Drop empty steps, and those that repeat the previous one."""
     found: list[TracedStep] = []
     for step in steps:
         if step.end > step.start and (not found or step.start >= found[-1].end - 1.0):
@@ -292,7 +292,7 @@ def _count(starts: Sequence[float], start: float, end: float) -> float:
 
 
 def is_pinned(copies: Sequence[Copy]) -> bool | None:
-    """Return from which memory nearly all bytes were copied; None if from both."""
+    """Return whether nearly all bytes were copied from pinned memory; None if mixed."""
     sizes = {True: 0, False: 0}
     for copy in copies:
         if copy.is_pinned is None:

@@ -39,22 +39,24 @@ _SHOWN = 60  # characters
 # Numbers that JSON does not have, as W&B writes them.
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
-# Any: JSON of strangers, here and below.
+# Any: untrusted JSON, here and below.
 Row = Mapping[str, Any]
 
 
 @dataclass
 class Machine:
-    """What is known of the machine, without which percentages say little."""
+    """Facts about the machine, needed to interpret percentages."""
 
     cores: int | None = None
     gpu_bytes: dict[int, float] = field(default_factory=dict)
-    # From when `_runtime` counts, where rows have no `_timestamp`.
+    # The start of `_runtime`, for rows without `_timestamp`.
     start: int | None = None  # microseconds since 1970
 
 
 def are_events(lines: Iterable[str]) -> bool:
-    """Whether most of what lines name are system metrics, not what a script logged."""
+    """Return whether most names in the lines are system metrics, not logged by a
+    script.
+    """
     keys = {key for line in lines for key in _keys(line)} - COMMON
     return 2 * sum(map(says_system, keys)) > len(keys)
 
