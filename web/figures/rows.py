@@ -146,7 +146,7 @@ def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
 
 
 def _empty_figure(frame: Frame) -> Figure:
-    """Draw no axes: they would show numbers and years that nobody measured."""
+    """Draw no axes: without data their range would be arbitrary."""
     layout = framed(
         {**x_axis(frame.axis), "visible": False},
         y_axis(visible=False),

@@ -93,7 +93,7 @@ def series_figure(
     for place, named in enumerate(lines):
         drawn = _traces(named, log=log, smoothing=smoothing, has_bands=has_bands)
         readable.append(_readable(named, drawn, first=len(traces)))
-        # Who clicks on a line in the legend means its band, too.
+        # A click on a line in the legend also toggles its band.
         group = {"legendgroup": str(place)} if legend else {}
         traces += [trace | group for trace in drawn]
     xaxis = {**x_axis(axis, low=low, high=high), "showspikes": False}

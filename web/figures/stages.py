@@ -130,7 +130,7 @@ def _roomiest(bar: StageBar, start: float, end: float) -> str:
 
 
 def _notes(bars: Sequence[StageBar], start: float, end: float) -> list[str]:
-    """Say of all bars alike whether they finished: if that fits each of them."""
+    """Return a common label if all bars have the same state and it fits each of them."""
     notes = [_note_for(bar, bar.notes, start, end) for bar in bars]
     if notes == [bar.note for bar in bars]:
         return notes

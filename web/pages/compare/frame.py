@@ -50,7 +50,7 @@ class ComparedRun:
 
     @property
     def name(self) -> str:
-        """Return what tells the run from the others, in one line."""
+        """Return a one-line description that distinguishes the run."""
         return named_in(self.project, self.run.name)
 
     @property
@@ -95,7 +95,7 @@ class Comparison:
 
     @property
     def is_across(self) -> bool:
-        """Say whether runs of other projects are here than of the one whose page it is."""
+        """Return whether runs of other projects than the page's are compared."""
         return any(each.project for each in self.everyone)
 
     @property

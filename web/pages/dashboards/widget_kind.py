@@ -85,7 +85,7 @@ class Scene:
         return self.actor.grant is not None
 
     def values(self, runs: Sequence[Any], paths: Collection[str]) -> SeenValues:
-        """Return these attributes of some runs, without what is not for the actor."""
+        """Return these attributes of the runs, as far as the actor may see them."""
         found = attribute_values([run.id for run in runs], paths)
         seen = seen_attributes(self.actor, found)
         held = {path for rows in found.values() for path in rows}
@@ -95,7 +95,7 @@ class Scene:
     def fields(
         self, runs: Sequence[Any], names: Collection[str]
     ) -> dict[str, list[FieldValue]]:
-        """Return these fields of some runs, without what is not for the actor."""
+        """Return these fields of the runs, as far as the actor may see them."""
         seen = [name for name in names if sees_field(self.actor, name)]
         return field_values(runs, seen)
 

@@ -34,7 +34,7 @@ SHOWN_OF_QUOTE = 90
 @dataclass(frozen=True, slots=True)
 class ThreadView:
     thread: Thread
-    # What it was about, where that is not what it stands beside.
+    # The quoted passage, if the thread is shown elsewhere.
     was: str
     is_of_other_version: bool
     # Whether that version can still be read.

@@ -21,7 +21,7 @@ class Argument:
 
 
 def arguments_of(command: str) -> list[Argument]:
-    """Return what follows the script; nothing of a line that no shell could read."""
+    """Return the arguments after the script; nothing for an invalid command line."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -69,7 +69,7 @@ def news_of(request: PageRequest, run: Any) -> tuple[object, ...]:
 def tab_answer(
     request: PageRequest, run: Any, tab: str, context: Callable[[], dict[str, Any]]
 ) -> HttpResponse:
-    """Answer a tab; to a poll what is in it, if anything may have come since."""
+    """Return a tab; for a poll only its content, and only if it may have changed."""
     if not request.htmx:
         return render(request, f"run/{tab}.html", context())
     return poll_unless(

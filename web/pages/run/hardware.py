@@ -114,7 +114,7 @@ def measured_groups(measures: set[str]) -> list[Group]:
 
 
 def each_choices(measures: set[str]) -> list[tuple[str, str]]:
-    """Return what can be looked at GPU by GPU: its name in addresses, its title."""
+    """Return the GPUs to choose from: id in addresses, and title."""
     gpus = {match[0] for measure in measures if (match := GPU_OF.match(measure))}
     if len(gpus) <= 1:
         return []

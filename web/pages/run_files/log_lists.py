@@ -43,7 +43,7 @@ def place_of(path: str) -> LogPlace:
 
 
 def choices(places: Sequence[LogPlace], path: str) -> list[Choice]:
-    """Return in what the logs differ, with the one that is shown."""
+    """Return the properties in which the logs differ, with the selected one."""
     shown = place_of(path)
     found = []
     for name, label in LABELS.items():

@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Some of what differs; `hidden` more do."""
+    """Some of the differences; `hidden` more exist."""
 
     title: str
     rows: tuple[Change, ...]
@@ -38,7 +38,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class SourceChanges:
-    """`unknown` names what cannot be compared, as one of the two lacks it."""
+    """`unknown` names the parts that one of the two lacks."""
 
     groups: tuple[Changes, ...]
     script: TextDiff | None
@@ -50,7 +50,7 @@ class SourceChanges:
 
 
 def source_changes(before: CapturedSource, after: CapturedSource) -> SourceChanges:
-    """Compare what was captured of the same stage of two runs."""
+    """Compare the captured source of the same stage in two runs."""
     parts = {
         gettext("Code"): ("git", _code),
         gettext("Arguments"): ("source", _arguments),

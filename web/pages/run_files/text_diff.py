@@ -12,7 +12,7 @@ from itertools import groupby
 
 # Lines that stay in view around a change; a shorter stretch is not worth a fold.
 CONTEXT, SHORTEST_FOLD = 3, 6
-# Of a longer text, the beginning is compared.
+# Longer texts are compared only up to this length.
 LINES_AT_MOST = 4_000
 LONGEST_LINE = 1_000
 # A longer one waits to be opened.
@@ -85,7 +85,7 @@ class TextDiff:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it is shown at once: it differs and is not very long."""
+        """Return whether the file is expanded at first: changed and not very long."""
         return 0 < self.added + self.removed <= OPEN_AT_MOST
 
     @property
@@ -169,7 +169,7 @@ def _side(line: tuple[int, str]) -> Side:
 
 
 def _marked(left: tuple[int, str], right: tuple[int, str]) -> tuple[Side, Side]:
-    """Mark what lies between the two lines' common beginning and end."""
+    """Mark the part between the common beginning and end of two lines."""
     a, b = _shown(left[1]), _shown(right[1])
     head = _common(a, b)
     tail = _common(a[head:][::-1], b[head:][::-1])

@@ -22,7 +22,7 @@ from web.session import PageRequest, signed_in
 MAX_RUNS = 500_000
 ROWS_AT_ONCE = 500
 MAX_GROUPS = 10_000
-# What the numbers of a column are, where that is not said by its name.
+# The unit of a column, if its name does not include it.
 UNITS = {
     "duration": "duration (s)",
     "wall_time": "wall time (s)",

@@ -54,7 +54,7 @@ def field_text(field: str, value: FieldValue) -> str:
 
 
 def field_change(field: str, value: float, reference: float) -> str:
-    """Say how far a number is from another one; of shares in points, not in percent."""
+    """Format the difference of two numbers; shares in percentage points."""
     amount = value - reference
     if not amount:
         return ""
