@@ -94,7 +94,7 @@ def test_an_incident_is_over_once_it_has_rested(run, member):
 
     for _ in range(2):
         check_rules(run.id, now + REST)
-    assert titles()[1:] == ["Over: train/loss > 10 for 2 steps"]
+    assert titles()[1:] == ["Resolved: train/loss > 10 for 2 steps"]
     assert MetricIncident.objects.get().ended_at == now
 
 

@@ -44,7 +44,7 @@ def test_any_bytes_are_read_or_refused(body):
         pytest.param("[" * 100_000 + "]" * 100_000, "nested too deeply", id="lists"),
         pytest.param('{"a":' * 100_000, "nested too deeply", id="maps"),
         pytest.param(f'{{"x": {"9" * 5_000}, {WANTED}}}', "400 digits", id="digits"),
-        pytest.param(f'{{"name": "a", {WANTED}}}', "twice", id="key twice"),
+        pytest.param(f'{{"name": "a", {WANTED}}}', "duplicate key", id="key twice"),
         pytest.param(f"\ufeff{{{WANTED}}}", "BOM", id="byte order mark"),
         pytest.param(f"{{{WANTED}}}x", "Extra data", id="more behind it"),
         pytest.param(f"{{{WANTED}}}\0", "Extra data", id="NUL behind it"),
