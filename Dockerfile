@@ -1,3 +1,17 @@
+FROM python:3.11-slim AS help
+
+WORKDIR /seamark
+COPY requirements-docs.txt ./
+RUN pip install --no-cache-dir --requirement requirements-docs.txt
+COPY ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md ./
+COPY docs docs
+COPY deploy deploy
+COPY agent agent
+COPY web/__init__.py web/__init__.py
+COPY web/pages/__init__.py web/pages/__init__.py
+COPY web/pages/help web/pages/help
+RUN python3 -m web.pages.help.build
+
 FROM python:3.11-slim
 
 RUN useradd --create-home --uid 1000 seamark \
@@ -18,6 +32,7 @@ RUN ln -s agent seamark
 COPY tracker tracker
 COPY web web
 COPY migrations migrations
+COPY --from=help /seamark/build/help build/help
 
 USER seamark
 EXPOSE 8713

@@ -25,6 +25,7 @@ COMMANDS = [
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
     ("lock", "Pin every package that requirements*.in need, with hashes."),
+    ("docs", "Build the documentation as a site, which the server shows at /help/."),
     ("texts", "Gather the texts of the pages, and compile their translations."),
     (
         "screenshots",
@@ -97,6 +98,11 @@ def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
         from tests.__main__ import main as run_tests
 
         return run_tests(arguments[1:])
+
+    if arguments[0] == "docs":
+        from web.pages.help.build import main as build_docs
+
+        return build_docs()
 
     if arguments[0] == "screenshots" and len(arguments) > 1:
         from tests.every_picture import main as take_every_picture

@@ -57,7 +57,7 @@ def test_every_command_of_ours_is_listed_and_exists():
     ours = {name for name, app in get_commands().items() if app == "tracker"}
     listed = {name for name, _sentence in manage.COMMANDS}
 
-    assert listed - ours == {"help", "screenshots", "test", "texts"}
+    assert listed - ours == {"docs", "help", "screenshots", "test", "texts"}
     assert {
         name for name in ours if not load_command_class("tracker", name).help
     } == set()

@@ -10,6 +10,7 @@ from django.urls import URLPattern
 from web.pages.charts import urls as charts
 from web.pages.compare import urls as compare
 from web.pages.dashboards import urls as dashboards
+from web.pages.help import urls as help_urls
 from web.pages.home import urls as home
 from web.pages.ladders import urls as ladders
 from web.pages.people import account_urls
@@ -23,6 +24,7 @@ from web.pages.sharing import urls as sharing
 
 urlpatterns: list[URLPattern] = [
     *home.urlpatterns,
+    *help_urls.urlpatterns,
     *account_urls.urlpatterns,
     *people.urlpatterns,
     *projects.urlpatterns,

@@ -28,12 +28,12 @@ PAGES = {
         GET:texts GET:shared GET:shared-page GET:account_login account_login
         GET:account_inactive GET:account_reset_password account_reset_password
         GET:account_reset_password_done GET:account_reset_password_from_key
-        account_reset_password_from_key
+        account_reset_password_from_key GET:help
     """,
     # A deactivated member does not return by an invitation.
     "+3++++++++": "GET:join join",
-    # Absent without a provider.
-    "4444444444": "GET:openid_connect_login GET:openid_connect_callback",
+    # Absent without a provider, and an unknown page of the documentation.
+    "4444444444": "GET:openid_connect_login GET:openid_connect_callback GET:help-page",
     # It leads to the sign-in page.
     "ssssssssss": "sign-out",
     # Of the account itself, and lists that hold only readable things.

@@ -30,8 +30,8 @@ HEADERS = {
     "Permissions-Policy": "camera=()",
     "Referrer-Policy": "same-origin",
 }
-# What scripts say is the same for everybody, as scripts are.
-FOR_EVERYBODY = {"texts", "plotly-bundle"}
+# Scripts, their texts and the documentation are the same for every visitor.
+FOR_EVERYBODY = {"texts", "plotly-bundle", "help"}
 NOT_KEPT = {"no-store", "private, no-store"}
 # Kept by the browser alone, which asks each time whether it may show it.
 ASKED_EACH_TIME = "no-cache, private"

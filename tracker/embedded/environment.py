@@ -25,8 +25,10 @@ from tracker.embedded.refusal import Refusal
 SERVER_REQUIREMENTS = ("requirements.txt",)
 DEMO_REQUIREMENTS = (*SERVER_REQUIREMENTS, "examples/requirements.txt")
 DEVELOPMENT_REQUIREMENTS = (*DEMO_REQUIREMENTS, "requirements-dev.txt")
+DOCS_REQUIREMENTS = ("requirements-docs.txt",)
 REQUIREMENTS = {
     "demo": DEMO_REQUIREMENTS,
+    "docs": DOCS_REQUIREMENTS,
     "lock": DEVELOPMENT_REQUIREMENTS,
     "test": DEVELOPMENT_REQUIREMENTS,
     "screenshots": DEVELOPMENT_REQUIREMENTS,

@@ -14,15 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
+# The stage that builds the documentation, and that of the server.
+HELP, SERVER = (ROOT / "Dockerfile").read_text().split("\nFROM ")
+STEP = re.compile(r"^(COPY|RUN) (?!--from)(.+)$", re.MULTILINE)
 WATCHDOG_SECONDS = 240
 
 
 def install(folder):
     """Do what the Dockerfile does in its work folder: copy files, install packages."""
-    _, _, steps = DOCKERFILE.partition("WORKDIR")
+    _, _, steps = SERVER.partition("WORKDIR")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for step, words in re.findall(r"^(COPY|RUN) (.+)$", steps, re.MULTILINE):
+    for step, words in STEP.findall(steps):
         if step == "RUN":
             environment = {**os.environ, "PATH": path}
             subprocess.run(words, shell=True, cwd=folder, env=environment, check=True)

@@ -21,6 +21,7 @@ LOCKS = {
     "requirements": None,
     "requirements-dev": "requirements",
     "examples/requirements": "requirements-dev",
+    "requirements-docs": "requirements-dev",
 }
 UV = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal")
 OPTIONS = ("--generate-hashes", "--custom-compile-command", "python3 manage.py lock")

@@ -211,6 +211,8 @@ CLOSED = {
     "blob",
     # Of the server; what scripts say stands at an address of its own.
     "texts",
+    "help",
+    "help-page",
     "livez",
     "readyz",
 }
