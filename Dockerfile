@@ -10,6 +10,7 @@ COPY agent agent
 COPY web/__init__.py web/__init__.py
 COPY web/pages/__init__.py web/pages/__init__.py
 COPY web/pages/help web/pages/help
+COPY web/static/web/mark.svg web/static/web/mark.svg
 RUN python3 -m web.pages.help.build
 
 FROM python:3.11-slim

@@ -94,7 +94,9 @@ def test_a_kernel_that_waits_for_other_gpus_is_named_first():
     )
 
     assert isinstance(finding, Finding)
-    assert finding.recommendations[0].text.startswith("40 % of the time is communication")
+    assert finding.recommendations[0].text.startswith(
+        "40 % of the time is communication"
+    )
 
 
 def test_an_open_finding_stays_above_the_limits():

@@ -8,7 +8,13 @@ from importlib.util import find_spec
 import pytest
 
 from web.pages.help import build
-from web.pages.help.build import DOCS, ROOT, with_links, without_inline
+from web.pages.help.build import (
+    DOCS,
+    ROOT,
+    with_links,
+    with_shadow_sheet,
+    without_inline,
+)
 
 NAVIGATION = re.findall(r": ([\w/-]+\.md)$", (DOCS / build.CONFIG).read_text(), re.M)
 # Found on the page that lists them.
@@ -83,6 +89,20 @@ def test_alignment_becomes_a_class(tmp_path):
 def test_other_inline_styles_are_an_error(tmp_path, html):
     with pytest.raises(ValueError, match="inline style"):
         without_inline(html, tmp_path, tmp_path)
+
+
+def test_the_search_has_its_style_as_an_object():
+    script = 'let o=n.attachShadow({});o.appendChild(C("style",{},Tc.toString()));try{}'
+
+    changed = with_shadow_sheet(script)
+
+    assert "style" not in changed.replace("adoptedStyleSheets", "")
+    assert "o.adoptedStyleSheets[0].replaceSync(Tc.toString());try{}" in changed
+
+
+def test_another_bundle_is_an_error():
+    with pytest.raises(ValueError, match="0 style elements"):
+        with_shadow_sheet("let o=1")
 
 
 @pytest.mark.slow
