@@ -160,7 +160,8 @@ THOUGHT_OF = {
     " machine breakdown against_previous against_baseline why_no_change gpu_count"
     " quality quality_before is_diagnosed findings predicted outcome learned"
     " utilisation ledger stage_seconds stage_grown silent_for",
-    LedgerView: "parts seconds gpus money currency energy_joules idle_share is_whole",
+    LedgerView: "parts seconds gpus money currency energy_joules idle_share is_whole"
+    " carbon_intensity",
 }
 
 
