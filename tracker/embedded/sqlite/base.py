@@ -29,6 +29,7 @@ from django.db import Error
 from django.db.backends.sqlite3 import base
 
 from tracker.embedded.sqlite.writer_lock import WriterLock
+from tracker.patterns import matcher
 
 READS = re.compile(r"\s*(SELECT|EXPLAIN|PRAGMA|BEGIN|SAVEPOINT|RELEASE|VALUES)\b", re.I)
 PRAGMAS_THAT_WRITE = re.compile(r"\s*PRAGMA\s.*(checkpoint|journal_mode|vacuum)", re.I)
@@ -67,6 +68,11 @@ def holds_folded(text: str | None, wanted: str) -> bool | None:
     It replaces PostgreSQL's LIKE: SQLite's LIKE ignores case only from A to Z.
     """
     return None if text is None else wanted in text.casefold()
+
+
+def matches_pattern(text: str | None, pattern: str) -> bool | None:
+    """Return whether a text matches a regular expression; NULL has no result."""
+    return None if text is None else matcher(pattern)(text) is not None
 
 
 class PackedNumbers:
@@ -178,6 +184,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.allow_thread_sharing:
             _current_thread.connections.add(self)
         connection.create_function("holds_folded", 2, holds_folded, deterministic=True)
+        connection.create_function(
+            "matches_pattern", 2, matches_pattern, deterministic=True
+        )
         connection.create_aggregate("packed_numbers", 1, PackedNumbers)
         return connection
 

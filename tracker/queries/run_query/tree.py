@@ -67,6 +67,14 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """The run's name matches a regular expression, ignoring case."""
+
+    pattern: str
+    operand: RunField = RunField("name")
+
+
+@dataclass(frozen=True, slots=True)
 class Membership:
     """The string set at a path contains an item."""
 
@@ -108,6 +116,6 @@ class Either:
 
 Term: TypeAlias = AttributeField | Number | Calculation
 Condition: TypeAlias = (
-    Comparison | Computed | Likeness | Membership | IsNan | Existence | Known
+    Comparison | Computed | Likeness | Match | Membership | IsNan | Existence | Known
 )
 Tree: TypeAlias = Condition | Negation | Both | Either

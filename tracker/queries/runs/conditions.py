@@ -42,6 +42,7 @@ from tracker.queries.run_query.tree import (
     IsNan,
     Known,
     Likeness,
+    Match,
     Membership,
     Negation,
     RunField,
@@ -57,6 +58,7 @@ from tracker.queries.runs.columns import (
     wall_seconds,
 )
 from tracker.queries.runs.comparisons import SUMMARY_COLUMNS, compared_with
+from tracker.queries.runs.name_patterns import name_matches
 
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
@@ -129,7 +131,7 @@ class Conditions:
         if isinstance(condition, Computed):
             return self._among(computed_rows(condition, self.project_id), "run_id")
         if is_of_run(condition):
-            return self._of_run(_run_condition(condition))
+            return self._of_run(_run_condition(condition, self.project_id))
         path, wanted = _attribute_condition(condition)
         if path == self.path and len(wanted) == 1:
             return wanted[0]
@@ -239,8 +241,10 @@ def _condition_on_column(condition: Condition, column: str) -> Q:
     return Q((f"{column}__isnull", False))
 
 
-def _run_condition(condition: Condition) -> Q:
+def _run_condition(condition: Condition, project_id: int) -> Q:
     match condition:
+        case Match(pattern=pattern):
+            return name_matches(pattern, project_id)
         case Likeness(operand=RunField(name="name"), text=text):
             return holds("name", text)
         case Likeness(operand=RunField(name="made_by"), text=text):

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Gathered, Run, State
+from tracker.patterns import BadPattern, matcher
 from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.queries.run_query.parser import parse
 from tracker.queries.run_query.refusal import BadQuery
@@ -22,6 +23,7 @@ from tracker.queries.run_query.tree import (
     Comparison,
     Either,
     Likeness,
+    Match,
     Membership,
     RunField,
     Tree,
@@ -57,6 +59,14 @@ class InvalidQuery(InvalidInput):
         self.position, self.length = error.position, error.length
 
 
+class InvalidPattern(InvalidInput):
+    """A search for names that is not a regular expression; `reason` is RE2's."""
+
+    def __init__(self, error: BadPattern) -> None:
+        super().__init__("q", f"is not a regular expression: {error}")
+        self.reason = str(error)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     """Filters of a runs table; empty ones match every run."""
@@ -66,13 +76,18 @@ class RunFilter:
     tag: str = ""
     query: Tree | None = None
     made_by: str = ""  # a username
+    pattern: str = ""  # a regular expression that the name matches
 
     def __post_init__(self) -> None:
-        for name in ("text", "tag", "made_by"):
+        for name in ("text", "tag", "made_by", "pattern"):
             if not is_searchable(getattr(self, name)):
                 raise InvalidInput(
                     name, "contains a character that is not allowed, or is too long"
                 )
+        try:
+            matcher(self.pattern)
+        except BadPattern as error:
+            raise InvalidPattern(error) from error
         if self.state and self.state not in State.values:
             raise InvalidInput("state", f"must be one of {', '.join(State.values)}")
 
@@ -86,6 +101,8 @@ class RunFilter:
             parts.append(Comparison(RunField("made_by"), "=", self.made_by))
         if self.state:
             parts.append(Comparison(RunField("state"), "=", self.state))
+        if self.pattern:
+            parts.append(Match(self.pattern))
         if self.text:
             in_tag = Likeness(AttributeField(TAGS_PATH), self.text)
             parts.append(Either((Likeness(RunField("name"), self.text), in_tag)))

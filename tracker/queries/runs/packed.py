@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Aggregate, BinaryField, FloatField
+from django.db.models import Aggregate, BinaryField, FloatField, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 from django.db.models.sql.compiler import SQLCompiler
@@ -66,6 +66,13 @@ class PackedNumbers(Aggregate):
     ) -> Sql:
         template = "string_agg(float8send(%(expressions)s), ''::bytea)"
         return self.as_sql(compiler, connection, template=template)
+
+
+class PackedTexts(Aggregate):
+    """Texts as one JSON array; for PostgreSQL only."""
+
+    template = "json_agg(%(expressions)s)::text"
+    output_field = TextField()
 
 
 def packed_bytes(packed: str | bytes | None) -> bytes:
