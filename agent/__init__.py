@@ -25,9 +25,8 @@ from seamark.errors import (
     TypeConflict,
     UnsupportedValue,
 )
-from seamark.recording.file_contents import File
+from seamark.recording.file_contents import File, Image
 from seamark.recording.histogram import Histogram
-from seamark.recording.media import Html, Image
 from seamark.run import Run
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "CannotRead",
     "File",
     "Histogram",
-    "Html",
     "Image",
     "InvalidPath",
     "InvalidSetting",

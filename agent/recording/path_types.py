@@ -17,7 +17,6 @@ class Kind(Enum):
     TEXT = "a series of text"
     HISTOGRAM = "a series of histograms"
     IMAGE = "a series of images"
-    MEDIA = "a series of files"
     FILE = "a file"
 
 

@@ -45,7 +45,7 @@ def gathered(run) -> Gathered:
 
 def in_order(project, *sorts) -> list[str]:
     page = runs_page(
-        project.id, wanted=RunFilter(), order=read_order(sorts), paths=[], limit=9
+        project.id, wanted=RunFilter(), order=read_order(sorts), keys=[], limit=9
     )
     return [row.name for row in page.rows]
 

@@ -147,7 +147,7 @@ def found(project, query, sort="name"):
         project.id,
         wanted=RunFilter(query=read_query(query)),
         order=RunOrder(sort, is_descending=False),
-        paths=[],
+        keys=[],
         limit=100,
     )
     names = [row.name for row in page.rows]
@@ -481,7 +481,7 @@ def test_any_query_can_be_asked(project, tree):
         project.id,
         wanted=RunFilter(query=tree),
         order=RunOrder("path:params/lr"),
-        paths=[],
+        keys=[],
         limit=10,
     )
 
@@ -499,7 +499,7 @@ def test_a_query_costs_the_same_for_many_runs(project):
             project.id,
             wanted=RunFilter(query=read_query("params/lr < 9 and not state = failed")),
             order=RunOrder("path:params/lr"),
-            paths=["params/lr"],
+            keys=["path:params/lr"],
             limit=100,
         )
 
@@ -550,7 +550,7 @@ def test_time_passes_for_a_run_that_runs(member):
 
     counts = [
         runs_page(
-            project.id, wanted=one, order=RunOrder("duration"), paths=[], limit=1
+            project.id, wanted=one, order=RunOrder("duration"), keys=[], limit=1
         ).matching
         for one in wanted
     ]

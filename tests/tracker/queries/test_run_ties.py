@@ -44,7 +44,7 @@ def names(project, *sorts, offset=0, limit=100, query="") -> list[str]:
         project.id,
         wanted=RunFilter(query=read_query(query)),
         order=read_order(sorts),
-        paths=[],
+        keys=[],
         offset=offset,
         limit=limit,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
@@ -30,11 +31,13 @@ from tracker.api.v1.attributes import (
     attribute_answer,
 )
 from tracker.queries.backlog import waiting_points
+from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.run.paths import paths_beginning
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
+from tracker.queries.runs.column_keys import OF_RUN
 from tracker.queries.runs.filters import RunFilter, read_query
 from tracker.queries.runs.order import RunOrder
-from tracker.queries.runs.table import RunRow, runs_page
+from tracker.queries.runs.table import RunRow, runs_page, values_of_runs
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
@@ -176,17 +179,21 @@ def read_runs(
         found.id,
         wanted=RunFilter(search, state, tag, read_query(query)),
         order=RunOrder(sort.removeprefix("-"), is_descending=sort.startswith("-")),
-        paths=columns,
+        keys=OF_RUN,
         offset=offset,
         cursor=cursor,
         limit=limit,
     )
+    values = values_of_runs([row.id for row in page.rows], columns)
     return json_response(
         {
             "total": page.total,
             "matching": page.matching,
             "next": page.cursor or None,
-            "runs": [_run(row) for row in page.rows],
+            "runs": [
+                _run(row, [values[row.id].get(path) for path in columns])
+                for row in page.rows
+            ],
         }
     )
 
@@ -225,7 +232,7 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     )
 
 
-def _run(row: RunRow) -> dict[str, object]:
+def _run(row: RunRow, attributes: Sequence[AttributeRow | None]) -> dict[str, object]:
     return {
         "id": row.id,
         "name": row.name,
@@ -244,7 +251,7 @@ def _run(row: RunRow) -> dict[str, object]:
             "title": row.main_finding.title,
             "severity": row.main_finding.severity,
         },
-        "attributes": [value and attribute_answer(value) for value in row.values],
+        "attributes": [value and attribute_answer(value) for value in attributes],
     }
 
 

@@ -257,7 +257,13 @@ def _row(attribute: Attribute) -> AttributeRow:
     return AttributeRow(
         path=attribute.path,
         kind=attribute.kind,
-        value=_value(attribute),
+        value=stored_value(
+            attribute.kind,
+            attribute.number,
+            attribute.is_nan,
+            attribute.text,
+            attribute.items,
+        ),
         count=attribute.count,
         minimum=attribute.minimum,
         maximum=attribute.maximum,
@@ -270,12 +276,18 @@ def _row(attribute: Attribute) -> AttributeRow:
     )
 
 
-def _value(attribute: Attribute) -> Value | None:
-    if attribute.is_nan:
+def stored_value(
+    kind: str,
+    number: float | None,
+    is_nan: bool,
+    text: str | None,
+    items: list[str] | None,
+) -> Value | None:
+    """Return an attribute's value from its columns."""
+    if is_nan:
         return nan
-    text, number = attribute.text, attribute.number
     if text is not None:
-        return _READ_TEXT[Kind(attribute.kind)](text)
+        return _READ_TEXT[Kind(kind)](text)
     if number is not None:
-        return _READ_NUMBER.get(Kind(attribute.kind), float)(number)
-    return attribute.items
+        return _READ_NUMBER.get(Kind(kind), float)(number)
+    return items

@@ -6,7 +6,6 @@ series; all other keys are in OF_RUN.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from tracker.queries.run_query.tree import SUMMARIES
@@ -41,9 +40,3 @@ def of_attribute(key: str) -> OfAttribute | None:
     mark, colon, path = key.partition(":")
     summary = SUMMARY_MARKS.get(f"{mark}{colon}")
     return OfAttribute(path, summary) if summary and path else None
-
-
-def paths_of(keys: Collection[str]) -> list[str]:
-    """Return the paths that the columns show, without duplicates."""
-    found = filter(None, map(of_attribute, keys))
-    return list(dict.fromkeys(column.path for column in found))

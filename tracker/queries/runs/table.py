@@ -19,6 +19,8 @@ from tracker.queries.diagnoses.diagnoses import MainFinding, main_findings
 from tracker.queries.run.attributes import IS_PARAMETER, AttributeRow, attribute_values
 from tracker.queries.run.namespaces import MONITORING, PARAMS, TAGS_PATH
 from tracker.queries.run.run import silent_for
+from tracker.queries.runs.cells import Cell, read_cells
+from tracker.queries.runs.column_keys import OfAttribute, of_attribute
 from tracker.queries.runs.columns import each_of, run_seconds, run_wall_seconds
 from tracker.queries.runs.cursor import cursor_at, place_of
 from tracker.queries.runs.filters import Found, RunFilter
@@ -27,6 +29,7 @@ from tracker.queries.runs.pages import Stretch, places_of_page
 from tracker.queries.runs.planner import planner
 from tracker.queries.runs.summaries import (
     NOTHING_GATHERED,
+    NUMBERS,
     GatheredNumbers,
     gathered_numbers,
 )
@@ -47,12 +50,15 @@ SINGLE_VALUES = (
     *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
     Kind.NONE,
 )
+TAGS_COLUMN = OfAttribute(TAGS_PATH, "last")
 # The tags offered to filter by come from at most this many runs.
 RUNS_ASKED_FOR_TAGS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
+    """Fields of columns that were not requested are empty."""
+
     id: UUID
     name: str
     state: str
@@ -71,7 +77,7 @@ class RunRow:
     main_finding: MainFinding | None
     verdict: Verdict | None  # None if there is a main finding
     numbers: GatheredNumbers
-    values: list[AttributeRow | None]  # in the order of the requested columns
+    cells: list[Cell]  # one per requested column; None if it is not an attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +93,12 @@ def runs_page(
     *,
     wanted: RunFilter,
     order: RunOrder,
-    paths: list[str],
+    keys: Sequence[str],
     offset: int = 0,
     cursor: str = "",
     limit: int,
 ) -> RunsPage:
-    """Return the page after `cursor`, or from `offset` on."""
+    """Return a page of runs with the columns `keys`, after `cursor` or `offset` runs."""
     found = Found(project_id, wanted)
     after, now = place_of(cursor, order) if cursor else (None, timezone.now())
     # One more run shows whether there is a next page.
@@ -102,7 +108,7 @@ def runs_page(
         total, matching = found.everyone.count, found.count
         shown, following = places[:limit], places[limit:]
         plan.expect_small_sets()
-        rows = _rows([place.run_id for place in shown], paths)
+        rows = _rows([place.run_id for place in shown], keys)
     # A position does not contain the values of ties, so there is no next page.
     has_next = shown and following and not order.then
     return RunsPage(
@@ -123,17 +129,28 @@ def runs_in_order(
         return [place.run_id for place in places_of_page(found, page, plan)]
 
 
-def run_rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
+def run_rows(run_ids: list[UUID], keys: Sequence[str]) -> list[RunRow]:
     """Return the table rows of these runs in their order; deleted runs are missing."""
     with planner() as plan:
         plan.expect_small_sets()
-        return _rows(run_ids, paths)
+        return _rows(run_ids, keys)
+
+
+def values_of_runs(
+    run_ids: list[UUID], paths: list[str]
+) -> dict[UUID, dict[str, AttributeRow]]:
+    """Return attributes of a page of runs with their summaries, by run and path."""
+    if not paths:
+        return {run_id: {} for run_id in run_ids}
+    with planner() as plan:
+        plan.expect_small_sets()
+        return attribute_values(run_ids, paths)
 
 
 def rows_of_project(
     project_id: int,
     run_ids: Sequence[UUID],
-    paths: list[str],
+    keys: Sequence[str],
 ) -> list[RunRow]:
     """Return the rows of these runs that belong to the project and are not in the trash."""
     if not run_ids:
@@ -141,7 +158,7 @@ def rows_of_project(
     own = Run.objects.filter(project_id=project_id, id__in=run_ids).not_in_trash()
     known = set(own.values_list("id", flat=True))
     wanted = [run_id for run_id in run_ids if run_id in known]
-    return run_rows(wanted, paths)
+    return run_rows(wanted, keys)
 
 
 def metric_paths(project_id: int) -> list[str]:
@@ -232,17 +249,19 @@ def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
     return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
 
 
-def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
+def _rows(run_ids: list[UUID], keys: Sequence[str]) -> list[RunRow]:
     # Values instead of models, which would be hundreds of objects per page.
     found = Run.objects.filter(id__in=each_of(run_ids)).values_list(
         *RUN_COLUMNS, named=True
     )
     runs = {run.id: run for run in found}
-    numbers = gathered_numbers(run_ids)
-    stages = _stages(run_ids)
-    values, now = attribute_values(run_ids, [*paths, TAGS_PATH]), timezone.now()
-    findings = main_findings(run_ids)
-    without = verdicts([run_id for run_id in run_ids if run_id not in findings])
+    # Each source costs a statement; a page of metrics needs none but the cells.
+    numbers = {} if set(keys).isdisjoint(NUMBERS) else gathered_numbers(run_ids)
+    stages = _stages(run_ids) if "stages" in keys else {}
+    tags = TAGS_COLUMN if "tags" in keys else None
+    cells = read_cells(run_ids, [*map(of_attribute, keys), tags])
+    findings, without = _findings(run_ids) if "finding" in keys else ({}, {})
+    now = timezone.now()
     return [
         RunRow(
             id=run.id,
@@ -258,14 +277,21 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
             wall_time=run_wall_seconds(run, now),
             silent_since=run.last_seen_at if silent_for(run, now=now) else None,
             stages=stages.get(run.id, []),
-            tags=_texts(values[run.id].get(TAGS_PATH)),
+            tags=_texts(cells[run.id].pop()),
             main_finding=findings.get(run.id),
             verdict=without.get(run.id),
             numbers=numbers.get(run.id, NOTHING_GATHERED),
-            values=[values[run.id].get(path) for path in paths],
+            cells=cells[run.id],
         )
         for run in (runs[run_id] for run_id in run_ids if run_id in runs)
     ]
+
+
+def _findings(
+    run_ids: list[UUID],
+) -> tuple[dict[UUID, MainFinding], dict[UUID, Verdict]]:
+    findings = main_findings(run_ids)
+    return findings, verdicts([run_id for run_id in run_ids if run_id not in findings])
 
 
 # Any: a row with those columns.
@@ -284,8 +310,6 @@ def _stages(run_ids: list[UUID]) -> dict[UUID, list[tuple[str, str]]]:
     return stages
 
 
-def _texts(tags: AttributeRow | None) -> list[str]:
-    """Return the tags; the path may hold a value of another kind."""
-    if tags is None or not isinstance(tags.value, list):
-        return []
-    return tags.value
+def _texts(tags: Cell) -> list[str]:
+    """Return the tags; a run may have another type of value at their path."""
+    return tags if isinstance(tags, list) else []

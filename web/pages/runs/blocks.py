@@ -15,9 +15,8 @@ from tracker.queries.runs.column_keys import (
     OF_RUN,
     PATH_MARK,
     of_attribute,
-    paths_of,
 )
-from tracker.queries.runs.filters import InvalidQuery
+from tracker.queries.runs.filters import InvalidPattern, InvalidQuery
 from tracker.queries.runs.groups import GROUPS_SHOWN, RunGroup, RunGroups, run_groups
 from tracker.queries.runs.table import (
     RunRow,
@@ -26,7 +25,7 @@ from tracker.queries.runs.table import (
     rows_of_project,
     runs_page,
 )
-from web.pages.runs.cells import json_cell, json_value, milliseconds
+from web.pages.runs.cells import json_cells, json_value, milliseconds
 from web.pages.runs.table_state import TableState, read_table
 
 BLOCK = 100
@@ -38,13 +37,13 @@ Json = dict[str, Any]
 
 
 def asked_block(project_id: int, query: QueryDict, *, offset: int) -> Json:
-    """Return the rows asked for, or the mistake in the query and no rows.
+    """Return the requested rows, or the mistake in the filter and no rows.
 
-    A query that is being typed is full of mistakes, and none of them is an error.
+    A filter that is being typed is full of mistakes, and none of them is an error.
     """
     try:
         return _block(project_id, read_table(query), offset=offset, limit=BLOCK)
-    except InvalidQuery as error:
+    except (InvalidQuery, InvalidPattern) as error:
         bare = _without_filter(query)
         nothing = _block(project_id, read_table(bare), offset=0, limit=0)
         return {**nothing, "matching": 0, "mistake": _mistake(error)}
@@ -72,7 +71,7 @@ def asked_groups(project_id: int, query: QueryDict) -> Json:
     """Return the groups asked for; with a mistake in the query there are none."""
     try:
         state = read_table(query)
-    except InvalidQuery as error:
+    except (InvalidQuery, InvalidPattern) as error:
         return {"matching": 0, "groups": [], "mistake": _mistake(error)}
     return _groups(state, grouped(project_id, state))
 
@@ -114,32 +113,23 @@ def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
 
 def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Json:
     keys = shown_columns(project_id, state)
-    paths = paths_of(keys)
     page = runs_page(
         project_id,
         wanted=state.wanted,
         order=state.order,
-        paths=paths,
+        keys=keys,
         offset=offset,
         limit=limit,
     )
-    top = rows_of_project(project_id, state.top, paths)
-    places = value_places(keys, paths)
+    top = rows_of_project(project_id, state.top, keys)
     return {
         "offset": offset,
         "total": page.total,
         "matching": page.matching,
         "columns": [{"key": key, "kind": kind_of(key)} for key in keys],
-        "rows": [_row(row, keys, places) for row in page.rows],
-        "top": [_row(row, keys, places) for row in top],
+        "rows": [_row(row, keys) for row in page.rows],
+        "top": [_row(row, keys) for row in top],
     }
-
-
-def value_places(keys: Sequence[str], paths: Sequence[str]) -> list[int | None]:
-    """Return for each column where its attribute stands among a row's values."""
-    by_path = {path: place for place, path in enumerate(paths)}
-    columns = map(of_attribute, keys)
-    return [by_path[column.path] if column else None for column in columns]
 
 
 def kind_of(key: str) -> str:
@@ -150,7 +140,7 @@ def kind_of(key: str) -> str:
     return "param" if is_param else "metric"
 
 
-def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json:
+def _row(row: RunRow, keys: Sequence[str]) -> Json:
     """Present a run as JSON; lists rather than maps, so that no path is a key."""
     return {
         "id": str(row.id),
@@ -162,9 +152,7 @@ def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json
         "active": [row.active_seconds, milliseconds(row.active_since)],
         # Not for how long: what is answered would differ each time.
         "silent": milliseconds(row.silent_since),
-        "values": [
-            json_cell(row, key, place) for key, place in zip(keys, places, strict=True)
-        ],
+        "values": json_cells(row, keys),
     }
 
 
@@ -188,13 +176,16 @@ def _group(group: RunGroup) -> Json:
 
 def _without_filter(query: QueryDict) -> QueryDict:
     bare = query.copy()
-    for name in ("query", "within"):
+    for name in ("q", "query", "within"):
         bare.pop(name, None)
     return bare
 
 
-def _mistake(error: InvalidQuery) -> Json:
+def _mistake(error: InvalidQuery | InvalidPattern) -> Json:
+    if isinstance(error, InvalidPattern):
+        return {"field": "q", "message": error.reason}
     return {
+        "field": "query",
         "message": error.reason,
         "position": error.position,
         "length": error.length,

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from tracker.queries.run.attributes import AttributeRow, Value
-from tracker.queries.runs.column_keys import of_attribute
+from tracker.queries.runs.cells import Cell, Logged
 from tracker.queries.runs.table import RunRow
 from web.templatetags.format import LARGEST_EXACT, number
-
-NUMBERS_OF_SUMMARY: dict[str, Callable[[AttributeRow], float | int | None]] = {
-    "min": lambda row: row.minimum,
-    "max": lambda row: row.maximum,
-    "mean": lambda row: row.mean,
-    "count": lambda row: row.count or None,
-    "first_step": lambda row: row.first_step,
-    "last_step": lambda row: row.last_step,
-}
-
-
-NONE = "none"
 
 # The page counts these on while a run is running; otherwise every answer would differ.
 PASSING = ("duration", "wall_time")
 
 
 # Any: whatever JSON can hold.
-def json_cell(row: RunRow, key: str, place: int | None) -> Any:
-    """Return what the page shows; null where the run has nothing there.
+def json_cells(row: RunRow, keys: Sequence[str]) -> list[Any]:
+    """Return the cells of a row as JSON values; null is an empty cell."""
+    return [
+        # Most of a table are numbers, and a page has thousands of them.
+        cell
+        if type(cell) is float and math.isfinite(cell)
+        else _json_cell(row, key, cell)
+        for key, cell in zip(keys, row.cells, strict=True)
+    ]
 
-    `place` is where the column's attribute stands among the row's values.
-    """
+
+# Any: likewise.
+def _json_cell(row: RunRow, key: str, cell: Cell) -> Any:
     if key in PASSING and row.active_since is not None:
         return None
     if key == "finding":
@@ -41,10 +36,9 @@ def json_cell(row: RunRow, key: str, place: int | None) -> Any:
         if finding is None:
             return {"verdict": row.verdict}
         return {"severity": finding.severity, "title": finding.title}
-    attribute = None if place is None else row.values[place]
-    if attribute is not None and attribute.kind == NONE:
+    if cell is Logged.NONE:
         return {"none": True}
-    return json_value(cell_value(row, key, place))
+    return json_value(cell_value(row, key, cell))
 
 
 # Any: likewise.
@@ -60,24 +54,15 @@ def json_value(value: Any) -> Any:
 
 
 # Any: of many types, as the columns.
-def cell_value(row: RunRow, key: str, place: int | None) -> Any:
+def cell_value(row: RunRow, key: str, cell: Cell) -> Any:
+    """Return the value of a column; `cell` is its attribute, if it is one."""
     if key in OF_RUN:
         return OF_RUN[key](row)
-    column = of_attribute(key)
-    attribute = None if place is None else row.values[place]
-    if column is None or attribute is None:
-        return None
-    return _of_summary(attribute, column.summary)
+    return None if cell is Logged.NONE else cell
 
 
 def milliseconds(moment: datetime | None) -> int | None:
     return None if moment is None else round(moment.timestamp() * 1_000)
-
-
-def _of_summary(row: AttributeRow, summary: str) -> Value | None:
-    if summary == "last":
-        return row.value
-    return NUMBERS_OF_SUMMARY[summary](row)
 
 
 OF_RUN: dict[str, Callable[[RunRow], Any]] = {

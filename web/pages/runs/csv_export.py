@@ -9,11 +9,12 @@ from django.views.decorators.http import require_safe
 
 from tracker.access.objects import readable_project
 from tracker.actions.people.audit import Action
-from tracker.queries.runs.column_keys import of_attribute, paths_of
+from tracker.queries.runs.cells import Cell as TableCell
+from tracker.queries.runs.column_keys import of_attribute
 from tracker.queries.runs.groups import RunGroup, RunGroups
 from tracker.queries.runs.table import RunRow, run_rows, runs_in_order
 from web.csv_answer import Cell, Row, csv_answer
-from web.pages.runs.blocks import grouped, shown_columns, value_places
+from web.pages.runs.blocks import grouped, shown_columns
 from web.pages.runs.cells import cell_value
 from web.pages.runs.table_state import TableState, read_table
 from web.request_actor import doer_of
@@ -96,8 +97,6 @@ def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     if not state.columns:
         # A page shows the state as a sign.
         keys = [*OF_STATE, *keys]
-    paths = paths_of(keys)
-    places = value_places(keys, paths)
     yield ["name", *map(_title, keys), "id"]
     ids = runs_in_order(
         project_id, wanted=state.wanted, order=state.order, limit=MAX_RUNS + 1
@@ -106,17 +105,17 @@ def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     ids = ids[:MAX_RUNS]
     for low in range(0, len(ids), ROWS_AT_ONCE):
         some = ids[low : low + ROWS_AT_ONCE]
-        for row in run_rows(some, paths):
-            cells = (_cell(row, *at) for at in zip(keys, places, strict=True))
+        for row in run_rows(some, keys):
+            cells = (_cell(row, *at) for at in zip(keys, row.cells, strict=True))
             yield [row.name, *cells, str(row.id)]
     if is_cut:
         yield [f"# These are the first {MAX_RUNS:,} runs; there are more."]
 
 
-def _cell(row: RunRow, key: str, place: int | None) -> Cell:
+def _cell(row: RunRow, key: str, own: TableCell) -> Cell:
     if key == "stages":
         return [f"{name}: {state}" for name, state in row.stages]
-    found: Cell = cell_value(row, key, place)
+    found: Cell = cell_value(row, key, own)
     return found
 
 

@@ -7,6 +7,7 @@ from tests.tracker.queries.ledgers import add_ledger
 from tracker.models import Run
 from tracker.queries.hardware.gpu_hours import total_hours
 from tracker.queries.hardware.gpu_time import gpu_times
+from tracker.queries.runs.column_keys import OF_RUN
 from tracker.queries.runs.filters import RunFilter
 from tracker.queries.runs.order import read_order
 from tracker.queries.runs.table import runs_page
@@ -19,7 +20,7 @@ def names(project, *sorts) -> list[str]:
         project.id,
         wanted=RunFilter(),
         order=read_order(sorts),
-        paths=[],
+        keys=[],
         limit=100,
     )
     return [row.name for row in page.rows]
@@ -100,7 +101,7 @@ def test_a_row_has_the_figures(project):
     add_ledger(make_run(project), computing=3_600.0)
 
     page = runs_page(
-        project.id, wanted=RunFilter(), order=read_order([]), paths=[], limit=1
+        project.id, wanted=RunFilter(), order=read_order([]), keys=OF_RUN, limit=1
     )
 
     assert page.rows[0].numbers.gpu_hours == 1.0
@@ -111,7 +112,7 @@ def test_who_made_a_run_is_told(project, member):
     Run.objects.filter(id=run.id).update(made_by=member.user)
 
     page = runs_page(
-        project.id, wanted=RunFilter(), order=read_order([]), paths=[], limit=1
+        project.id, wanted=RunFilter(), order=read_order([]), keys=OF_RUN, limit=1
     )
 
     assert page.rows[0].made_by == "ada"

@@ -40,7 +40,7 @@ def page(project, order, *, cursor="", offset=0, limit=3, query=""):
         project.id,
         wanted=RunFilter(query=read_query(query)),
         order=order,
-        paths=[],
+        keys=[],
         cursor=cursor,
         offset=offset,
         limit=limit,

@@ -52,7 +52,7 @@ def names_in(project, query: str) -> set[str]:
         project.id,
         wanted=RunFilter(query=read_query(query)),
         order=RunOrder(),
-        paths=[],
+        keys=[],
         limit=100,
     )
     return {row.name for row in page.rows}

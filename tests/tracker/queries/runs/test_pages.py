@@ -51,7 +51,7 @@ def page(project, query, *, is_descending=True, **options) -> RunsPage:
         project.id,
         wanted=RunFilter(query=read_query(query)),
         order=RunOrder("path:score", is_descending),
-        paths=[],
+        keys=[],
         limit=4,
         **options,
     )

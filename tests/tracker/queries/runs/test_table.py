@@ -8,7 +8,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_tags, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.web.sample_run import settle
 from tracker.actions.gathering import (
     EVERY_SOURCE,
     HARDWARE,
@@ -17,7 +24,8 @@ from tracker.actions.gathering import (
 )
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Kind, Run, Stage, State
-from tracker.queries.runs.filters import RunFilter
+from tracker.queries.runs.column_keys import OF_RUN
+from tracker.queries.runs.filters import InvalidPattern, RunFilter
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import (
     changed_params,
@@ -55,7 +63,7 @@ def names(project, *, paths=(), offset=0, limit=100, order=None, **wanted) -> li
         project.id,
         wanted=RunFilter(**wanted),
         order=order or RunOrder(),
-        paths=list(paths),
+        keys=[f"path:{path}" for path in paths],
         offset=offset,
         limit=limit,
     )
@@ -67,11 +75,18 @@ def only_row(project, *paths):
         project.id,
         wanted=RunFilter(),
         order=RunOrder(),
-        paths=list(paths),
+        keys=[*(f"path:{path}" for path in paths), *OF_RUN],
         offset=0,
         limit=10,
     )
     return page.rows[0]
+
+
+def only_cells(project, *keys):
+    page = runs_page(
+        project.id, wanted=RunFilter(), order=RunOrder(), keys=keys, limit=10
+    )
+    return page.rows[0].cells
 
 
 def test_a_row_says_what_the_run_is_and_did(project):
@@ -84,7 +99,7 @@ def test_a_row_says_what_the_run_is_and_did(project):
     assert (row.name, row.state) == ("baseline", State.FINISHED)
     assert row.stages == [("train", State.FINISHED)]
     assert row.tags == ["baseline", "slow"]
-    assert [value and value.value for value in row.values] == [32, "first", None]
+    assert row.cells[:3] == [32, "first", None]
 
 
 def test_the_stages_are_in_the_order_they_began(project):
@@ -175,7 +190,7 @@ def test_counts_all_and_those_that_match(project):
         project.id,
         wanted=RunFilter(text="slow"),
         order=RunOrder(),
-        paths=[],
+        keys=[],
         offset=0,
         limit=1,
     )
@@ -422,3 +437,40 @@ def test_costs_the_same_for_many_runs(project):
         add_series(run, "train/loss")
 
     assert cost() == few <= 17
+
+
+def test_a_cell_holds_the_requested_summary_of_a_series(project):
+    run = make_run(project)
+    write_series(run, "train/loss", [3.0, 1.0, 2.0])
+    settle(run)
+
+    marks = ["path", "min", "max", "mean", "count", "first_step", "last_step"]
+    cells = only_cells(project, *(f"{mark}:train/loss" for mark in marks))
+
+    assert cells == [2.0, 1.0, 3.0, 2.0, 3, 0.0, 2.0]
+
+
+def test_a_page_reads_only_the_sources_of_its_columns(project):
+    make_run(project)
+
+    with CaptureQueriesContext(connection) as few:
+        only_cells(project, "path:train/loss")
+    with CaptureQueriesContext(connection) as all_of_them:
+        only_cells(project, *OF_RUN)
+
+    assert len(few) < len(all_of_them)
+
+
+def test_names_match_a_regular_expression_whatever_the_case(project):
+    for name in ("Lr-0.1", "lr-0.01", "batch", "ÄRA"):
+        make_run(project, name)
+
+    assert set(names(project, pattern=r"^lr-\d\.\d+$")) == {"Lr-0.1", "lr-0.01"}
+    assert set(names(project, pattern="[äö]ra")) == {"ÄRA"}
+    assert names(project, pattern="nothing") == []
+    assert names(project, pattern="^b", state="failed") == []
+
+
+def test_a_bad_regular_expression_is_rejected_with_its_reason():
+    with pytest.raises(InvalidPattern, match="missing \\]"):
+        RunFilter(pattern="[a")

@@ -507,3 +507,20 @@ def test_the_runs_of_one_member_can_be_shown(client_of, member):
     assert mine["matching"] == 1
     assert '<option value="ada" selected>' in page
     assert '<option value="max">Mine</option>' in page
+
+
+def test_a_search_between_slashes_is_a_regular_expression_on_names(
+    signed_in, address, project
+):
+    for name in ("lr-1", "lr-2", "batch-1"):
+        make_run(project, name)
+
+    found = rows(signed_in, address, q=r"/^lr-\d$/", sort="name")
+    bad = signed_in.get(f"{address}runs.json", {"q": "/(/", "query": "x"}).json()
+
+    assert [row["name"] for row in found] == ["lr-1", "lr-2"]
+    assert bad["mistake"]["field"] == "query"
+    alone = signed_in.get(f"{address}runs.json", {"q": "/(/"}).json()
+    assert alone["mistake"]["field"] == "q"
+    assert "missing )" in alone["mistake"]["message"]
+    assert (alone["matching"], alone["total"]) == (0, 3)
