@@ -25,8 +25,9 @@ from seamark.errors import (
     TypeConflict,
     UnsupportedValue,
 )
-from seamark.recording.file_contents import File, Image
+from seamark.recording.file_contents import File
 from seamark.recording.histogram import Histogram
+from seamark.recording.media import Html, Image
 from seamark.run import Run
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "CannotRead",
     "File",
     "Histogram",
+    "Html",
     "Image",
     "InvalidPath",
     "InvalidSetting",

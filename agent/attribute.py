@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -46,20 +46,27 @@ class Attribute:
         value: object,
         step: float | None = None,
         time: float | datetime | None = None,
+        *,
+        captions: Sequence[str] | str | None = None,
     ) -> None:
-        """Append one point, text, histogram or picture to the series.
+        """Append one point, text, histogram, picture or list of pictures to the series.
 
         Args:
             value: Any single number: a float, a NumPy or PyTorch
                 scalar, a boolean, a Decimal. NaN and infinities are kept.
                 Or a text, truncated to 65,536 characters; an
                 `agent.Histogram`; or an `agent.Image`, a Matplotlib figure or a PIL
-                image. A series holds one of the four kinds.
+                image, or a list of up to 100 of them or of arrays of pixels. A series
+                holds one of the four.
             step: Orders the points; by default one more than the last step.
             time: When it was measured, as seconds since 1970 or a datetime (local time if
                 it has no time zone); by default now.
+            captions: Texts below the pictures, as many as there are.
         """
-        self._recorder.append(self.path, value, step, time)
+        if captions is None:
+            self._recorder.append(self.path, value, step, time)
+        else:
+            self._recorder.append_captioned(self.path, value, captions, step, time)
 
     def extend(
         self,

@@ -32,7 +32,7 @@ from tracker.queries.run.source import CapturedSource
 from tracker.queries.runs.fields import MADE_BY
 
 MEASURED: Final = frozenset({Kind.FLOAT_SERIES, Kind.HISTOGRAM_SERIES})
-STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES})
+STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES, Kind.FILE_SERIES})
 NUMBERS: Final = frozenset({Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN})
 FACTS, FAILURE, HOST = "/facts/", "/failure/", "facts/host"
 ARGUMENTS = "/source/arguments"

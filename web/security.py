@@ -15,6 +15,9 @@ def _policy(styles: str) -> str:
             styles,
             # Data for the pictures that charts are saved as.
             "img-src 'self' data: blob:",
+            "media-src 'self'",
+            # Sandboxed HTML that a run stored.
+            "frame-src 'self'",
             "connect-src 'self'",
             "font-src 'self'",
             "base-uri 'none'",

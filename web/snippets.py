@@ -40,6 +40,12 @@ run["plots/confusion"].upload(figure)
 run["checkpoints"].upload_files("checkpoints/*.pt")"""
 
 
+FIRST_PICTURES = """\
+for step in range(0, 1000, 100):
+    run["samples/input"].append([image, image], step=step, captions=["cat", "dog"])
+    run["samples/output"].append(agent.Image(pixels, boxes=boxes), step=step)"""
+
+
 FIRST_MEDIA = """\
 for step in range(0, 1000, 100):
     run["samples/input"].append(agent.Image(pixels), step=step)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-RECORD_KINDS = ("text_series", "histogram_series", "image_series")
+RECORD_KINDS = ("text_series", "histogram_series", "image_series", "file_series")
 _PAGE = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -33,11 +33,12 @@ class StoredHistogram:
 
 @dataclass(frozen=True)
 class StoredImage:
-    """The content of a picture in a series, as in `run.files(path)`."""
+    """A picture or another file of a series, by its digest among `run.files(path)`."""
 
     digest: str
     size: int  # bytes
     type: str
+    caption: str = ""
 
 
 class StoredRecords:
@@ -101,5 +102,6 @@ def _value(value: Any) -> object:
     if not isinstance(value, dict):
         return value
     if "digest" in value:
-        return StoredImage(value["digest"], value["size"], value["type"])
+        parts = (value["digest"], value["size"], value["type"])
+        return StoredImage(*parts, value.get("caption", ""))
     return StoredHistogram(value["edges"], value["counts"], value["others"])

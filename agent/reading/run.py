@@ -25,7 +25,7 @@ from seamark.reading.values import (
 )
 
 # Kinds that can be downloaded.
-_FILES = ("file", "image_series")
+_FILES = ("file", "image_series", "file_series")
 _MAX_FILES = 1_000
 _MAX_ATTRIBUTES = 10_000
 _MAX_NAMED = 3

@@ -34,7 +34,13 @@ PNG = "image/png"
 PLOTLY = "application/vnd.plotly.v1+json"
 BINARY = "application/octet-stream"
 CSV = "text/csv"
-_ENDINGS = {PNG: ".png", PLOTLY: ".plotly.json", CSV: ".csv", BINARY: ".bin"}
+_ENDINGS = {
+    PNG: ".png",
+    PLOTLY: ".plotly.json",
+    CSV: ".csv",
+    BINARY: ".bin",
+    "text/html": ".html",
+}
 _LONGEST_NAME = 255  # characters
 _LONGEST_TYPE = 100
 _job_numbers = itertools.count()
@@ -64,18 +70,11 @@ class File:
         self.media_type = media_type
 
     def __repr__(self) -> str:
-        return f"<File of a {type(self.content).__name__}>"
+        return f"<{type(self).__name__} of a {type(self.content).__name__}>"
 
-
-class Image(File):
-    """A picture to append to a series: `run["samples"].append(agent.Image(x), step=3)`.
-
-    Args:
-        content: A picture as `File` takes it: a path, an array of pixels, a PIL
-            image, a Matplotlib figure.
-    """
-
-    __slots__ = ()
+    def made(self) -> tuple[str, Encoder] | None:
+        """Return a media type and an encoder; None where the content's type decides."""
+        return None
 
 
 class Content(NamedTuple):
@@ -103,6 +102,15 @@ class Content(NamedTuple):
             os.close(self.descriptor)
 
 
+class Place(NamedTuple):
+    """Where a file belongs in a series."""
+
+    kind: str  # of the record
+    step: float
+    time: int  # microseconds since 1970
+    details: bytes = b""  # JSON; see docs/protocol.md
+
+
 class Job:
     """One upload request."""
 
@@ -113,7 +121,7 @@ class Job:
         pattern: str = "",
         *,
         folder: str = "",
-        place: tuple[float, int] | None = None,
+        place: Place | None = None,
         is_awaited: bool = False,
     ) -> None:
         # In the order of the calls.
@@ -126,7 +134,7 @@ class Job:
         # Matched files that are not copied yet, with their paths in the run; None
         # before the pattern is resolved.
         self.found: deque[tuple[str, Path]] | None = None
-        # For a series, the step and the time in microseconds since 1970.
+        # None for a file that does not belong to a series.
         self.place = place
         # Whether the caller waits; then the content must survive a crash of the
         # machine.
@@ -148,14 +156,17 @@ def to_content(
 
     `fallback` is the default file name, without its extension.
     """
-    if isinstance(value, File):
-        name, media_type = name or value.name, media_type or value.media_type
-        value = value.content
-    given = _checked_name(name), _checked_type(media_type)
-    if isinstance(value, (str, os.PathLike)):
-        return _from_disk(value, *given)
+    file = value if isinstance(value, File) else File(value)
+    given = (
+        _checked_name(name or file.name),
+        _checked_type(media_type or file.media_type),
+    )
+    value = file.content
     try:
-        kind, encoder = _made(value)
+        made = file.made()
+        if made is None and isinstance(value, (str, os.PathLike)):
+            return _from_disk(value, *given)
+        kind, encoder = made or _made(value)
     except AgentError:
         raise
     except Exception as error:

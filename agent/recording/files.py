@@ -21,7 +21,7 @@ from seamark.path import clean_path
 from seamark.queue.blobs import Blob, Blobs, Changed
 from seamark.queue.buffer import SetFile
 from seamark.recording.attributes import Recorder
-from seamark.recording.file_contents import BINARY, Content, Job, to_content
+from seamark.recording.file_contents import BINARY, Content, Job, Place, to_content
 from seamark.recording.file_jobs import say_not_waited_for
 from seamark.recording.file_patterns import matching, printable_path
 from seamark.recording.path_types import Kind
@@ -333,7 +333,7 @@ class Files:
             return
         media_type = content.media_type or _guessed(content.name)
         if job.place is not None:
-            self._put_record(job, blob, media_type, *job.place)
+            self._put_record(job, blob, media_type, job.place)
             return
         self._note_copied(
             SetFile(path, blob.digest, blob.size, media_type, content.name)
@@ -341,11 +341,9 @@ class Files:
         if self._ends_at is not None:
             self._copied_at_end[path] = job.number
 
-    def _put_record(
-        self, job: Job, blob: Blob, media_type: str, step: float, moment: int
-    ) -> None:
+    def _put_record(self, job: Job, blob: Blob, media_type: str, place: Place) -> None:
         path = job.path
-        if not media_type.startswith("image/"):
+        if place.kind == IMAGE and not media_type.startswith("image/"):
             self._lose(
                 job,
                 f"image {shown(path)}",
@@ -353,9 +351,10 @@ class Files:
             )
             return
         value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)
-        self._note_copied(
-            Record(IMAGE, path, step, moment, value + media_type.encode())
-        )
+        value += media_type.encode()
+        if place.details:
+            value += b"\0" + place.details
+        self._note_copied(Record(place.kind, path, place.step, place.time, value))
 
     def _note_copied(self, change: SetFile | Record) -> None:
         if not self._copied:

@@ -24,6 +24,12 @@ _PIL_MODES_OF_PNG = ("1", "L", "LA", "P", "RGB", "RGBA")
 _PIL_MODES_WITH_ALPHA = {"PA": "RGBA", "La": "LA", "RGBa": "RGBA"}
 _SINGLE_BYTES = 4
 _ROWS_AND_COLUMNS, _WITH_CHANNELS = 2, 3  # dimensions
+# Of classes of a mask: Okabe and Ito's, distinguishable without color vision.
+_CLASS_COLORS = (
+    *((230, 159, 0, 255), (86, 180, 233, 255), (0, 158, 115, 255)),
+    *((240, 228, 66, 255), (0, 114, 178, 255), (213, 94, 0, 255)),
+    *((204, 121, 167, 255), (148, 103, 189, 255), (127, 127, 127, 255)),
+)
 
 
 class Encoder(NamedTuple):
@@ -65,6 +71,33 @@ def picture_of_image(image: Any) -> Encoder:
     copy = image.copy()
     held_bytes = len(copy.getbands()) * copy.width * copy.height
     return Encoder(partial(_saved, copy), held_bytes)
+
+
+def picture_of_mask(value: Any) -> Encoder:
+    """Return a picture with one color for each class of an integer array; 0 is transparent."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        raise UnsupportedValue(value, "needs NumPy to be stored as a mask")
+    try:
+        classes = numpy.asarray(value.detach().cpu() if can(value, "detach") else value)
+    except Exception as error:
+        # The value's own code ran.
+        reason = f"is no mask ({type(error).__name__})"
+        raise UnsupportedValue(value, reason) from error
+    while classes.ndim > _ROWS_AND_COLUMNS and len(classes) == 1:
+        classes = classes[0]
+    is_mask = classes.ndim == _ROWS_AND_COLUMNS and classes.dtype.kind in "biu"
+    if not is_mask or not classes.size:
+        raise UnsupportedValue(
+            value, "is no mask: a mask holds integers of shape (height, width)"
+        )
+    colors = numpy.array([(0, 0, 0, 0), *_CLASS_COLORS], numpy.uint8)
+    classes = classes.astype(numpy.int64)
+    # Classes beyond the palette start again with its first color.
+    data = colors[numpy.where(classes > 0, 1 + (classes - 1) % len(_CLASS_COLORS), 0)]
+    height, width = classes.shape
+    encode = partial(to_png, data.tobytes(), width=width, height=height, channels=4)
+    return Encoder(encode, data.nbytes)
 
 
 def _saved(image: Any) -> bytes:

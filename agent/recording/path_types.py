@@ -17,6 +17,7 @@ class Kind(Enum):
     TEXT = "a series of text"
     HISTOGRAM = "a series of histograms"
     IMAGE = "a series of images"
+    MEDIA = "a series of files"
     FILE = "a file"
 
 

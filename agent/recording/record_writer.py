@@ -1,20 +1,24 @@
-"""Queues non-numeric values of series: texts, histograms, pictures."""
+"""Queues the values of series that are not numbers: texts, histograms, media."""
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
-from seamark.errors import AgentError, UnsupportedValue
+from seamark.errors import AgentError, UnsupportedValue, shown
 from seamark.queue.buffer import Buffer
 from seamark.recording.duck_types import is_picture, is_plotly_figure
-from seamark.recording.file_contents import Image, Job, to_content
+from seamark.recording.file_contents import Content, Job, Place, to_content
 from seamark.recording.file_jobs import FileJobs
+from seamark.recording.images import picture_of_mask
+from seamark.recording.media import Image, Media, media_of
 from seamark.recording.path_types import Kind, Kinds
-from seamark.recording.records import RECORDED, Recorded, Records
+from seamark.recording.records import FILE, IMAGE, RECORDED, Recorded, Records
 from seamark.user_warnings import Notices
 
-# Types of non-numeric values.
-_NO_NUMBERS = (*RECORDED, Image)
+# Values of series besides numbers.
+_NO_NUMBERS = (*RECORDED, Media)
+MAX_MEDIA = 100  # of one call
+_MASK = b'{"is_mask":true}'
 
 
 class RecordWriter:
@@ -26,6 +30,7 @@ class RecordWriter:
         self._buffer = buffer
         self._kinds = kinds
         self._jobs = jobs
+        self._notices = notices
         self._records = Records(notices)
 
     def append(self, path: str, value: object, step: float | None, moment: int) -> bool:
@@ -35,42 +40,59 @@ class RecordWriter:
         """
         if not is_record(value):
             return False
-        if isinstance(value, Image):
-            self._append_image(path, value, step, moment)
+        if isinstance(value, Media):
+            self._append_media(path, [value], step, moment)
         else:
             self._kinds.claim(path, _kind_of(value))
             self._buffer.put_record(self._records.made(path, value, step, moment))
         return True
 
-    def append_picture(
-        self, path: str, value: object, step: float | None, moment: int
+    def append_media(
+        self,
+        path: str,
+        value: object,
+        step: float | None,
+        moment: int,
+        captions: object = None,
     ) -> bool:
-        """Log a figure or image; return False if the value is not one.
+        """Log a picture of another library, or a list of media; return False for others.
 
-        Called only for values that are not numbers, because the check runs their code.
+        Called after the value proved not to be a number: the check runs its code.
         """
-        if not _is_picture(value):
+        media = _media_of(value)
+        if not media:
             return False
-        self._append_image(path, Image(value), step, moment)
+        if captions is not None:
+            _set_captions(media, captions)
+        if len(media) > MAX_MEDIA:
+            self._notices.warn(
+                f"many media {shown(path)}",
+                f"{shown(path)} got {len(media):,} media in one call; only the first"
+                f" {MAX_MEDIA} of a step are stored",
+            )
+        self._append_media(path, media[:MAX_MEDIA], step, moment)
         return True
 
-    def _append_image(
-        self, path: str, image: Image, step: float | None, moment: int
+    def _append_media(
+        self, path: str, media: list[Media], step: float | None, moment: int
     ) -> None:
-        name = path.rpartition("/")[2]
-        content = to_content(image, fallback=name, name=None, media_type=None)
+        kind = IMAGE if all(isinstance(each, Image) for each in media) else FILE
+        contents: list[tuple[Content, bytes]] = []
         try:
-            if content.media_type and not content.media_type.startswith("image/"):
-                raise UnsupportedValue(image, "is not a picture; upload it")
-            self._kinds.claim(path, Kind.IMAGE)
+            for each in media:
+                contents += _contents(path, each, kind)
+            self._kinds.claim(path, Kind.IMAGE if kind == IMAGE else Kind.MEDIA)
         except AgentError:
-            content.close()
+            for content, _ in contents:
+                content.close()
             raise
-        place = self._records.used_step(path, step), moment
-        self._jobs.put(Job(path, content, place=place))
+        used = self._records.used_step(path, step)
+        for content, details in contents:
+            place = Place(kind, used, moment, details)
+            self._jobs.put(Job(path, content, place=place))
 
 
-def is_record(value: object) -> TypeGuard[Recorded | Image]:
+def is_record(value: object) -> TypeGuard[Recorded | Media]:
     """Return whether a value belongs to a series of records, not of numbers."""
     try:
         return isinstance(value, _NO_NUMBERS)
@@ -78,12 +100,46 @@ def is_record(value: object) -> TypeGuard[Recorded | Image]:
         return False
 
 
-def _is_picture(value: object) -> bool:
+def _contents(path: str, medium: Media, kind: str) -> list[tuple[Content, bytes]]:
+    """Return the content of a medium and its details; a mask is a content of its own."""
+    name = path.rpartition("/")[2]
+    details = medium.encoded_details()
+    found: list[tuple[Content, bytes]] = []
+    mask = medium.mask if isinstance(medium, Image) else None
+    if mask is not None:
+        encoder = picture_of_mask(mask)
+        content = Content(
+            f"{name}.png", "image/png", encoder.encode, held_bytes=encoder.held_bytes
+        )
+        found.append((content, _MASK))
+    content = to_content(medium, fallback=name, name=None, media_type=None)
+    media_type = content.media_type
+    if kind == IMAGE and media_type and not media_type.startswith("image/"):
+        content.close()
+        raise UnsupportedValue(medium, "is not a picture; upload it")
+    # The mask follows its picture.
+    return [(content, details), *found]
+
+
+def _set_captions(media: list[Media], captions: object) -> None:
+    """Give each medium its caption; raise UnsupportedValue if they differ in number."""
+    listed = [captions] if isinstance(captions, str) else captions
+    if not isinstance(listed, (list, tuple)) or len(listed) != len(media):
+        raise UnsupportedValue(captions, f"is not a list of {len(media)} captions")
+    for each, caption in zip(media, listed, strict=True):
+        each.caption = caption
+
+
+def _media_of(value: object) -> list[Media]:
     try:
-        # Plotly figures are stored as JSON and drawn in the browser.
-        return is_picture(value) and not is_plotly_figure(value)
+        return media_of(value, _is_picture)
     except Exception:  # noqa: BLE001 - foreign code
-        return False
+        return []
+
+
+def _is_picture(value: object) -> bool:
+    # The page draws Plotly figures; they are files.
+    return is_picture(value) and not is_plotly_figure(value)
 
 
 def _kind_of(value: Recorded) -> Kind:

@@ -18,6 +18,7 @@ from seamark.user_warnings import Notices
 TEXT = "text"
 HISTOGRAM = "histogram"
 IMAGE = "image"
+FILE = "file"
 
 # Values that become records when they are appended; all others must be numbers.
 Recorded = str | Histogram

@@ -144,6 +144,27 @@ class SeriesRecorder:
         if layout is None:
             self._append_slowly(path, value, step, time)
 
+    def append_captioned(
+        self,
+        path: str,
+        value: object,
+        captions: object,
+        step: float | None,
+        time: float | datetime | None,
+    ) -> None:
+        """Log media with their captions."""
+        if not self._is_taking():
+            return
+        try:
+            step = None if step is None else to_step(step)
+            moment = _moment(time)
+            if not self._records.append_media(path, value, step, moment, captions):
+                raise UnsupportedValue(
+                    value, "is neither a picture nor a list of media"
+                )
+        except AgentError as error:
+            self.refuse(error, path)
+
     def log(
         self,
         data: Mapping[str, object],
@@ -337,7 +358,7 @@ class SeriesRecorder:
         try:
             number = to_number(value)
         except UnsupportedValue:
-            if not self._records.append_picture(path, value, step, moment):
+            if not self._records.append_media(path, value, step, moment):
                 raise
             return None
         self.claim(path)

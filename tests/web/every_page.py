@@ -84,6 +84,7 @@ UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]})
 WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 ATTRIBUTE, FILE = "params/optimizer", "notes"
+SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 # Of one route several pages, by what its address asks for; `kept` knows what of.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
@@ -104,7 +105,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "rule-settings": (f"?open={RULE}",),
     "shared-page": (
         "",
-        *("charts", "logs", "hardware", "attributes", "source", "files"),
+        *("charts", "media", "logs", "hardware", "attributes", "source", "files"),
     ),
 }
 # Of links to all else but a run, what their pages are followed by: those of a link with
@@ -145,6 +146,9 @@ REFUSING = {
     "help-page",
     "runs-groups",
     "runs-changed",
+    "run-media-panel",
+    "run-media-file",
+    "run-media-html",
     "run-file-preview",
     "run-file-picture",
     "run-file-figure",

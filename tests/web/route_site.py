@@ -21,7 +21,7 @@ from tests.builders import (
     write,
     write_series,
 )
-from tests.web.every_page import FILE, PICTURE, RULE, Things, add_file
+from tests.web.every_page import FILE, PICTURE, RULE, SOUND, Things, add_file
 from tests.web.route_table import ROLES
 from tracker.actions import run_comments
 from tracker.actions.access import make_token
@@ -60,6 +60,9 @@ PAGE_QUERIES = {
     "run-charts-figures": "?chart=path%3Dtrain/loss",
     "run-histograms": "?path=train/loss",
     "run-evidence": f"?stage=evaluate&rule={RULE}",
+    "run-media-panel": "?path=picture",
+    "run-media-file": "?path=sound",
+    "run-media-html": "?path=html",
     "run-file-preview": f"?path={FILE}",
     "run-file-picture": "?path=picture",
     "run-file-figure": f"?path={FILE}",
@@ -228,6 +231,8 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     known = Things(maker, project, run).known()
     add_file(run, FILE, b"text", "notes.txt", "text/plain")
     add_file(run, "picture", PICTURE, "picture.png", "image/png")
+    add_file(run, "sound", SOUND, "sound.wav", "audio/wav")
+    add_file(run, "html", b"<b>bold</b>", "page.html", "text/html")
     trashed = make_run(project, "trashed", "finished")
     move_to_trash(trashed)
     by = maker.user_id

@@ -24,6 +24,8 @@ from tracker.actions.files import blob_folder
 from tracker.errors import NotFound, Unavailable
 from tracker.files.names import Distinct, attachment, safe_path, with_ending
 from tracker.files.pictures import HEAD_BYTES, LARGEST_BYTES, Picture, read_picture
+from tracker.files.recordings import HEAD_BYTES as RECORDING_BYTES
+from tracker.files.recordings import read_recording
 from tracker.queries.run.files import FileRow
 from tracker.server.processes import DOWNLOADS_AT_ONCE
 
@@ -118,6 +120,42 @@ def picture(row: FileRow) -> HttpResponse:
     response["Cross-Origin-Resource-Policy"] = "same-origin"
     response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
     return response
+
+
+def recording(request: HttpRequest, row: FileRow) -> HttpResponseBase:
+    """Answer with a range of a sound or video; raise NotFound for anything else.
+
+    Players ask for the rest of a file and keep the connection open. A short answer makes
+    them ask again, so that no download is held.
+    """
+    media_type = recording_of(row)
+    if media_type is None:
+        raise NotFound("sound or video")
+    with _opened(row) as file:
+        size = os.fstat(file.fileno()).st_size
+        low, high = _range(request, size, f'"{row.digest}"') or (0, size)
+        high = min(high, low + SMALL_BYTES)
+        file.seek(low)
+        data = file.read(max(0, high - low))
+    if not data:
+        response = HttpResponse(status=416, content_type=media_type)
+        response["Content-Range"] = f"bytes */{size}"
+        return _stored_only(response, row)
+    response = HttpResponse(data, content_type=media_type)
+    if (low, high) != (0, size):
+        response.status_code = 206
+        response["Content-Range"] = f"bytes {low}-{high - 1}/{size}"
+    _stored_only(response, row)
+    response["Content-Disposition"] = "inline"
+    return response
+
+
+def recording_of(row: FileRow) -> str | None:
+    """Return the media type of a sound or video that pages play; None for others."""
+    try:
+        return read_recording(beginning(row, RECORDING_BYTES))
+    except NotFound:
+        return None
 
 
 def picture_of(row: FileRow) -> Picture | None:

@@ -9,9 +9,20 @@ from tracker.ingest.messages import FileValue
 from tracker.ingest.records import AddRecords
 from tracker.ingest.spools import LockedSpool
 from tracker.models import File, Project
-from tracker.records.picture import read_stored_picture
+from tracker.records.stored_file import read_stored_file
 
 ROWS_AT_ONCE = 500
+# Kinds of records that reference contents.
+FILE_KINDS = ("image", "file")
+# Of media types whose subtype is no usual ending.
+ENDINGS = {
+    "audio/mpeg": "mp3",
+    "audio/x-wav": "wav",
+    "image/svg+xml": "svg",
+    "text/plain": "txt",
+    "video/quicktime": "mov",
+    "application/octet-stream": "bin",
+}
 
 
 def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
@@ -41,20 +52,20 @@ def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
             File.objects.filter(id__in=stale).delete()
 
 
-def write_pictures(spool: LockedSpool, batch: Batch) -> None:
-    """Store the references of image series to their contents."""
+def write_series_files(spool: LockedSpool, batch: Batch) -> None:
+    """Store the references of image and file series to their contents."""
     found: dict[tuple[str, str], FileValue] = {}
     for message in batch.messages:
         content = message.content
-        if isinstance(content, AddRecords) and content.kind == "image":
+        if isinstance(content, AddRecords) and content.kind in FILE_KINDS:
             for step, value in zip(
                 content.records.steps.tolist(), content.records.listed(), strict=True
             ):
-                said = read_stored_picture(value)
+                said = read_stored_file(value)
                 # In full precision, so that different steps have different names.
                 number = int(step) if step.is_integer() else step
                 name = f"{content.path.rpartition('/')[2][:200]}-{number}"
-                ending = said.media_type.removeprefix("image/")
+                ending = _ending(said.media_type)
                 found[content.path, said.digest] = FileValue(
                     said.digest, said.size, said.media_type, f"{name}.{ending}"
                 )
@@ -69,6 +80,11 @@ def write_pictures(spool: LockedSpool, batch: Batch) -> None:
         ignore_conflicts=True,
         batch_size=ROWS_AT_ONCE,
     )
+
+
+def _ending(media_type: str) -> str:
+    subtype = media_type.partition("/")[2].rpartition(".")[2]
+    return ENDINGS.get(media_type) or subtype.replace("+", ".").removeprefix("x-")
 
 
 def _workspace_of(spool: LockedSpool) -> int:

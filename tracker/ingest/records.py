@@ -17,8 +17,13 @@ from tracker.ingest.paths import clean_path
 from tracker.ingest.refusal import Unacceptable
 from tracker.ingest.storable import Flags, storable
 from tracker.records.histogram import NotAHistogram, read_histogram
-from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.record import Records
+from tracker.records.stored_file import (
+    NotAStoredFile,
+    StoredFile,
+    read_stored_file,
+    read_stored_picture,
+)
 
 NUMBER_BYTES, SIZE_BYTES = 8, 4
 MAX_BYTES_OF_A_CHARACTER = 4
@@ -143,13 +148,21 @@ def _is_histogram(data: bytes) -> bool:
 
 
 def _are_pictures(records: Records) -> Flags:
-    return np.array([_is_picture(value) for value in records.listed()], np.bool_)
+    return _are_read(records, read_stored_picture)
 
 
-def _is_picture(data: bytes) -> bool:
+def _are_files(records: Records) -> Flags:
+    return _are_read(records, read_stored_file)
+
+
+def _are_read(records: Records, read: Callable[[bytes], StoredFile]) -> Flags:
+    return np.array([_is_read(value, read) for value in records.listed()], np.bool_)
+
+
+def _is_read(data: bytes, read: Callable[[bytes], StoredFile]) -> bool:
     try:
-        read_stored_picture(data)
-    except NotAPicture:
+        read(data)
+    except NotAStoredFile:
         return False
     return True
 
@@ -173,6 +186,10 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "image": (
         PLACES,
         ("invalid_message", "do not reference an image", _are_pictures),
+    ),
+    "file": (
+        PLACES,
+        ("invalid_message", "do not reference a file", _are_files),
     ),
     "histogram": (
         PLACES,

@@ -38,7 +38,7 @@ from tracker.ingest.entries import (
     paths_of_points,
     records_of,
 )
-from tracker.ingest.files import write_pictures
+from tracker.ingest.files import write_series_files
 from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import ChangeTags, Close, Drop, SetValue
 from tracker.ingest.opening import from_microseconds, open_spool
@@ -131,7 +131,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
 
     batch, checksums, series, known = _accepted(spool, batch)
     batch = write_values(spool, batch, known)
-    write_pictures(spool, batch)
+    write_series_files(spool, batch)
     ids = {path: each.id for path, each in known.items()}
     is_ripe = add_records(spool.run_id, records_of(batch, ids), spool.id)
     now = timezone.now()

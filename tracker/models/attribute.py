@@ -31,6 +31,7 @@ class Kind(models.TextChoices):
     TEXT_SERIES = "text_series"
     HISTOGRAM_SERIES = "histogram_series"
     IMAGE_SERIES = "image_series"
+    FILE_SERIES = "file_series"
     FILE = "file"
 
 

@@ -24,8 +24,8 @@ from tracker.queries.series.records import (
 )
 from tracker.queries.series.versions import version_of
 from tracker.records.histogram import NotAHistogram, read_histogram
-from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.search import plain
+from tracker.records.stored_file import NotAStoredFile, read_stored_file
 from tracker.server.etags import fresh_answer
 
 router = Router(tags=["runs"], auth=ReaderAuth())
@@ -79,12 +79,19 @@ class HistogramOut(Schema):
     others: float
 
 
-class PictureOut(Schema):
-    """An image's digest; get its content from `/runs/{run_id}/files/content`."""
+class StoredFileOut(Schema):
+    """A file's digest; get its content from `/runs/{run_id}/files/content`.
+
+    Boxes are `[left, top, right, bottom, label]` in pixels. `is_mask` marks a picture to
+    draw over the one before it.
+    """
 
     digest: str
     size: int
     type: str
+    caption: str
+    boxes: list[tuple[float, float, float, float, str]]
+    is_mask: bool
 
 
 class RecordsOut(Schema):
@@ -102,7 +109,7 @@ class RecordsOut(Schema):
     positions: list[int]
     steps: list[float]
     times: list[float]
-    values: list[str | HistogramOut | PictureOut | None]
+    values: list[str | HistogramOut | StoredFileOut | None]
 
 
 class FoundOut(Schema):
@@ -208,17 +215,26 @@ def page_answer(series: RecordSeries, page: Page) -> dict[str, object]:
 def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
     if kind == "text_series":
         return [value.decode(errors="replace") for value in values]
-    if kind == "image_series":
-        return [_picture(value) for value in values]
+    if kind in ("image_series", "file_series"):
+        return [_stored_file(value) for value in values]
     return [_histogram(value) for value in values]
 
 
-def _picture(value: bytes) -> dict[str, object] | None:
+def _stored_file(value: bytes) -> dict[str, object] | None:
     try:
-        said = read_stored_picture(value)
-    except NotAPicture:
+        said = read_stored_file(value)
+    except NotAStoredFile:
         return None
-    return {"digest": said.digest, "size": said.size, "type": said.media_type}
+    return {
+        "digest": said.digest,
+        "size": said.size,
+        "type": said.media_type,
+        "caption": said.caption,
+        "boxes": [
+            (box.left, box.top, box.right, box.bottom, box.label) for box in said.boxes
+        ],
+        "is_mask": said.is_mask,
+    }
 
 
 def _histogram(value: bytes) -> dict[str, object] | None:

@@ -20,11 +20,12 @@ from tracker.queries.compare.comparison import in_order
 from tracker.queries.run.attributes import Seen, storable
 from tracker.queries.run.files import FileRow, files_of_runs
 from tracker.records.histogram import Histogram, NotAHistogram, read_histogram
-from tracker.records.nearest import chunks_to_read, place_at
-from tracker.records.picture import NotAPicture, read_stored_picture
+from tracker.records.nearest import chunks_to_read, first_of_call, place_at
 from tracker.records.store import read_chunk_steps, read_chunks
+from tracker.records.stored_file import NotAStoredFile, read_stored_file
 
-SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
+STORED_SERIES = (Kind.IMAGE_SERIES, Kind.FILE_SERIES)
+SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, *STORED_SERIES)
 # Media types of files that pages can show; checkpoints are excluded.
 SHOWN_TYPES = ("image/", "text/", "application/json", "application/vnd.plotly")
 # Chunks that are read together, each at most 1 MiB.
@@ -109,7 +110,7 @@ def media_at(
     digests = {
         row.run_id: _digest(row, records.get(row.pk))
         for row in rows
-        if row.kind in (Kind.FILE, Kind.IMAGE_SERIES)
+        if row.kind in (Kind.FILE, *STORED_SERIES)
     }
     files = files_of_runs(runs, path, set(filter(None, digests.values())))
     media = {
@@ -138,6 +139,7 @@ def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record
         return found
     run_ids = {row.run_id for row in series}
     chunks = read_chunk_steps(run_ids, [row.pk for row in series], step)
+    stored = {row.pk for row in series if row.kind in STORED_SERIES}
     wanted = [
         chunk.id
         for several in chunks.values()
@@ -149,6 +151,8 @@ def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record
             place = place_at(records, step)
             if place is None:
                 continue
+            if series_id in stored:
+                place = first_of_call(records, place)
             at = records.steps[place].item()
             before = found.get(series_id)
             if before is None or before.step <= at:
@@ -164,8 +168,8 @@ def _digest(row: Attribute, record: _Record | None) -> str:
     if record is None:
         return ""
     try:
-        return read_stored_picture(record.value).digest
-    except NotAPicture:
+        return read_stored_file(record.value).digest
+    except NotAStoredFile:
         return ""
 
 
@@ -175,7 +179,7 @@ def _medium(row: Attribute, record: _Record | None, file: FileRow | None) -> Med
         return Medium(kind, None, begins, ends, file=file)
     if kind == Kind.TEXT_SERIES:
         return Medium(kind, record.step, begins, ends, text=record.value)
-    if kind == Kind.IMAGE_SERIES:
+    if kind in STORED_SERIES:
         return Medium(kind, record.step, begins, ends, file=file)
     try:
         histogram = read_histogram(record.value)

@@ -17,7 +17,12 @@ RUNS_LOOKED_AT = 5
 ROWS_LOOKED_AT = 2_000
 SHOWN = 60
 # Kinds that a table cell cannot show.
-LEFT_OUT = (Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES, Kind.FILE)
+LEFT_OUT = (
+    Kind.HISTOGRAM_SERIES,
+    Kind.IMAGE_SERIES,
+    Kind.FILE_SERIES,
+    Kind.FILE,
+)
 
 
 def search_columns(project_id: int, text: str) -> list[PathRow]:

@@ -11,14 +11,19 @@ import numpy as np
 from tracker.errors import NotFound
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run.attributes import storable
-from tracker.records.picture import read_stored_picture
 from tracker.records.record import Records, one_after_the_other
 from tracker.records.search import places_of
 from tracker.records.store import Part, Room, read_parts, read_rooms
+from tracker.records.stored_file import read_stored_file
 from tracker.series.points import Integers
 from tracker.series.writers import Writer
 
-RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
+RECORD_KINDS = (
+    Kind.TEXT_SERIES,
+    Kind.HISTOGRAM_SERIES,
+    Kind.IMAGE_SERIES,
+    Kind.FILE_SERIES,
+)
 # Maximum size of the values in one response, unless a single one is larger.
 MAX_BYTES = 4 * 1024 * 1024
 # Maximum size searched per request; takes about a second.
@@ -101,8 +106,9 @@ def picture_steps(run: Run, path: str, most: int) -> list[tuple[float, str]]:
     if series.kind != Kind.IMAGE_SERIES:
         return []
     records = read_page(series, max(0, series.count - most), most).records
-    pairs = zip(records.steps.tolist(), records.listed(), strict=True)
-    return [(step, read_stored_picture(value).digest) for step, value in pairs]
+    files = map(read_stored_file, records.listed())
+    pairs = zip(records.steps.tolist(), files, strict=True)
+    return [(step, file.digest) for step, file in pairs if not file.is_mask]
 
 
 def read_page(

@@ -39,6 +39,7 @@ SHORTEST_PAUSE_SECONDS = 1.0
 TABS = {
     "overview": "run",
     "charts": "run-charts",
+    "media": "run-media",
     "hardware": "run-hardware",
     "attributes": "run-attributes",
     "logs": "run-logs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from web.pages.run_files import attributes, files, logs, source
+from web.pages.run_files import attributes, files, logs, media, source
 
 urlpatterns: list[URLPattern] = [
     path("runs/<uuid:run_id>/logs", logs.logs, name="run-logs"),
@@ -19,6 +19,10 @@ urlpatterns: list[URLPattern] = [
         name="run-attributes-csv",
     ),
     path("runs/<uuid:run_id>/source", source.source, name="run-source"),
+    path("runs/<uuid:run_id>/media", media.media, name="run-media"),
+    path("runs/<uuid:run_id>/media/panel", media.media_panel, name="run-media-panel"),
+    path("runs/<uuid:run_id>/media/file", media.media_file, name="run-media-file"),
+    path("runs/<uuid:run_id>/media/html", media.media_html, name="run-media-html"),
     path("runs/<uuid:run_id>/files", files.files, name="run-files"),
     path(
         "runs/<uuid:run_id>/files/preview",

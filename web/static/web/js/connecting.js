@@ -25,6 +25,7 @@ const BEHAVIOURS = {
   "drop": () => import("./behaviours/drop.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
+  "media-panels": () => import("./behaviours/media_panels.js"),
   "media-steps": () => import("./behaviours/media_steps.js"),
   "opens": () => import("./behaviours/opens.js"),
   "palette": () => import("./behaviours/palette.js"),
