@@ -1,4 +1,4 @@
-"""The pages as Django knows them."""
+"""The Django application of the pages."""
 
 from __future__ import annotations
 

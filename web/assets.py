@@ -1,12 +1,12 @@
-"""Serves scripts, styles and symbols compressed, without anybody having built anything.
+"""Serves scripts, styles and symbols compressed, without a build step.
 
-What comes with a compressed twin, as Plotly does, is sent as that. Of all other texts
-twins are made once for each content, in the data folder: those of our own pages as a
-server starts, and others when they are first asked for.
+A file that ships with a compressed copy, such as Plotly, is sent as that copy. All
+other texts are compressed once per content and cached in the data folder: those of our
+own pages at server start, others at the first request.
 
-Pages name them by addresses that hold a version of them all, so that a browser keeps them
-until there is another. Relative addresses within them stay within that version. A page
-that is open while the server changes gets what is there now by the addresses it knows.
+Pages link to addresses with a version of all files, which browsers cache until the
+version changes. Relative addresses within the files stay in that version. A page that
+is open during an upgrade gets the current files under its old addresses.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
 TEXTS = {".js", ".css", ".svg"}
-# Below this the headers weigh more than what is saved.
+# Below this size the headers outweigh the savings.
 SMALLEST_BYTES = 500
-# Whoever asks before they are made waits for it: milliseconds, as the best would take
-# seconds of what is large, which is Swagger's.
+# The first request waits for the compression: milliseconds here, seconds at best
+# quality for large files such as Swagger's.
 BROTLI_QUALITY, BROTLI_QUALITY_OF_LARGE, GZIP_LEVEL = 11, 9, 9
 LARGE_BYTES = 200_000
 ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -117,9 +117,9 @@ def pack_ahead_beside() -> None:
 
 
 def pack_ahead() -> None:
-    """Make the twins that are not there yet of what pages name.
+    """Compress the files that pages link to, if not done yet.
 
-    Of a server's processes one does it; the next start makes what a full disk prevented.
+    Only one server process does it. A full disk is retried at the next start.
     """
     with suppress(OSError):
         folder = _twins()

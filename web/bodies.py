@@ -27,7 +27,7 @@ WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # They read their own, and only after they know the caller.
 INGEST = ("/api/v1/ingest/", "/api/v1/blobs/")
 
-# Nobody is known here; behind a proxy all come from one address.
+# No user is identified yet, and behind a proxy all requests share one address.
 ANYBODY = None
 _forms = Arrivals(
     Places(READERS, READERS),
@@ -56,7 +56,7 @@ class FormBodies:
 def read(request: HttpRequest) -> bytes:
     """Return the body of a form, of as many bytes as Django allows."""
     declared = request.META.get("CONTENT_LENGTH") or ""
-    # As to Django, what is no number is nothing; few digits are far beyond any limit.
+    # Like Django, treat an invalid number as 0; LENGTH_DIGITS exceeds every limit.
     is_number = declared.isascii() and declared.isdigit()
     length = int(declared[:LENGTH_DIGITS]) if is_number else 0
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

@@ -1,9 +1,10 @@
-"""Blocks of rows of which only those are sent that the asker does not hold.
+"""Sends blocks of rows without the rows that the client has cached.
 
-The version of a block names each of its rows by what is in it, so that whoever names
-the version says which rows they hold. The answer has a number in place of each of those:
-its place among the rows held, those on top after the others. What is compared is what
-would be sent; so nothing is missed, whatever clocks say, and however rows move.
+The version of a block contains a digest of each row, so that the version in a request
+lists the rows that the client has. In the answer, each of those rows is replaced by a
+number: its index among the cached rows, where pinned rows follow the others. The digest
+covers exactly the content to send, so no change is missed, whichever clock or row
+order.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from tracker.server.etags import is_held, versions_held
 DIGEST_BYTES = 9
 DIGEST_CHARACTERS = DIGEST_BYTES * 4 // 3
 LISTS = ("rows", "top")
-# A block, and what is on top.
+# A block plus the pinned rows.
 MAX_ROWS = 200
 
-# Whatever JSON can hold.
+# Any JSON value.
 Json = dict[str, Any]
 
 
 def rows_answer(request: HttpRequest, block: Json) -> HttpResponse:
-    """Answer what is new in a block: 304 if nothing is."""
+    """Answer the rows that are new to the client; 304 if none is."""
     version = version_of(block)
     headers = {"ETag": f'"{version}"'}
     if is_held(request, version):
@@ -70,7 +71,7 @@ def _rows_held(request: HttpRequest) -> dict[str, int]:
     return {digest: place for place, digest in enumerate(digests)}
 
 
-# Any: whatever JSON can hold.
+# Any: a JSON value.
 def _digest(value: Any) -> str:
     said = hashlib.blake2b(orjson.dumps(value), digest_size=DIGEST_BYTES)
     return base64.urlsafe_b64encode(said.digest()).decode()

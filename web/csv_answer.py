@@ -62,5 +62,5 @@ def _line(row: Row) -> str:
 
 def _cell(value: Cell) -> str:
     text = plain_value(value)
-    # A number below 0 begins like a formula, and is none.
+    # Negative numbers start like a formula but are safe.
     return text if isinstance(value, int | float) else safe_text(text)

@@ -1,7 +1,7 @@
-"""Which language a page speaks: the first of the browser's that there is, else English.
+"""Language of a page: the first supported one of the browser's list, else English.
 
-A language is a folder of `web/locale` with compiled texts. As long as there is none,
-nothing here is asked: answers do not vary, and pages load no texts.
+A language is a folder of `web/locale` with compiled messages. Without one, this module
+does nothing: answers do not vary by language, and pages load no messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Languages(LocaleMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info.startswith(IN_NO_LANGUAGE):
-            # The thread's last page may have spoken another.
+            # The thread may still have the language of its last page.
             translation.activate(settings.LANGUAGE_CODE)
         else:
             super().process_request(request)

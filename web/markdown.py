@@ -22,14 +22,14 @@ from markdown_it.utils import OptionsDict
 # A link may lead to a page of ours, to the web or to a letter, and nowhere else.
 SCHEMES = ("", "http", "https", "mailto")
 OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
-# What a block of this language holds is a widget; see web/pages/reports/blocks.py.
+# A code block of this language is a widget; see web/pages/reports/blocks.py.
 WIDGET, WIDGET_KIND = "seamark", "widget"
 NO_TRUST = "noopener noreferrer nofollow ugc"
 # Deeper lists and quotes are read as text.
 MAX_NESTED = 20
 
 Environment = MutableMapping[str, Any]
-# What a block that stands by itself is called, by the token it begins with.
+# Kinds of top-level blocks, by their opening token.
 KINDS = {
     "heading_open": "heading",
     "paragraph_open": "paragraph",
@@ -44,10 +44,10 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A block that stands by itself in a text, such as a heading or a list.
+    """A top-level block of a text, such as a heading or a list.
 
-    Its words are what people read of it; of a widget, the lines of its block. What has
-    none, such as a line across the page, has no kind either.
+    `words` is the visible text; for a widget, the lines of its block. Blocks without
+    text, such as a horizontal rule, have no kind.
     """
 
     kind: str
@@ -61,10 +61,10 @@ def rendered(
     *,
     outside: Callable[[str], str] | None = None,
 ) -> SafeString:
-    """Return the HTML of a text; `widget` gives that of each block with a widget.
+    """Return the HTML of a text; `widget` renders each block with a widget.
 
-    With `outside` it is for people who cannot open pages of ours: links to them are
-    words. It gives the address of a picture of ours for them, or nothing.
+    With `outside`, the text is for readers without access to our pages: links to them
+    become plain text, and `outside` returns the address of a picture, or "".
     """
     html: str = MARKDOWN.render(text, {"widget": widget, "outside": outside})
     return SafeString(html)
@@ -77,14 +77,14 @@ def parts_of(text: str) -> list[Part]:
 
 
 def rendered_part(part: Part, widget: Callable[[str], str]) -> SafeString:
-    """Return the HTML of one block, for people who can open pages of ours."""
+    """Return the HTML of one block, for readers with access to our pages."""
     environment: Environment = {"widget": widget, "outside": None}
     html: str = MARKDOWN.renderer.render(part.tokens, MARKDOWN.options, environment)
     return SafeString(html)
 
 
 def rendered_remark(text: str) -> SafeString:
-    """Return the HTML of a text that stands beside others: what would head it is words."""
+    """Return the HTML of a short text next to others: headings become plain text."""
     html: str = REMARKS.render(text, {})
     return SafeString(html)
 

@@ -1,8 +1,7 @@
-"""Names the modules that a page's behaviours consist of in its head.
+"""Lists the modules of a page's behaviours in its head.
 
-A browser learns what a module imports only once it has read it: without this, it asks
-for those of a page in four rounds, one after the other. There is no build that could
-join them, so the pages say at once what they will need.
+A browser finds the imports of a module only after loading it: without this list, it
+loads them in four rounds. There is no bundler, so each page lists its modules.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 
 MAIN, CONNECTING = "web/js/main.js", "web/js/connecting.js"
-# Where the base of all pages wants them.
+# Placeholder in the base template.
 PLACE = b"<!-- modules -->"
 NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
 # "chart": () => import("./charts/chart.js")
 BEHAVIOUR = re.compile(r'"([a-z-]+)": \(\) => import\("(\./[^"]+)"\)')
-# What is imported when it is called for may never be.
+# Static imports only: dynamic imports may never load.
 IMPORT = re.compile(r'(?:\bfrom|^import)\s*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 
 

@@ -10,16 +10,15 @@ from django.utils.cache import patch_vary_headers
 
 from tracker.server.etags import is_held, marked, not_modified, versions_held
 
-# Seconds until a part asks again that hardly changes: what has ended may be joined by
-# something, which nobody has to see at once.
+# Seconds between polls of parts that rarely change: an ended run may be resumed, which
+# needs no immediate update.
 SELDOM = 60
 
 
 def poll_answer(request: HttpRequest, text: str, *, alike: str = "") -> HttpResponse:
-    """Answer a part of a page, or nothing if it is what the asker named as theirs.
+    """Answer a poll with the part, or 304 if it equals the client's version.
 
-    `alike` is the text without what pages find out by themselves, such as how long
-    something has been going on.
+    `alike` is the text without parts that the page updates itself, such as durations.
     """
     version = _digest(alike or text)
     if is_held(request, version):
@@ -30,10 +29,10 @@ def poll_answer(request: HttpRequest, text: str, *, alike: str = "") -> HttpResp
 def poll_unless(
     request: HttpRequest, question: object, draw: Callable[[], str]
 ) -> HttpResponse:
-    """Answer a part of a page that is drawn only if something may have come since.
+    """Answer a poll by drawing the part only if its data may have changed.
 
-    `question` is all that the part depends on, cheaply read: while its `repr` is as it
-    was, nothing is drawn. What was drawn and says the same is not sent.
+    `question` is everything that the part depends on, cheap to read: the part is not
+    drawn while its `repr` is unchanged. An unchanged result is not sent.
     """
     asked = _digest(repr(question))
     held = versions_held(request)
@@ -49,14 +48,14 @@ def poll_unless(
 
 
 def seconds_between(every: int, *, soon: bool, seldom: bool) -> int:
-    """Return how often a part asks that may change `soon`, or `seldom`; 0 for never."""
+    """Return the poll interval of a part that may change `soon` or `seldom`; 0: never."""
     if soon:
         return every
     return SELDOM if seldom else 0
 
 
 def wait_answer(*, is_there: bool) -> HttpResponse:
-    """Answer a page that waits for something: nothing yet, or to load itself anew."""
+    """Answer a page that waits for an event: no content, or a reload."""
     response = HttpResponse(status=204)
     if is_there:
         response["HX-Refresh"] = "true"

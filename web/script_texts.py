@@ -12,7 +12,7 @@ from django.views.i18n import JavaScriptCatalog
 from web.assets import KEPT
 from web.languages import version
 
-# A page that is open while the server is upgraded gets what there is now.
+# A page that is open during an upgrade gets the current file.
 KEPT_SHORTLY = "public, max-age=60"
 
 

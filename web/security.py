@@ -28,13 +28,13 @@ def _policy(styles: str) -> str:
 
 
 CONTENT_SECURITY_POLICY = _policy("style-src 'self'")
-# Plotly adds one empty <style> (hence the hash of the empty string) and sets style
-# attributes; it needs nothing else.
+# Plotly adds one empty <style> (the hash of the empty string) and sets style
+# attributes; it needs no other permission.
 POLICY_WITH_CHARTS = _policy(
     "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
     "; style-src-attr 'unsafe-inline'"
 )
-# What a page on which charts may be drawn, now or later, has in its head.
+# Tag in the head of pages that may draw charts.
 DRAWS_CHARTS = b'<meta name="draws" content="charts">'
 HEAD_END = b"</head>"
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"

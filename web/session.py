@@ -58,12 +58,12 @@ def signed_in(
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Return whether a client asks for JSON by name, as scripts do."""
+    """Return whether the client requests JSON explicitly, as scripts do."""
     return request.headers.get("Accept", "").startswith("application/json")
 
 
 def local_path(request: HttpRequest, wanted: str) -> str:
-    """Return the wanted address if it lies on this server, and the first page if not."""
+    """Return the address if it is on this server, otherwise the first page."""
     is_local = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )

@@ -1,4 +1,4 @@
-"""Texts to copy into a script or a terminal, filled in for who reads them."""
+"""Code to copy into a script or a terminal, filled in for the reader."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TOKEN = "smk_…"
 
 
 def first_run(project: str) -> str:
-    # JSON's strings are Python's, and they escape what could end the line.
+    # JSON strings are valid Python, with line breaks escaped.
     return FIRST_RUN.format(project=json.dumps(project))
 
 
@@ -89,7 +89,7 @@ def agent_file(url: str, token: str) -> str:
 
 
 def download_file(run: str, project: str, path: str) -> str:
-    # JSON's strings are Python's, and they escape what could end the line.
+    # JSON strings are valid Python, with line breaks escaped.
     name, slug, place = map(json.dumps, (run, project, path))
     return (
         "import agent\n\n"

@@ -1,8 +1,8 @@
-"""Joins the style sheets that pages always have together, without anybody building anything.
+"""Joins the style sheets of all pages, without a build step.
 
-A browser asks for each sheet by itself, and shows nothing before it has them all: some
-thirty small ones took a third of the time until a page was seen, though it had kept them
-all. They are written, and read by people, as before, each beside what it describes.
+Browsers fetch each sheet separately, and render after the last one: some thirty small
+sheets took a third of the time to first paint, even when cached. In the source, each
+stays a file next to the component it describes.
 """
 
 from __future__ import annotations

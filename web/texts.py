@@ -8,8 +8,8 @@ from django.utils import translation
 
 
 def gettext_lazy(message: str) -> str:
-    """Mark a text of a constant; it is told anew wherever it is shown.
+    """Mark a constant text for translation, which happens each time it is shown.
 
-    Templates and sentences take it for a text. JSON does not: `str` makes it one.
+    Templates and sentences accept it as a string. For JSON, convert it with `str`.
     """
     return cast(str, translation.gettext_lazy(message))

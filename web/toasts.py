@@ -1,7 +1,7 @@
-"""What a page says about what was just done, with the way back where there is one.
+"""Messages about the last action, with an undo link where possible.
 
-A toast waits in a cookie until the next whole page, so that an answer to a form may be
-a redirect, and an address says nothing that is no longer true when it is shared.
+A toast is in a cookie until the next full page, so that forms can redirect, and a
+shared address does not repeat an old message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histograms as small shapes beside each other: paths of SVG and not figures of Plotly."""
+"""Histograms as small SVG paths next to each other, not as Plotly figures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from web.figures.histogram import Counted, common_edges, spread
 
 Floats = NDArray[np.float64]
 WIDTH, HEIGHT = 200, 64
-# Of all that is across: what is narrower is no wider than a line.
+# Share of the width; narrower histograms are drawn as a line.
 NARROWEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The shape of one histogram, between ends that all beside it share."""
+    """The shape of one histogram; all in a row share the ends of the axis."""
 
-    path: str  # of SVG; "" where no value is in a bin
-    count: float  # of values in bins
+    path: str  # SVG path data; "" where no value is in a bin
+    count: float  # values in bins
     others: float  # NaN and infinities
 
 
@@ -42,10 +42,10 @@ class _Shape:
 
 
 def bars_in_row(histograms: Sequence[Counted]) -> BarsInRow:
-    """Draw histograms so that they can be told from each other by their shape alone.
+    """Draw histograms on one scale, so that only their shapes differ.
 
-    Heights are shares of each one's values, over widths: runs that count more values,
-    or in narrower bins, stand no higher for it.
+    Heights are densities (share of values / bin width): more values or narrower bins do
+    not make a histogram taller.
     """
     edges = common_edges(histograms)
     if not len(edges):
@@ -64,7 +64,7 @@ def _places(edges: Floats) -> Floats:
     """Return where edges stand across, from 0 to 1."""
     # Halves, because the difference of two huge values need not be a number.
     halves = edges / 2 - edges[0] / 2
-    # Of numbers so small that half of them is none, bins are as wide as each other.
+    # The halves of tiny numbers underflow to 0; use bins of equal width then.
     if not (np.diff(halves) > 0).all():
         return np.linspace(0.0, 1.0, len(edges))
     placed: Floats = halves / halves[-1]

@@ -14,7 +14,7 @@ from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Shape
 
-# What `axis` says when the places are the values of another series.
+# Value of `axis` if x is the values of another series.
 SERIES = "series"
 
 MARK_COLOUR = "var(--color-accent)"
@@ -25,10 +25,10 @@ LONGEST_TEXT = 28
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the reader wants a chart drawn."""
+    """Chart options chosen by the reader."""
 
     axis: str = STEP
-    over: str = ""  # the series whose values are the places, on an axis of those
+    over: str = ""  # path of the series on the x axis
     log: bool = False
     log_x: bool = False
     smoothing: float = 0.0
@@ -39,7 +39,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A text at a place of the axis, and all else the page says of it."""
+    """An annotation at a position of the x axis, with the details that the page shows."""
 
     x: float
     text: str
@@ -55,10 +55,10 @@ def chart_figure(
     outside: Sequence[int] = (),
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Draw the lines as the reader wants them.
+    """Draw the lines with the reader's options.
 
-    `outside` is how many points of each line have no place on the axis; `notes` is what
-    else is said below.
+    `outside` is the number of points of each line without an x value; `notes` are
+    further lines below the chart.
     """
     figure = lines_figure(lines, look, outside=outside)
     layout = figure["layout"]
@@ -94,9 +94,9 @@ def give_axes(
     outside: Sequence[int] = (),
     compared: Sequence[NamedLine] = (),
 ) -> None:
-    """Give a figure of lines the axes that the reader wants, and say what they leave out.
+    """Set the axes of a line chart by the options, and note the clipped values.
 
-    `compared` are the lines of all charts that shall be as high as this one.
+    `compared` are the lines of all charts that share this one's y range.
     """
     layout = figure["layout"]
     spikes = layout["xaxis"]["showspikes"]
@@ -169,7 +169,8 @@ def _texts(marks: Sequence[Mark], look: Look) -> list[Shape]:
         {
             "text": literal(mark.text, longest=LONGEST_TEXT),
             "xref": "x",
-            # Of a logarithmic axis, shapes name the place and texts its power of ten.
+            # On a logarithmic axis, Plotly takes x of shapes and log10(x) of
+            # annotations.
             "x": math.log10(mark.x) if look.log_x else mark.x,
             "xanchor": "left",
             "yref": "paper",

@@ -14,7 +14,7 @@ from web.figures.texts import gettext
 
 Floats = NDArray[np.float64]
 
-# What lies between these shares of all values is shown, with some room around it.
+# Quantiles between which values are shown, with a margin.
 LOWEST, HIGHEST = 0.01, 0.99
 ROOM = 0.1
 # With this few values none is an outlier.
@@ -23,9 +23,9 @@ FEWEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Clipping:
-    """The ends of an axis, and how much of the lines lies beyond them.
+    """The ends of an axis, and the amount of data beyond them.
 
-    On a logarithmic axis the ends are powers of ten, as Plotly wants them.
+    On a logarithmic axis the ends are powers of ten, as in Plotly.
     """
 
     low: float
@@ -38,7 +38,7 @@ class Clipping:
 
     @property
     def note(self) -> str:
-        """Say what is left out; "" if all of that is in charts beside this one."""
+        """Return a note about clipped values; "" if this chart has none."""
         if not self.count:
             return ""
         said = (
@@ -63,9 +63,9 @@ class Clipping:
 def clipping(
     lines: Sequence[Line], *, log: bool = False, compared: Sequence[Line] = ()
 ) -> Clipping | None:
-    """Find the part of the axis that holds all but outliers; None if there are none.
+    """Find the range of the axis without outliers; None if there are none.
 
-    `compared` are the lines of all charts that are as high as this one, its own, too.
+    `compared` are the lines of all charts with the same y range, this one's included.
     """
     every = compared or lines
     means, lows, highs = _columns(every, log=log)
@@ -83,7 +83,7 @@ def clipping(
     least, most = float(np.nanmin(lows)), float(np.nanmax(highs))
     _, own_lows, own_highs = _columns(lines, log=log)
     return Clipping(
-        # An end that nothing lies beyond stays where the lines end.
+        # An end without outliers stays at the end of the lines.
         low=max(low, least - room),
         high=min(high, most + room),
         count=int(((own_lows < low) | (own_highs > high)).sum()),

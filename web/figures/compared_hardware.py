@@ -54,7 +54,7 @@ class MeanLine:
 def compared_hardware_figure(
     runs: Sequence[MeasuredRun], group: Group, *, align: str, is_narrow: bool = False
 ) -> Figure:
-    """Draw one line for each run and kind: of several GPUs, their mean."""
+    """Draw one line per run and kind: the mean if there are several GPUs."""
     rows = [row for kind in group.kinds if (row := _row(kind, runs)) is not None]
     axis, title = ALIGNED[align]
     frame = Frame(axis=axis, is_narrow=is_narrow, has_legends=False)
@@ -113,7 +113,7 @@ def _lines(run: MeasuredRun, pattern: str) -> list[Measurement]:
     fitting = [item for item in run.measurements if fits(item.measure, pattern)]
     if "<i>" in pattern:
         return fitting
-    # Of what every process says about itself, the first one's.
+    # Of values measured by each process, take the first process's.
     first = min((item.rank for item in fitting), default=0)
     return [item for item in fitting if item.rank == first]
 

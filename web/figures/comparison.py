@@ -14,10 +14,10 @@ from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Floats, run_dash
 from web.figures.writers import writers_words
 
-# Bands of more runs lie over each other and hide the lines; hover still tells them. They
-# would also double what the browser has to draw.
+# With more runs, bands overlap and hide the lines, and double the browser's work; the
+# hover text still shows them.
 MAX_WITH_BANDS = 5
-# Of runs that are left out; what is told of them stands below every chart.
+# Names of left-out runs in the note below each chart.
 MAX_NAMED = 6
 # Free share of the height above and below lines.
 MARGIN = 0.05
@@ -33,9 +33,9 @@ def overlay_figure(
     high: float | None = None,
     legend: bool = False,
 ) -> Figure:
-    """Draw a line for each run; the page's list is its legend.
+    """Draw one line per run; the page's list of runs is the legend.
 
-    Lines that are not runs want a legend of their own.
+    Lines that are not runs need a legend of their own.
     """
     figure = series_figure(
         [replace(line, dash=_dash(line)) for line in lines],
@@ -90,9 +90,9 @@ def left_out_note(paths: Sequence[str], most: int) -> str:
 
 
 def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
-    """Say in which runs several processes logged to a series at the same time.
+    """Return a note on runs in which several processes log to one series.
 
-    Each is a run's name and the ranks of its processes; there is one run at least.
+    Each entry is a run's name and the ranks of its processes; at least one run.
     """
     names = [name for name, _ in runs]
     if len(runs) == 1:

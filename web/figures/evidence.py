@@ -15,7 +15,7 @@ from web.figures.series import Line
 from web.figures.smoothing import smoothed
 from web.figures.texts import gettext, gettext_noop
 
-# The parts of a step; their ratio is what "share of step time" speaks of.
+# The parts of a step; SHARE is their ratio.
 STEP, WAIT = "step_seconds", "data_wait_seconds"
 SHARE = "share"
 # Single steps are restless; a share speaks of many.

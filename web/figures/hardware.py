@@ -26,12 +26,12 @@ from web.figures.texts import gettext, ngettext
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 # From here on, three digits would need an exponent.
 LONG_FROM = 1000.0
-# A limit far above what was used would press the line to the floor of its row.
+# A limit far above the values would flatten the line.
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
-# More would be taller than anybody scrolls.
+# More rows are too tall to scroll.
 MAX_GPUS = 32
-# Of a GPU, or of a slice of one; and what is measured of each probe.
+# Paths of a GPU or a MIG slice, and of the duration of a probe.
 GPU = re.compile(r"^gpu/(\d{1,4})/(?:mig/(\d{1,4})/)?")
 PROBE = re.compile(r"^agent/probes/(\w{1,40})_seconds$")
 
@@ -56,12 +56,12 @@ def is_drawn(measure: str, group: Group = OVERVIEW) -> bool:
 
 
 def fits(measure: str, pattern: str) -> bool:
-    """Say whether a measure is what a kind of row names, whichever GPU it is of."""
+    """Return whether a measure matches a kind's pattern, for any GPU index."""
     return _pattern(measure) == pattern
 
 
 def reading_name(kind: Kind, measure: str) -> str:
-    """Return what a measure is called in a row; "" if the row does not have it."""
+    """Return the name of a measure in a row; "" if the row does not show it."""
     words = kind.measures.get(_pattern(measure))
     return "" if words is None else _name(words, measure)
 
@@ -142,7 +142,7 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
 
 
 def limit_note(limit: float) -> str:
-    # Beside the largest reading's unit a limit may be a large number.
+    # In the unit of the largest value, the limit may be a large number.
     short = f"{limit:.3g}"
     told = f"{limit:,.0f}" if float(short) >= LONG_FROM else short
     return gettext("(limit %(limit)s)") % {"limit": told}
@@ -192,7 +192,7 @@ def _identity(item: Measurement) -> tuple[int, int, str, int]:
 
 
 def _gpu(measure: str) -> tuple[int, int]:
-    """Return the numbers of a GPU and of a slice of it; -1 where there is none."""
+    """Return the index of a GPU and of its MIG slice; -1 where there is none."""
     match = GPU.match(measure)
     if match is None:
         return -1, -1

@@ -1,4 +1,4 @@
-"""The rows of the hardware page, by what people look for."""
+"""The rows of the hardware page, by topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from web.figures.texts import gettext, gettext_noop
 BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 # Readings from 0 to 1, shown as a percentage.
 SHARE = "share"
-# What has a colour of its own in every picture: that of the ledger.
+# Drawn in the same colour everywhere: that of the time breakdown.
 WAITING = "step/data_wait_seconds"
 COLOURS = {WAITING: "var(--use-wait)"}
 # A GPU's number stands for <i>.
@@ -24,9 +24,9 @@ NO_STEPS = gettext_noop(
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row: its measures by path below the stage, and what its absence means.
+    """A row: its measures by path below the stage, and a text for missing data.
 
-    Its words are as they are written; whoever shows them has them told.
+    Its texts are untranslated; the caller translates them.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Group:
 def _of_gpus(
     title: str, unit: str, paths: str | Mapping[str, str], *, top: float | None = None
 ) -> Kind:
-    """Return a row with a line for each GPU, or several with names that tell them apart."""
+    """Return a row with one line per GPU, or with several lines named per GPU."""
     named = {paths: EACH} if isinstance(paths, str) else paths
     measures = {f"gpu/<i>/{path}": name for path, name in named.items()}
     return Kind(title, unit, measures, top=top)
@@ -431,7 +431,7 @@ AGENT = Group(
 )
 GROUPS = (OVERVIEW, GPUS, CPU, MEMORY, STORAGE, AGENT)
 
-# What can be looked at GPU by GPU, by what stands for it in addresses.
+# Kinds with a view per GPU, by their name in addresses.
 EACH_GPU = {
     next(iter(kind.measures)).removeprefix("gpu/<i>/"): kind for kind in GPUS.kinds
 }

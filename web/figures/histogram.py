@@ -14,7 +14,8 @@ from web.figures.traces import Figure, Trace, compact, typed
 
 Floats = NDArray[np.float64]
 
-# Of the map, where histograms have edges of their own. More could not be told apart.
+# Rows of the heat map if the histograms have different edges; more cannot be
+# distinguished.
 ROWS = 64
 HOVER = gettext_noop("%{customdata:,.4~r} values around %{y:.4~g}")
 # From none to most. The colour is the logarithm of the count: tails are thin.
@@ -82,7 +83,7 @@ def common_edges(histograms: Sequence[Counted]) -> Floats:
 
 
 def spread(histogram: Counted, edges: Floats) -> Floats:
-    """Count anew between other edges, as if values lay evenly within their bins."""
+    """Rebin to other edges, assuming that values are uniform within bins."""
     if not len(histogram.counts):
         return np.zeros(len(edges) - 1)
     below = np.concatenate([[0.0], np.cumsum(histogram.counts)])

@@ -14,7 +14,7 @@ from web.figures.texts import gettext, gettext_noop
 from web.figures.traces import Figure, Trace, typed
 
 MILLISECONDS = 1_000
-# What a bar is about, besides a step.
+# Unit of a bar, besides a step.
 EXAMPLE = "example"
 
 # Names and colours of the two parts that every loop has; phases lie between them.
@@ -37,7 +37,7 @@ NARROWEST_TEXT = 10
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One rung; `parts` are seconds by name, and empty where nothing is known."""
+    """One optimization step; `parts` are seconds by name, and empty if unknown."""
 
     label: str
     parts: Sequence[tuple[str, float]]
@@ -49,7 +49,7 @@ class Bar:
 
 
 def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
-    """Draw bars, the first on top; `unit` is what the milliseconds are for."""
+    """Draw bars, the first on top; `unit` is the denominator of the milliseconds."""
     longest = max((bar.seconds for bar in bars), default=0.0) * MILLISECONDS
     traces = [
         _trace(name, colour, bars)
@@ -62,7 +62,7 @@ def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
                 "type": "linear",
                 "title": {"text": _title(unit), "standoff": 6},
                 "range": [0, longest or 1],
-                "visible": longest > 0,  # of nothing known, numbers would mean nothing
+                "visible": longest > 0,  # without data the numbers have no meaning
                 "zeroline": False,
                 "fixedrange": True,
             },
@@ -83,7 +83,7 @@ def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
 
 
 def _title(unit: str) -> str:
-    # Which of them it is decides more than a word in some languages.
+    # Two whole texts, because some languages change more than one word.
     if unit == EXAMPLE:
         return gettext("milliseconds per example")
     return gettext("milliseconds per step")
@@ -92,7 +92,7 @@ def _title(unit: str) -> str:
 def part_colours(
     bars: Iterable[Sequence[tuple[str, float]]],
 ) -> list[tuple[str, str]]:
-    """Return every part's name and colour: waiting first, what is left over last."""
+    """Return the name and colour of each part: data wait first, the rest last."""
     names = list(dict.fromkeys(name for parts in bars for name, _ in parts))
     phases = sorted(set(names) - {DATA_WAIT, OTHER}, key=_order)
     coloured = [
@@ -107,7 +107,7 @@ def part_colours(
 
 
 def shown_name(part: str) -> str:
-    """Return what a part of a step is called where people read it."""
+    """Return the displayed name of a part of a step."""
     return gettext(SHOWN_NAMES[part]) if part in SHOWN_NAMES else part
 
 

@@ -48,9 +48,9 @@ def x_axis(
     log: bool = False,
     over: str = "",
 ) -> Layout:
-    """Describe the horizontal axis; both limits given, it shows exactly that range.
+    """Describe the horizontal axis; with both limits it shows exactly that range.
 
-    `over` is the path of the series whose values are the places on the axis.
+    `over` is the path of the series on the axis.
     """
     title = literal(over) if over else gettext(X_TITLES.get(axis, ""))
     described: Layout = {
@@ -70,7 +70,7 @@ def x_axis(
     if low is not None and high is not None and not log:
         described["range"] = [low, high]
     elif low is not None and high is not None and 0 < low < high:
-        # Plotly wants the ends of a logarithmic axis as powers of ten.
+        # Plotly takes the ends of a logarithmic axis as powers of ten.
         described["range"] = [math.log10(low), math.log10(high)]
     return described
 

@@ -1,4 +1,4 @@
-"""Which lines lie so closely on others that only the last drawn would be seen."""
+"""Finds lines that almost cover others, so that only the last drawn is visible."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from web.figures.series import Line
 
-# Of the higher line's largest value: what is nearer than this cannot be told apart.
+# Lines closer than this share of the higher line's maximum look the same.
 TOO_NEAR = 0.02
 # Share of the points that must be this close.
 MOSTLY = 0.8
 
 
 def lies_on(line: Line, others: Sequence[Line]) -> bool:
-    """Whether a line hides one of those that were drawn before it."""
+    """Return whether a line hides one of the lines drawn before it."""
     return any(_are_near(line, other) for other in others)
 
 

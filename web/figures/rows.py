@@ -31,18 +31,18 @@ from web.figures.traces import (
 
 # Above each row stands its header, and some room between that and the row before.
 ROW_HEIGHT, HEADER_HEIGHT, SPACING = 104, 24, 16
-# Of rows that are looked at for how they differ.
+# Height of rows that are compared with each other.
 LOW_ROW_HEIGHT = 56
-# Of no rows, only what is said of them is shown.
+# Without rows, only the notes are shown.
 EMPTY_HEIGHT = 24
 # On a narrow page a row's title stands above the lines of its legend.
 TITLE_HEIGHT, LEGEND_LINE, LEGEND_PADDING = 3, 19, 10
-# What a legend's line holds on a narrow page, and what an entry and its letters take.
+# Width of a legend line on a narrow page, of an entry without text, and of a letter.
 NARROW_LINE_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 260, 45, 6
 # A longer legend scrolls.
 MAX_LEGEND_LINES = 6
 LABEL_HEIGHT = 16
-# A name needs this share of the axis to stand beside others.
+# Names need this share of the axis to stay readable.
 LABEL_SHARE, NARROW_LABEL_SHARE = 0.06, 0.25
 # A smaller part of the axis outside the judged window is not shaded.
 MIN_SHADED_SHARE = 0.02
@@ -66,7 +66,7 @@ class Reading:
     scale: float = 1.0
     # Its colour among runs that are compared, which have no bands; None: by its place.
     slot: int | None = None
-    # Of what has the same colour wherever it is shown; "": by its place.
+    # A fixed colour of this measurement on all pages; "": by position.
     colour: str = ""
 
 
@@ -93,9 +93,9 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What lies behind all rows: the stages, the judged window, the zoom.
+    """Background of all rows: stages, analyzed window, zoom.
 
-    The time outside the window is shaded, under the window's name.
+    The time outside the window is shaded and labelled with the window's name.
     """
 
     spans: Sequence[TimeSpan] = ()
@@ -105,7 +105,7 @@ class Frame:
     high: float | None = None
     notes: Sequence[str] = field(default=())
     is_narrow: bool = False
-    has_legends: bool = True  # or the page itself says what the colours mean
+    has_legends: bool = True  # False if the page itself has the legend
     row_height: int = ROW_HEIGHT
 
     @property

@@ -25,7 +25,7 @@ USUAL_SIZE, SMALLEST, LARGEST = 11.0, 7.0, 34.0
 OTHERS_SIZE = 7.0
 LONGEST_TITLE = 60
 LONGEST_NAME = 40
-# Of the runs that share a colour, as beside their names.
+# Symbols of the runs that share a colour, as in the list of runs.
 SYMBOLS = ("circle", "circle-open", "square", "square-open")
 # More names would be a page of them.
 MAX_NAMED = 5
@@ -59,7 +59,7 @@ class ScatterRun:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """`label` names an axis, a size or a colour; empty where nothing was chosen."""
+    """`label` is the metric or parameter shown; empty if none was chosen."""
 
     label: str
     is_log: bool = False
@@ -101,7 +101,7 @@ def scatter_figure(
             of_members = [group_sizes[place] for place in places]
             marker = _marker(members, of_members, by_number=by_number)
             if part is not None:
-                # What tells runs of one colour apart would tell nothing here.
+                # Symbols separate runs of one colour; here colours mean values.
                 marker |= {"color": part.colour, "symbol": SYMBOLS[0]}
             trace = _trace(members, marker, hover)
             traces.append(trace if part is None else trace | _in_legend(part, traces))
@@ -127,7 +127,7 @@ def scatter_figure(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Runs whose colour tells the same of them; several values may share the last one."""
+    """Runs of one colour, by value; the last part may combine several values."""
 
     name: str
     values: frozenset[Value]

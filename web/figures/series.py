@@ -1,8 +1,7 @@
 """Lines of one or more series over steps or time.
 
-The page itself says what is under the pointer, so Plotly is told to be silent there:
-the figure's `lines` name the traces that can be read, how they look, and their lowest
-and highest.
+The page shows the values under the pointer, so Plotly's hover is disabled: the figure's
+`lines` list the traces to read, their style, and their lowest and highest values.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ LEGEND = {
 
 
 class Line(Protocol):
-    """What tracker.queries.series.series.read_line returns, as far as it is drawn."""
+    """The part of `tracker.queries.series.series.read_line`'s result that is drawn."""
 
     @property
     def path(self) -> str: ...
@@ -59,9 +58,9 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedLine:
-    """A line with the name its reader knows it by; `position` gives its colour.
+    """A line with its displayed name; `position` selects its colour.
 
-    `slots` are the places of the runs that it is of, among those that are compared.
+    `slots` are the indices of its runs among the compared ones.
     """
 
     line: Line
@@ -70,7 +69,7 @@ class NamedLine:
     slots: tuple[int, ...] = ()
     colour: str = ""  # if not that of its position
     dash: str = ""  # if not solid
-    run: str = ""  # whose it is, where its name says more than that
+    run: str = ""  # name of its run, if `name` contains more
 
 
 def series_figure(
@@ -165,9 +164,9 @@ def _colour(named: NamedLine) -> str:
 
 
 def _readable(named: NamedLine, drawn: Sequence[Trace], *, first: int) -> Trace:
-    """Name the trace of a line, and of its smooth one, with what it summarises.
+    """Name the trace of a line and of its smoothed copy, with its summary.
 
-    Its name is plain text here, which pages show as such.
+    The name is plain text, which pages must escape.
     """
     places = [
         first + number for number, trace in enumerate(drawn) if "fill" not in trace
@@ -207,9 +206,9 @@ def _smooth(raw: Trace, line: Line, *, colour: str, weight: float) -> Trace:
 
 
 def _positive(minimum: Floats, maximum: Floats) -> tuple[Floats, Floats]:
-    """Lift what a logarithmic axis cannot show to the least that it can.
+    """Raise values ≤ 0 to the smallest positive value, for a logarithmic axis.
 
-    What lies below zero as a whole is a gap.
+    Where the maximum is ≤ 0, the line has a gap.
     """
     shown = np.concatenate([minimum, maximum])
     shown = shown[np.isfinite(shown) & (shown > 0)]
@@ -223,7 +222,7 @@ def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
     notes = []
     missing = sum(int((~np.isfinite(named.line.mean)).sum()) for named in lines)
     if missing:
-        # What is drawn of a summarised line are stretches of many points.
+        # Each item of a downsampled line stands for many points.
         is_counted = all(named.line.exact for named in lines)
         said = (
             ngettext(

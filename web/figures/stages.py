@@ -19,15 +19,15 @@ from web.figures.layout import (
 from web.figures.text import literal
 from web.figures.traces import Figure, faint, typed
 
-# Of more bars than `FEW` each is lower, so that they are seen together.
+# With more bars than FEW, each is lower to fit them on the screen.
 BAR_HEIGHT, LOW_BAR_HEIGHT, FEW = 34, 22, 12
 TOP, SLACK = 6, 10
-# A bar too short to see still says that something ran.
+# Minimum width, so that even short stages are visible.
 SHORTEST_SHARE = 0.004
-# The milliseconds shown where nothing took any time.
+# Milliseconds shown if no stage took any time.
 SPAN_OF_NOTHING = 1_000.0
 LONGEST_NAME = 24
-# What a letter of a note takes of the axis, on the narrow card where the figure stands.
+# Width of a letter of a note as a share of the axis, on the narrow card.
 LETTER_SHARE = 0.021
 FINISHED = "finished"
 INSIDE, RIGHT, LEFT = "inside", "right", "left"
@@ -41,7 +41,7 @@ class StageBar:
     state: str  # running, finished, failed, crashed or preempted
     start: float
     end: float
-    note: str  # what the bar says: state, duration, how busy the GPU was
+    note: str  # text of the bar: state, duration, GPU utilization
 
     @property
     def notes(self) -> list[str]:
@@ -141,7 +141,7 @@ def _notes(bars: Sequence[StageBar], start: float, end: float) -> list[str]:
 
 
 def _note_for(bar: StageBar, notes: Sequence[str], start: float, end: float) -> str:
-    """Return what of the note fits where there is most room: a third of the axis or more."""
+    """Return the version of the note that fits; a third of the axis always fits."""
     letters = max(_rooms(bar, start, end).values()) / (LETTER_SHARE * (end - start))
     return next((note for note in notes if len(note) <= letters), notes[-1])
 

@@ -17,7 +17,7 @@ ENTITIES = str.maketrans(
     }
 )
 LONGEST = 80
-# Of what names a line together with something else.
+# Maximum length of each of two joined names.
 LONGEST_OF_TWO = 44
 
 
@@ -35,6 +35,6 @@ def shortened(name: str, longest: int) -> str:
 
 
 def of_run(run: str, path: str) -> str:
-    """Name a line by its run, its series, or both; what all have in common is ""."""
+    """Name a line by its run, its series, or both; a shared part is ""."""
     names = [shortened(name, LONGEST_OF_TWO) for name in (run, path) if name]
     return " · ".join(names)

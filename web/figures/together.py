@@ -1,4 +1,4 @@
-"""Lines of several runs as one: what they have in common, and how far they differ."""
+"""Lines of several runs as one: their mean and their range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from web.figures.series import Line, NamedLine
 
 Floats = NDArray[np.float64]
 
-# As many as a chart is wide: more could not be told apart.
+# About the width of a chart in pixels; more cannot be distinguished.
 MAX_PLACES = 500
 
 
@@ -47,11 +47,11 @@ def lines_together(lines: Sequence[NamedLine]) -> list[NamedLine]:
 
 
 def joined_line(lines: Sequence[Line]) -> JoinedLine:
-    """Join lines of one series over the same axis; at least one.
+    """Join lines of one series over the same axis; at least one line.
 
-    Each line counts the same at a place, however many points it has there, and only
-    from its first point to its last: a run that ended says nothing of what follows.
-    Between its points it is taken as straight. What is not finite is left out.
+    At each x all lines count the same, however many points they have there, and only
+    between their first and last points. Between points a line is interpolated. Values
+    that are not finite are left out.
     """
     places, parts = _placed([_finite(line) for line in lines])
     means, lows, highs = (np.vstack([part[row] for part in parts]) for row in range(3))

@@ -21,10 +21,10 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 RUN_COLOURS = 10
-# Of the runs that share a colour, one after the other. More kinds of dashes could not be
-# told apart: what looks alike from then on, hover and the page's list of runs tell.
+# Dashes of the runs that share a colour, in order. More cannot be distinguished; the
+# hover text and the list of runs name the rest.
 RUN_DASHES = ("solid", "dash", "dot", "dashdot")
-# Of the series of one chart; the first has the usual line.
+# Dashes of the series of one chart; the first is solid.
 SERIES_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # Up to here a line also shows its points, so that one between two gaps is seen.
 POINTS_SHOWN = 40
@@ -47,7 +47,7 @@ def run_dash(position: int) -> str:
 def series_dash(place: int, run: int) -> str:
     """Return the dash of a series among those of a chart of several runs."""
     if place == 0:
-        return run_dash(run)  # of runs that share a colour
+        return run_dash(run)  # separates runs of one colour
     return SERIES_DASHES[place % len(SERIES_DASHES)]
 
 
@@ -73,7 +73,7 @@ def typed(array: Array) -> dict[str, str]:
 
 
 def compact(array: Floats) -> dict[str, str]:
-    """Encode values to be drawn in half the bytes where no eye can tell."""
+    """Encode values as float32 if the difference is not visible."""
     return typed(array.astype(np.float32) if fits_float32(array) else array)
 
 

@@ -31,7 +31,7 @@ def writers_words(ranks: Sequence[int]) -> str:
 
 
 def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
-    """Say which series of a chart are shared, by path; "" if none is."""
+    """Return a note on the shared series of a chart, by path; "" if none is."""
     if not ranks:
         return ""
     (path, first), *others = ranks.items()
@@ -50,7 +50,7 @@ def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
 
 
 def lines_note(ranks: Sequence[int], *, is_measured: bool) -> str:
-    """Say that a text is shared; "" if it is not. Is it one that the agent captures?"""
+    """Return a note on a shared text; "" if not. `is_measured`: the agent captures it."""
     if not ranks:
         return ""
     said = gettext(

@@ -1,4 +1,4 @@
-"""Seamark's rules for django-allauth: texts, mail, addresses, who may sign in."""
+"""Seamark's rules for django-allauth: texts, mail, addresses, sign-in permission."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
-        """Ask again only those who have something to confirm with."""
+        """Require reauthentication only from users who have a method for it."""
         return bool(
             super().is_reauthentication_required(app=app, **kwargs)
             and self.get_reauthentication_methods(self.request.user)

@@ -1,7 +1,7 @@
-"""Signs in the user whom an authenticating proxy names in a header.
+"""Signs in the user named in a header of an authenticating proxy.
 
-The header counts only with the proxy's secret, or from one of its addresses: anybody
-who reaches the server past the proxy can send any header.
+The header is accepted only with the proxy's secret or from its address: a client that
+reaches the server directly can send any header.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _sign_in(request: HttpRequest, email: str) -> None:
     user = account_with_email(email)
     if user is None or not user.is_active or user.is_service:
         if request.session.get(BY_PROXY):
-            # The proxy has another user now, who must not act as the one before.
+            # The proxy has a different user now; end the previous user's session.
             logout(request)
         # The sign-in page names the address that has no account.
         request.META["seamark.proxy_email"] = email

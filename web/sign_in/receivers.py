@@ -19,7 +19,7 @@ from tracker.server.client_address import client_address
 
 
 def connect() -> None:
-    """Connect the receivers below; allauth offers nothing but signals for these."""
+    """Connect the receivers below; allauth has only signals for these events."""
     for signal in (password_changed, password_set, password_reset):
         signal.connect(_note_password)
     authenticator_added.connect(_note_factor_added)

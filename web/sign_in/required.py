@@ -38,7 +38,7 @@ def factor_duty(request: HttpRequest) -> dict[str, Any]:
 
 
 def _confirmation(request: HttpRequest) -> str:
-    """Return the address that asks for a code or a passkey, and then leads back."""
+    """Return the address that requests a code or a passkey, and then redirects back."""
     methods = get_adapter().get_reauthentication_methods(request.user)
     factors = [each["url"] for each in methods if each["id"].startswith("mfa")]
     query = urlencode({"next": request.get_full_path()})

@@ -30,7 +30,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         try:
             return _cipher().decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
-            # Random, because anybody can compute the codes of a constant.
+            # Random, because codes of a constant secret can be computed.
             return base64.b32encode(secrets.token_bytes(20)).decode()
 
     def generate_authenticator_name(self, user: Any, type: Any) -> str:  # noqa: A002 - allauth's

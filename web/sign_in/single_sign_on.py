@@ -1,7 +1,7 @@
-"""Signing in with an OpenID Connect provider: whose claims are believed, and how far.
+"""Sign-in with an OpenID Connect provider, and the claims that are trusted.
 
-django-allauth speaks the protocol (discovery, PKCE, state, tokens). An account is found
-by the provider's own identifier; by its address only where both sides verified it.
+django-allauth implements the protocol (discovery, PKCE, state, tokens). Accounts are
+matched by the provider's identifier; by email address only if both sides verified it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ GROUP_CLAIMS = ("groups", "roles")
 
 class Endpoints(OpenIDConnectOAuth2Adapter):
     def get_callback_url(self, _request: HttpRequest, _app: Any) -> str:
-        """Return an address on SEAMARK_URL: the provider knows only that one."""
+        """Return an address on SEAMARK_URL, the only one registered at the provider."""
         return callback_url()
 
 
@@ -73,7 +73,7 @@ class Provider(OpenIDConnectProvider):
     oauth2_adapter_class = Endpoints
 
     def get_scope(self) -> list[str]:
-        """Ask for groups where the provider has such a scope."""
+        """Request groups if the provider supports that scope."""
         endpoints = self.get_oauth2_adapter(self.request)
         offered = endpoints.openid_config.get("scopes_supported", [])
         return [*self.get_default_scope(), *({"groups"} & set(offered))]
@@ -167,7 +167,7 @@ def _require_new(request: HttpRequest, login: Any) -> None:
         _refuse(request, "no-email", email)
     if account_with_email(email):
         _refuse(request, "taken", email)
-    # Anybody may have an account at a public provider.
+    # Public providers give an account to any person.
     is_closed = not (settings.OIDC_DOMAINS or settings.OIDC_GROUPS)
     if is_closed and not is_invited(_invitation(login), email if is_verified else ""):
         _refuse(request, "closed", email)

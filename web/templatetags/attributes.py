@@ -31,7 +31,7 @@ def plain(value: Value | None) -> str:
 
 @register.filter
 def copied(value: Value | None) -> str:
-    """Show a value with all of its digits, as scripts write it; "" of what is long."""
+    """Show a value with all digits, as a literal for scripts; "" if it is long."""
     text = plain_value(value)
     return text if len(text) <= LONGEST_COPIED else ""
 

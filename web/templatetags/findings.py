@@ -14,7 +14,7 @@ from web.pages.run.failure_text import raised_at
 register = template.Library()
 
 MILLISECONDS = 1_000
-# Beside what was judged, as a share of it: what came before and what followed.
+# Margin around the analyzed window, as a share of its length.
 MARGIN = 0.15
 
 

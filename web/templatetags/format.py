@@ -1,6 +1,6 @@
-"""Numbers, durations, sizes and moments as people read them.
+"""Formats numbers, durations, sizes and timestamps for people.
 
-What is unknown is shown as a dash, never as 0.
+Unknown values are shown as a dash, never as 0.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def counted(lasted: timedelta | None) -> SafeString | str:
     )
 
 
-# Of both, the text becomes the browser's own: a morph that wrote the server's over it
-# would have a page that refreshes itself laid out twice each time.
+# Scripts replace the text of both tags. A morph that restored the server's text would
+# lay out a refreshing page twice each time.
 @register.simple_tag
 def moment(when: datetime | None) -> SafeString | str:
     """Show an instant in UTC; the browser converts it to the user's time zone."""

@@ -1,4 +1,4 @@
-"""Time, money and energy of a waste ledger as people read them."""
+"""Formats time, money and energy of a time breakdown for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from web.templatetags.format import UNKNOWN, duration, number
 register = template.Library()
 
 HOUR = 3_600
-GRAMS = 1_000  # of a kilogram
+GRAMS = 1_000  # grams per kilogram
 CENT_DIGITS = 2
 # Above this amount, cents are not shown.
 WHOLE_FROM = 1_000
@@ -31,7 +31,7 @@ def place(share: float) -> str:
 
 @register.filter
 def tenths(share: float) -> str:
-    """Show a share to a tenth of a percent, so that those of a ledger add up to 100."""
+    """Show a percentage with one decimal, so that those of a breakdown add up to 100."""
     return f"{share * 100:.1f} %"
 
 

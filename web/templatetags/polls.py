@@ -1,4 +1,4 @@
-"""Parts of a page that ask for themselves again."""
+"""Parts of a page that refresh themselves."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ register = template.Library()
 def asks_again(
     address: str, every: int, *, soon: bool = True, seldom: bool = False
 ) -> SafeString | str:
-    """Have an element replace itself by what is at an address, again and again.
+    """Refresh an element from an address periodically.
 
-    `every` so many seconds while something may change `soon`; every minute where it
-    `seldom` does; never where nothing can. "" is the page's address as it is by then.
+    The interval is `every` seconds while content may change `soon`, a minute while it
+    `seldom` changes, otherwise never. "" is the current address of the page.
     """
     seconds = seconds_between(every, soon=soon, seldom=seldom)
     if not seconds:

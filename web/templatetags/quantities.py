@@ -90,7 +90,7 @@ def limit(cited: Evidence) -> str:
 
 @register.filter
 def held_until(cited: Evidence) -> str:
-    """Say where a value that came back over its limit clears; "" where it did not."""
+    """Return the value at which a finding held open by hysteresis clears, or ""."""
     if not cited.is_held or cited.side is None:
         return ""
     back = BEYOND[Side.BELOW if cited.side is Side.ABOVE else Side.ABOVE]
@@ -100,7 +100,7 @@ def held_until(cited: Evidence) -> str:
 
 @register.filter
 def is_gain(factor: float) -> bool:
-    """Whether a factor of throughput is worth showing as one."""
+    """Return whether a throughput factor is large enough to be shown as a gain."""
     return factor >= SMALLEST_GAIN
 
 

@@ -20,7 +20,7 @@ MAX_CHANGE = 10
 
 @register.simple_tag
 def spark(line: Line | None) -> SafeString | str:
-    """Draw a series as a sparkline; nothing without a line."""
+    """Draw a series as a sparkline; "" without a line."""
     path = "" if line is None else spark_path(line.x, line.mean)
     if not path:
         return ""

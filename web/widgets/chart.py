@@ -54,7 +54,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     clip: bool = False
 
     def seen_by(self, view: ChartOptions) -> ChartOptions:
-        """Return how its lines are drawn for who looks at this part of the axis."""
+        """Return the options that draw its lines for this reader and range of the axis."""
         is_over = self.axis == OVER
         return ChartOptions(
             axis=Axis.STEP if is_over else Axis(self.axis),

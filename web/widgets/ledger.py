@@ -12,7 +12,7 @@ from web.texts import gettext_lazy
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    """There is nothing to choose but the runs."""
+    """No settings except the runs."""
 
 
 def body(scene: Scene, _settings: Settings) -> Body:

@@ -1,4 +1,4 @@
-"""One number: a metric over all runs, whose it is, and how far from a reference."""
+"""One number: a metric over all runs, its run, and the difference from a reference."""
 
 from __future__ import annotations
 

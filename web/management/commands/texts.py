@@ -1,8 +1,8 @@
-"""Gathers the texts of the pages, and brings each language up to date with them.
+"""Extracts the texts of the pages, and updates the messages of each language.
 
-Django's own command does it, on a copy: it leaves files beside templates while it works,
-and would have English guess what changed. What it writes is the same each time, so that
-a difference is a text that changed: without dates, and without numbers of lines.
+Runs Django's makemessages on a copy, because it writes files next to templates and
+would fuzzy-match English texts. The output is reproducible, without dates and line
+numbers, so that each difference is a changed text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STABLE = ("--add-location=file", "--no-wrap")
 PROGRAMS = ("xgettext", "msguniq", "msgmerge", "msgattrib", "msgfmt")
 DATES = re.compile(r'^"(?:POT-Creation|PO-Revision)-Date: .*\n', re.MULTILINE)
 HEADER = re.compile(r'\A(?:[^\n]*\n)*?msgid ""\nmsgstr ""\n(?:"[^\n]*\n)*')
-# What gettext writes above a new language, to be filled in.
+# The header that gettext writes into a new language.
 PLACEHOLDERS = re.compile(r"\A# SOME DESCRIPTIVE TITLE\.\n(?:#[^\n]*\n)*")
 SOURCE_HEADER = r"""# The texts of the pages, as they are written. `manage.py texts` writes this.
 msgid ""
@@ -79,7 +79,7 @@ def _gather(copy: Path, folder: Path, languages: list[str]) -> Path:
     gathered = copy / "locale"
     gathered.mkdir()
     for language in languages:
-        # English is gathered anew: merged, a text that is gone would be guessed at.
+        # English is extracted from scratch: a merge would fuzzy-match removed texts.
         if language != settings.LANGUAGE_CODE and (folder / language).exists():
             shutil.copytree(folder / language, gathered / language)
     names = [part for language in languages for part in ("--locale", language)]
@@ -111,7 +111,7 @@ def _compile(folder: Path) -> None:
 
 
 def _run(*command: str, cwd: Path) -> None:
-    # Django's command asks for no settings, and finds none in the copy.
+    # makemessages needs no settings, and the copy has none.
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": ""}
     result = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False

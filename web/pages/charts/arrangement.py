@@ -1,7 +1,7 @@
-"""How somebody arranged the charts of a project's runs: JSON that is checked (pure).
+"""How a user arranged the charts of a project's runs: validated JSON (pure).
 
-It is kept for each person and project, whether charts are of one run or of several, and
-stands in a page's address as `layout`, so that a link shows a colleague the same.
+Stored per user and project, for charts of one run or several. The page's address holds
+it as `layout`, so that a link shows the same to a colleague.
 
     {"pinned": [["train/loss"]], "joined": [["train/loss", "val/loss"]],
      "folded": ["infer/"], "unfolded": ["monitoring/train/"],

@@ -20,7 +20,7 @@ from web.session import PageRequest, signed_in
 @require_POST
 @signed_in
 def arrange_charts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Keep how this person wants the charts of this project's runs."""
+    """Save this user's chart arrangement for the project."""
     found = readable_project(request.actor, workspace, project)
     arrangement = read_arrangement(request.POST.get("layout", ""))
     keep_arrangement(found, request.actor, arrangement.body)
@@ -29,23 +29,23 @@ def arrange_charts(request: PageRequest, workspace: str, project: str) -> HttpRe
 
 # Any: a row of the projects table, which pages do not import.
 def arrangement_for(actor: Actor, project: Any, layout: str) -> Arrangement:
-    """Read what an address says; what it does not say is as this person left it."""
+    """Read the arrangement from the address, or else the user's saved one."""
     if layout:
         return read_arrangement(layout)
     try:
         return arranged(arrangement_of(project, actor))
     except (ValueError, TypeError):
-        # An earlier version wrote it otherwise; nobody is locked out for that.
+        # An older version stored it differently: use the default.
         return Arrangement()
 
 
-# Any: likewise, and what templates are given.
+# Any: see above, and a template's context.
 def arrangement_context(
     actor: Actor, project: Any, arrangement: Arrangement
 ) -> dict[str, Any]:
-    """Return what a page of charts says of their arrangement, and where it is kept.
+    """Return the chart arrangement for the template, and the address to save it.
 
-    Strangers have nobody to keep it for: theirs is in the address alone.
+    Visitors by share link keep theirs in the page's address only.
     """
     names = [project.workspace.slug, project.slug]
     is_kept = actor.grant is None

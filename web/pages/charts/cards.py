@@ -14,10 +14,10 @@ from web.pages.charts.sections import SMALL, Section, chart_sections
 from web.pages.compare.divided_runs import Part
 
 PINNED, JOINED = "pinned", "joined"
-# Charts in the page's HTML: of one section, and of all. Scripts add the others from
-# their paths when the reader scrolls to them.
+# Charts in the page's HTML, per section and in total. Scripts add the others from their
+# paths when the reader scrolls to them.
 MAX_SECTION_CHARTS, MAX_PAGE_CHARTS = 24, 240
-# Paths of a section that a page knows; the search finds the others.
+# Paths of a section that the page lists; the search finds the others.
 MAX_SECTION_PATHS = 2_000
 
 
@@ -31,9 +31,9 @@ class Card:
     columns: int = 0  # 0: as all others
     height: int = 0
     is_log: bool = False
-    # The search did not find it; who types on may want it.
+    # Not matched by the search; sent for further typing.
     is_hidden: bool = False
-    # Where runs have charts of their own by a value: which it is, and whose.
+    # For charts divided by a value: the index of the part, and the part.
     place: int = 0
     part: Part | None = None
 
@@ -55,7 +55,7 @@ class Card:
 
     @property
     def batch_query(self) -> str:
-        """What asks for this chart, together with others."""
+        """The query of this chart in a request for many."""
         return self.query + ("&own=log" if self.is_log else "")
 
 
@@ -69,10 +69,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class CardSection:
-    """Charts under one heading: of a namespace, or chosen by the reader.
+    """Charts under one heading: a namespace, or the reader's choice.
 
-    `total` counts the charts of a namespace; scripts add those of `rest`, which are
-    paths in order, as the reader scrolls to them.
+    `total` counts the charts of a namespace. `rest` are further paths in order, which
+    scripts add when the reader scrolls to them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How the reader wants charts drawn: part of the page's address, and of each figure's."""
+"""The reader's chart options: part of the address of pages and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES = (*Axis, SERIES)
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
     axis: Axis = Axis.STEP
-    over: str = ""  # the path whose values are the places on the axis
+    over: str = ""  # path of the series on the x axis
     log: bool = False
     log_x: bool = False
     clips: bool = False
@@ -76,7 +76,7 @@ class ChartOptions:
 
     @property
     def has_log_x(self) -> bool:
-        # Moments have no logarithm that anybody could read.
+        # Logarithms of dates are not readable.
         return self.log_x and (bool(self.over) or self.axis != Axis.TIME)
 
 

@@ -9,7 +9,7 @@ from tracker.diagnosis.signals import SIGNALS, Kind
 from tracker.queries.series.series import Line
 from web.figures.evidence import SHARE, STEP, WAIT, EvidenceSignal
 
-# What has one series; phases and ranks have many, and facts none.
+# Kinds with one series each; phases and ranks have many, facts have none.
 DRAWN_KINDS = (Kind.PER_STEP, Kind.SAMPLED)
 BUSIEST_GPU, ONE_GPU = "busiest_gpu_percent", "gpu_utilization_percent"
 

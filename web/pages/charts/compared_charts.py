@@ -1,4 +1,4 @@
-"""Charts of several runs over each other: on their own page, and beside the runs."""
+"""Charts of several runs in one figure: on their own page and next to the runs table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from web.pages.compare.frame import Comparison
 from web.pages.compare.state import AXES, CompareState
 from web.pages.runs.path_search import find_paths
 
-# Of a page's head: no more charts than a window shows, nor letters than proxies take.
+# Limits of the preload header: the charts in a window, and proxies' header size.
 FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
 # Fields that the form above the charts submits itself.
 FIELDS = (
@@ -30,9 +30,9 @@ FIELDS = (
 
 
 def listed_charts(comparison: Comparison) -> dict[str, Any]:
-    """Return a chart for each series of the runs that are shown, and what all ask for.
+    """Return a chart for each series of the shown runs, and their common query.
 
-    What they share stands once, so that a page can change it for all of them.
+    The common query is in one place, so that the page can change it for all charts.
     """
     state = comparison.state
     run_ids = [run.id for run in comparison.runs]
@@ -65,9 +65,9 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
 
 
 def first_figures(comparison: Comparison, sections: Sequence[CardSection]) -> str:
-    """Return where the charts at the top of the page come from, in one answer; "" if none.
+    """Return the address of the first charts, in one request; "" if there are none.
 
-    A browser asks for them before its scripts are there.
+    Browsers preload it before the scripts run.
     """
     shared = _shared_query(
         comparison.state.of_only([run.id for run in comparison.runs])

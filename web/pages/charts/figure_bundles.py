@@ -1,4 +1,4 @@
-"""Many charts in one answer; those that the reader holds come as nothing."""
+"""Many charts in one answer; charts that the client has cached are empty."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tracker.server.etags import (
 from web.figures.traces import Figure
 from web.pages.charts.figure_columns import BUNDLE_TYPE, bundled, packed
 
-# Of one answer: as many as a large screen shows, and the lines of all of them.
+# Limits of one answer: the charts on a large screen, and the lines of all.
 MAX_CHARTS = 40
 MAX_LINES_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class AskedChart:
-    """One chart of many: what it is known by, its version, and what the reader holds."""
+    """One chart of a request: its key, its version, and the client's cached version."""
 
     key: str
     version: str
@@ -73,7 +73,7 @@ def bundle_answer(
         each = asked[place]
         whole = {**figure, "live": is_live}
         bodies[place] = packed(whole, each.since, version=each.version)
-        # What one reader lacks of a chart that grows, no other will ask for.
+        # A difference is useful to one client only, so cache whole figures.
         if not each.since:
             remember_answer(each.question, bodies[place], {})
     body = bundled([bodies.get(place, b"") for place in range(len(asked))])

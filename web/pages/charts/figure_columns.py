@@ -54,9 +54,10 @@ class Arrays:
 
 # Any: a figure is JSON.
 def packed(figure: dict[str, Any], since: str, *, version: str = "") -> bytes:
-    """Return the figure; `since` is that of the one the browser holds, or empty.
+    """Encode the figure; `since` is the client's cached version, or empty.
 
-    The browser names the version when it asks again, and is told if it is still true.
+    The client sends the version with its next request, which answers 304 if it is
+    current.
     """
     arrays = Arrays()
     plain = _taken_out(figure, arrays)

@@ -65,7 +65,7 @@ SEVERITIES = list(Severity)
 def figure_response(
     request: HttpRequest, figure: Figure, *, is_live: bool
 ) -> HttpResponse:
-    """Send a figure, or what the browser lacks of it, or nothing if it lacks nothing."""
+    """Send a figure, the parts that the client lacks, or 304."""
     described = orjson.dumps([figure, is_live])
     version = hashlib.blake2b(described, digest_size=12).hexdigest()
     if is_held(request, version):
@@ -261,7 +261,7 @@ def chosen_group(name: str) -> Group:
 
 
 def chosen_each(name: str) -> Kind | None:
-    """Return what to show GPU by GPU; None: all GPUs share their rows."""
+    """Return the kind to show per GPU; None: all GPUs share their rows."""
     if not name:
         return None
     if name not in EACH_GPU:

@@ -36,7 +36,7 @@ AXES = (
     ("time", gettext_lazy("Time")),
     ("relative", gettext_lazy("Relative")),
 )
-# What a usual window shows at once, and all their lines; of a long address less.
+# The charts of a usual window and their lines; fewer if the address gets too long.
 FIRST_CHARTS, FIRST_LINES, FIRST_LETTERS = 12, 60, 6_000
 
 
@@ -103,7 +103,7 @@ def search_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 
 def _first_figures(run_id: UUID, options: ChartOptions, cards: Sequence[Card]) -> str:
-    """Return where the first figures are; a browser asks before its scripts are there."""
+    """Return the address of the first figures, which browsers preload."""
     if not cards:
         return ""
     address = reverse("run-charts-figures", args=[run_id])

@@ -37,7 +37,7 @@ def compare_marks(request: PageRequest, workspace: str, project: str) -> HttpRes
     return HttpResponse(body, content_type="application/json")
 
 
-# Any: rows of what was read, and what JSON can hold.
+# Any: rows of query results, and JSON values.
 def _marks(
     actor: Actor, each: ComparedRun, annotations: list[Any], notes: list[Any]
 ) -> Iterator[dict[str, Any]]:

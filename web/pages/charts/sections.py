@@ -11,7 +11,7 @@ from tracker.queries.series.metrics import importance, quality_rank
 
 TRAINING = "train"
 EPOCHS = ("epoch", "epochs")
-# Sections of so few charts stand beside each other.
+# Sections with at most this many charts share a row.
 SMALL = 2
 # How many of the runs have a series; most: at least half.
 MAX_RUNS, SOME_RUNS, ONE_RUN = range(3)
@@ -41,8 +41,8 @@ def chart_sections(
 ) -> list[Section]:
     """Group by namespace: shared and key metrics first, monitoring last.
 
-    `folded` and `unfolded` are the namespaces that the reader wants closed or open;
-    `sharing` is the answer of `sharing_of`.
+    `folded` and `unfolded` are the namespaces that the reader closed or opened;
+    `sharing` is the result of `sharing_of`.
     """
     ordered = _ordered(list(paths), sharing or {})
 

@@ -72,9 +72,9 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Draw many charts with a handful of statements; each `chart` is a query of its own.
+    """Draw many charts with few queries; each `chart` parameter is a query string.
 
-    The reader names the versions it holds: those charts come as nothing.
+    Charts whose versions the client has cached are empty.
     """
     asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("chart")]
     check_count("chart", len(asked), sum(len(each.paths) for each in asked))
@@ -110,7 +110,7 @@ class Charts:
         self.run = run
         self.options = options
         self.is_live = is_live
-        # Before the points are read: they are never older than this says.
+        # Read before the points, so that these are never older than the version.
         self.base = version_of([run], drawn_by(), options.query, is_live)
         paths = {path for each in wanted for path in each.paths}
         self.annotations = seen_annotations(reader, annotations_of(run, paths))
@@ -155,7 +155,7 @@ class Charts:
         return [one for path in wanted.paths for one in self.annotations[path]]
 
     def _shared(self, wanted: Wanted) -> dict[str, list[int]]:
-        """Return the ranks of those who logged to a series at once, by its path."""
+        """Return the ranks of concurrent writers, by path of the series."""
         return {
             path: [writer.rank for writer in self.writers[self.run.id, path]]
             for path in wanted.paths
@@ -163,7 +163,7 @@ class Charts:
         }
 
     def _notes(self, wanted: Wanted) -> list[Note]:
-        """Return what the script noted; what the agent measures has other steps."""
+        """Return the script's notes; the agent's metrics count other steps."""
         is_measured = all(path.startswith(MONITORING) for path in wanted.paths)
         has_steps = self.options.over or self.options.axis == Axis.STEP
         return [] if is_measured and has_steps else self.notes

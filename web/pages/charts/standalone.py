@@ -26,7 +26,7 @@ def figure_page(content: bytes, title: str) -> str:
     from plotly.io import to_html  # noqa: PLC0415
 
     try:
-        # Any: JSON of anybody.
+        # Any: untrusted JSON.
         found: Any = without_links(json.loads(content, parse_constant=lambda _: None))
         figure = Figure(found["data"], found.get("layout"))
     except (ValueError, TypeError, LookupError, RecursionError) as error:

@@ -28,7 +28,7 @@ class Cell:
     text: str
     change: str  # against the reference: +0.12 (+14 %)
     is_changed: bool
-    title: str  # what the text leaves out
+    title: str  # text of the tooltip: the full value
 
 
 def make_cell(row: AttributeRow | None, reference: AttributeRow | None) -> Cell:
@@ -80,7 +80,7 @@ def _change(found: Difference | None) -> str:
 
 
 def _rounded(amount: float) -> float:
-    """Keep three digits of a fraction; what lies before the point stays whole."""
+    """Round a fraction to three digits; keep all digits before the point."""
     return float(f"{amount:.3g}") if abs(amount) < 1 else amount
 
 

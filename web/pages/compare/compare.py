@@ -39,13 +39,13 @@ from web.session import PageRequest, signed_in
 from web.snippets import capture, two_runs
 
 FINDINGS, VALUES = "findings", "values"
-# The tabs below whose charts stand the values of the runs.
+# Tabs whose charts show one value per run.
 VALUE_TABS = ("parallel", "scatter")
 # As many runs are offered to be added.
 FOUND = 12
-# As many projects are listed to look in; of more, all are looked in by what is typed.
+# Maximum number of projects listed in the picker; with more, the search covers all.
 MAX_PROJECTS = 200
-# More runs stand beside what is drawn of them, in a list that scrolls.
+# With more runs, a scrolling list stands next to the charts.
 LISTED_ABOVE = 1
 # More runs than this can be searched by name.
 SEARCHED_ABOVE = 12
@@ -98,7 +98,7 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
 
 def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
-    """Answer a part of the page that asks for itself again; else all runs' states."""
+    """Answer a part of the page that refreshes itself; by default all runs' states."""
     part = request.GET.get("part")
     if part == VALUES:
         return _values_again(request, comparison)
@@ -115,7 +115,7 @@ def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
 
 
 def _values_again(request: PageRequest, comparison: Comparison) -> HttpResponse:
-    """Answer the table below a chart of values, with what the chart is made of."""
+    """Answer the table below a chart of values, with the data of the chart."""
     tab = comparison.state.tab
     if tab not in VALUE_TABS or not comparison.shown:
         raise NotFound("runs with values")
@@ -149,13 +149,13 @@ def _life(comparison: Comparison) -> dict[str, Any]:
 
 
 def _choosable_colours(request: PageRequest, state: CompareState) -> tuple[str, ...]:
-    """Return the colours that a run can be given: who looks on changes none."""
+    """Return the colours offered for a run; none for visitors by share link."""
     is_offered = request.actor.grant is None and state.is_coloured_by_run
     return COLOUR_NAMES if is_offered else ()
 
 
 def _states(comparison: Comparison) -> dict[str, Any]:
-    """Return what the list says of how the runs are, which it asks for again meanwhile."""
+    """Return the context of the list of runs with their states."""
     state, everyone = comparison.state, comparison.everyone
     asked = CompareState(runs=state.runs, slots=state.slots)
     return {

@@ -13,10 +13,10 @@ from web.pages.compare.cells import value_text
 
 # More charts of one series would be a page of their own.
 CHARTS_AT_MOST = 12
-# Of numbers that have more values than there are colours.
+# Steps of a colour scale, for numbers with more values than colours.
 SCALE_STEPS = 10
 OTHER = "other"
-# Of all values that have no dash of their own.
+# For all values without a dash of their own.
 OTHER_DASH = "longdash"
 
 Value = float | str | None
@@ -34,9 +34,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a part looks like, and how the legend says it.
+    """Style of a part, and its swatch in the legend.
 
-    `name` ends the class of its swatch, `drawn` is what Plotly draws with.
+    `name` is the suffix of the swatch's CSS class, `drawn` is the Plotly colour or
+    dash.
     """
 
     name: str
@@ -52,7 +53,7 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The parts of the runs, numbers by their size, then words; what is not set last."""
+    """The parts of the runs: numbers in order, then texts, then runs without the value."""
 
     path: str
     parts: tuple[Part, ...]

@@ -56,7 +56,7 @@ def divisions_of(comparison: Comparison) -> Divisions:
     found = {
         column.dimension: divided(column.label, column.values)
         for column in columns
-        # "Not set" would be said of what is set, and not shared.
+        # A value that is set but not shared must not appear as "Not set".
         if seen is None or column.is_known
     }
     return Divisions(*(found.get(path) for path in chosen))

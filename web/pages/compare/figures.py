@@ -54,7 +54,7 @@ from web.pages.compare.frame import Comparison, read_comparison
 from web.pages.compare.state import CompareState
 from web.session import PageRequest, signed_in
 
-# A chart is as wide; of many lines each has fewer, until somebody zooms.
+# About the width of a chart in pixels; with many lines each has fewer until zoomed.
 BUCKETS, FEWEST_BUCKETS, BUCKETS_TOGETHER = 500, 200, 20_000
 
 
@@ -88,7 +88,7 @@ class DrawnRun:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One chart that was asked for; `part` is which, if each part has its own."""
+    """One requested chart; `part` is its index if runs are divided into charts."""
 
     paths: Key
     part: int
@@ -173,7 +173,7 @@ class Charts:
             for each in self.drawn
         ]
         is_live = comparison.is_live
-        # Before the points are read: they are never older than this says.
+        # Read before the points, so that these are never older than the version.
         self.base = version_of(
             runs, drawn_by(), self.options.query, said, self.is_together, is_live
         )
@@ -308,7 +308,7 @@ def _buckets(line_count: int) -> int:
 def compare_hardware(
     request: PageRequest, workspace: str, project: str
 ) -> HttpResponse:
-    """Draw what the machines of the runs did, one row for each kind of measurement."""
+    """Draw hardware metrics of the runs, one row per kind."""
     comparison = read_comparison(request, workspace, project)
     state, runs = comparison.state, comparison.runs
     group = chosen_group(state.group)

@@ -20,7 +20,7 @@ from web.pages.compare.state import (
 from web.session import PageRequest
 from web.texts import gettext_lazy
 
-# Of the colours of runs, in the order of their slots; right in both themes.
+# Names of the run colours in the order of slots, for both themes.
 COLOUR_NAMES = (
     gettext_lazy("Blue"),
     gettext_lazy("Orange"),
@@ -43,9 +43,9 @@ class ComparedRun:
     slot: int
     is_hidden: bool
     is_reference: bool
-    # Where runs of several projects are compared: what its own is called.
+    # Name of the run's project, if the runs are of several projects.
     project: str = ""
-    look: str = ""  # where colours tell something else than runs: how its swatch ends
+    look: str = ""  # suffix of the swatch's CSS class, if colours mean values
     group: int | None = None  # the index of its line, if one line shows several runs
 
     @property
@@ -73,7 +73,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was asked for, cut down to the runs that there are."""
+    """The requested comparison, limited to the runs that exist."""
 
     project: Any  # likewise
     state: CompareState
@@ -123,7 +123,7 @@ def named_in(project: str, name: str) -> str:
 
 
 def open_tabs(actor: Actor) -> dict[str, str]:
-    """Return the tabs that the actor sees: which runs have what values is a part."""
+    """Return the tabs that the actor may open; tabs with values need a permission."""
     if actor.grant is None:
         return TABS
     values = TABS_OF_VALUES if actor.sees(Part.CONFIG) else ()

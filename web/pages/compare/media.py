@@ -1,7 +1,7 @@
-"""Pictures, texts, histograms and files of compared runs, beside each other by path.
+"""Pictures, texts, histograms and files of compared runs, side by side by path.
 
-The page has a row for each path, which is empty until it is seen: then it asks for what
-all runs have there, at the step that the page's slider stands at.
+The page has an empty row for each path. A row loads when it becomes visible, with the
+content of all runs at the slider's step.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from web.polling import poll_answer, seconds_between
 from web.session import PageRequest, signed_in
 from web.snippets import FIRST_MEDIA
 
-# Beyond this many rows nobody looks at them all; the filter finds the rest.
+# With more rows, use the filter.
 MAX_ROWS = 100
 # Places of the slider, about as many as it has pixels.
 MAX_PLACES = 1_000
-# Each look reads what the runs have there.
+# Each refresh reads the content of all runs.
 AGAIN_SECONDS = 10
 
 
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """Round steps from before the first to the last of what the rows have."""
+    """Round steps that cover the steps of all rows."""
 
     low: float
     high: float
@@ -89,7 +89,7 @@ class Cell:
 
     @property
     def count(self) -> int:
-        """Return what the plural of the values goes by; counts may be fractions."""
+        """Return the number that selects the plural form; counts may be fractions."""
         return 1 if self.bars is not None and self.bars.count == 1 else 2
 
     @property
@@ -166,7 +166,7 @@ def _again(comparison: Comparison) -> int:
 
 
 def _slider(steps: Steps | None) -> Slider | None:
-    """Return a slider of round steps; None where there is nothing to slide over."""
+    """Return a slider of round steps; None if there is only one step."""
     span = steps.last - steps.first if steps else 0.0
     if steps is None or not 0 < span < math.inf:
         return None

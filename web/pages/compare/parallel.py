@@ -23,7 +23,7 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class ParallelAxis:
-    """An axis from `low` to `high`; a run's place is None where it has no value."""
+    """An axis from `low` to `high`; the position of a run without a value is None."""
 
     path: str
     label: str

@@ -51,8 +51,8 @@ OF_VALUES = (
     *("together", "colour", "dash", "chart"),
     *("dimensions", "brushes", "x", "y", "size", "log_x", "log_y"),
 )
-# What an address says by the names that it has here, and how: in words, by a 1, by one of
-# some words, by the id of one of the runs.
+# Address parameters with the names of the fields: texts, flags ("1"), choices, and run
+# IDs.
 _TEXTS = (
     *("over", "together", "dash", "chart", "text", "stage", "group"),
     *("colour", "x", "y", "size", "query"),
@@ -63,7 +63,7 @@ _OF_RUNS = ("reference", "left", "right")
 
 TEXT_LENGTH = 2_048
 DIMENSIONS_AT_MOST = 12
-# Of a text that is no run's id, this much is repeated to the reader.
+# Length of an invalid run ID in the error text.
 SHOWN_OF_UNKNOWN = 40
 _BRUSH_PARTS = 3
 
@@ -83,10 +83,10 @@ class Brush:
 
 @dataclass(frozen=True, slots=True)
 class CompareState:
-    """Every part has a default, so that any address shows something.
+    """State of the comparison page; all fields have defaults, so any address works.
 
-    A slot is a run's place among the colours. It stays with the run when others leave,
-    so that nobody has to learn the colours anew.
+    A slot is the index of a run's colour. A run keeps it when others are removed, so
+    that colours do not change.
     """
 
     runs: tuple[UUID, ...] = ()
@@ -95,12 +95,12 @@ class CompareState:
     reference: UUID | None = None
     tab: str = "charts"
     axis: str = "step"
-    over: str = ""  # the series whose values are the places on the axis, if any
+    over: str = ""  # path of the series on the x axis, if any
     smoothing: float = 0.0
     log: bool = False
-    logx: bool = False  # of charts; `log_x` is the scatter's
+    logx: bool = False  # x of charts; `log_x` is that of the scatter plot
     clip: bool = False
-    bare: bool = False  # without what was written at points
+    bare: bool = False  # hide annotations and notes
     low: float | None = None  # the part of the axis that charts are zoomed to
     high: float | None = None
     together: str = ""  # runs with the same value of this are one line
@@ -110,29 +110,29 @@ class CompareState:
     text: str = ""  # part of the paths to show
     regex: bool = False  # an expression that they match
     at: float | None = None  # the step at which media are shown; None: the last one
-    left: UUID | None = None  # the two runs whose source is compared
+    left: UUID | None = None  # the two runs whose sources are compared
     right: UUID | None = None
     view: str = "unified"
     stage: str = ""
     align: str = "run"
-    group: str = ""  # of hardware
+    group: str = ""  # group of hardware rows
     dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
     brushes: tuple[Brush, ...] = ()
-    colour: str = ""  # of lines, axes' lines and points
+    colour: str = ""  # path that colours lines and points
     x: str = ""
     y: str = ""
     size: str = ""
     log_x: bool = False
     log_y: bool = False
-    among: bool = False  # beside all runs of the project
-    query: str = ""  # of those, the ones it finds
+    among: bool = False  # with all other runs of the project
+    query: str = ""  # filter of those runs
     layout: str = ""  # how charts are arranged, if not as their reader left them
-    unreadable: tuple[str, ...] = ()  # what `runs` holds and is no id
-    left_out: int = 0  # runs beyond the most that can be told apart
+    unreadable: tuple[str, ...] = ()  # parts of `runs` that are no ID
+    left_out: int = 0  # runs above the maximum
 
     @property
     def address(self) -> str:
-        """Return the query of a link to this; what is usual is left out."""
+        """Return the query string of this state, without defaults."""
         # Commas need no escape, and a hundred ids have as many of them.
         return urlencode(list(self._parameters()), safe=",")
 
@@ -147,7 +147,7 @@ class CompareState:
 
     @property
     def is_coloured_by_run(self) -> bool:
-        """Say whether colours tell runs, and not values, on the tab that is open."""
+        """Return whether colours mean runs, not values, on the open tab."""
         is_by_value = self.colour and self.tab in TABS_COLOURED_BY
         return not (is_by_value or (self.together and self.tab == "charts"))
 
@@ -176,9 +176,9 @@ class CompareState:
         )
 
     def as_shared(self, tabs: Collection[str], *, with_values: bool) -> CompareState:
-        """Return what of this strangers may ask: of no other runs than these.
+        """Return the state that visitors by share link may see: no other runs.
 
-        Without values nothing is divided, sorted or placed by any.
+        Without permission for values, no division, order or axis uses any.
         """
         tab = self.tab if self.tab in tabs else CompareState().tab
         state = replace(self, tab=tab, among=False, query="")
@@ -209,7 +209,7 @@ class CompareState:
         return self.address
 
     def with_reference(self, run_id: UUID) -> str:
-        """Tell the others against this run, which is shown."""
+        """Set the reference run, and show it."""
         slot = self.slot_of[run_id]
         hidden = tuple(each for each in self.hidden if each != slot)
         return self.having(reference=run_id, hidden=hidden)
@@ -305,7 +305,7 @@ def read_state(query: QueryDict) -> CompareState:
         **{name: _among(as_id(query.get(name, "")), runs) for name in _OF_RUNS},
     }
     if texts["over"]:
-        # Whoever names a series need not say that it is one.
+        # A series implies its axis.
         read["axis"] = CompareState().axis
     return CompareState(
         runs=runs,

@@ -66,9 +66,10 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
 
 
 def _dimensions(comparison: Comparison) -> list[str]:
-    """Return what the runs may be divided by, where nobody can ask as they type.
+    """Return the paths to divide runs by, where completion is not available.
 
-    Strangers ask nothing; and what is asked as somebody types is of one project.
+    That is for visitors by share link and across projects: completion covers one
+    project.
     """
     actor = comparison.actor
     is_asked = actor.grant is None and not comparison.is_across
@@ -133,7 +134,7 @@ def _source(comparison: Comparison) -> dict[str, Any]:
 
 
 def _pair(comparison: Comparison) -> tuple[ComparedRun, ComparedRun]:
-    """Return the two runs asked for; without, the reference and the first other one."""
+    """Return the two requested runs; by default the reference and the first other run."""
     by_id = {each.run.id: each for each in comparison.everyone}
     state = comparison.state
     usual = next(each for each in comparison.everyone if each.is_reference)

@@ -32,12 +32,12 @@ from web.templatetags.format import number
 
 @dataclass(frozen=True, slots=True)
 class Pictured:
-    """The runs of a chart: those chosen, and the others of the project beside them."""
+    """The runs of a chart: the chosen ones, and optionally all others of the project."""
 
     chosen: list[ComparedRun]
     others: list[Any]  # rows of the runs table; pages do not import tables
     others_in: str = (
-        ""  # where runs of several projects are here: what that of these is called
+        ""  # name of the others' project, if the runs are of several projects
     )
     mistake: str = ""
 
@@ -57,7 +57,7 @@ class Pictured:
 
 @dataclass(frozen=True, slots=True)
 class ValueRow:
-    """A run in the table below a chart, for those who cannot point at it."""
+    """A run in the table below a chart, for readers without a pointer."""
 
     run: ComparedRun
     texts: list[str]
@@ -180,7 +180,7 @@ def _runs_at() -> str:
 
 
 def _chosen_axes(comparison: Comparison, known: Dimensions) -> tuple[str, str]:
-    """Take a parameter that differs against the metric that says most."""
+    """Take a varying parameter and the most important metric."""
     suggested = known.suggested
     metrics = [name for name in suggested if name not in known.parameters]
     x = comparison.state.x or suggested[0]

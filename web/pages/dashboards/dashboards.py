@@ -66,7 +66,7 @@ def dashboard(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
 
 # Any: rows of tables, which pages do not import.
 def board_context(request: PageRequest, dashboard: Any) -> dict[str, Any]:
-    """Return what the grid of a dashboard is drawn from, for whoever looks."""
+    """Return the template context of a dashboard's grid for this reader."""
     board = board_from(dashboard.content)
     audience = audience_of(request, dashboard)
     return {
@@ -94,7 +94,7 @@ def audience_of(request: PageRequest, dashboard: Any) -> Audience:
 
 
 def _runs_said(actor: Actor, project: Any, board: Board) -> str:
-    """Leave a query or a view out for strangers: it names what was configured."""
+    """Hide the query or view from visitors by share link: it may name parameters."""
     frozen = frozen_for(actor)
     if frozen is not None:
         return said_of(RunSet(runs=tuple(frozen.run_ids)))

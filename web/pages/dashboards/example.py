@@ -26,7 +26,7 @@ top of the page, or for each widget by itself.
 
 
 def example_board(project: Any) -> Board:
-    """Return values and charts of the commonest metrics, a table, and the ledger."""
+    """Return values and charts of the most frequent metrics, a table, a time breakdown."""
     metrics = metric_paths(project.id)
     series = series_among(project.id, metrics)
     columns = [*metrics[:4], *changed_params(project.id)[:4]]

@@ -1,4 +1,4 @@
-"""Widgets as they are sent: the frame at once, what is in it once it comes into view."""
+"""Renders widgets: the frame with the page, the content once it is visible."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from web.polling import poll_answer, poll_unless
 from web.texts import gettext_lazy
 from web.widgets import KINDS
 
-# What a widget says besides what came of its runs, such as tags, ledgers and how long a run
-# has been going on, is looked up so often: of runs that go on, and of others.
+# Refresh interval of content that is not in the version, such as tags, time breakdowns
+# and durations: with live runs, and without.
 LIVE_LOOK_SECONDS, LOOK_SECONDS = 60, 300
 BODY, FIGURE = "body", "figure"
 UNKNOWN_KIND = gettext_lazy(
@@ -43,10 +43,10 @@ Address = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who looks, and where they ask for parts.
+    """The reader, and the addresses of parts.
 
-    `address` makes the address of a widget's part, of its id and BODY or FIGURE;
-    `picture` that of a picture in a text, of the widget's id and the picture's key.
+    `address` returns the address of a widget's part, from its id and BODY or FIGURE;
+    `picture` that of a picture in a text, from the widget's id and the picture's key.
     """
 
     actor: Actor
@@ -82,7 +82,7 @@ def frame_of(widget: Widget, run_set: RunSet, audience: Audience) -> FrameView:
 def _usual_title(
     kind: Kind, widget: Widget, run_set: RunSet, audience: Audience
 ) -> str:
-    """Return what is shown as a title, unless that names what is not shared."""
+    """Return the default title, or the kind's label if the title names hidden paths."""
     try:
         settings = _settings(kind, widget)
     except InvalidInput:
@@ -96,7 +96,7 @@ def _usual_title(
 
 
 def drawing_of(widget: Widget, run_set: RunSet) -> str:
-    """Return a name for what is drawn; where the widget stands is no part of it."""
+    """Return a cache key of the content, without the widget's position."""
     return key_of(repr((widget.kind, widget.settings, run_set)))
 
 

@@ -39,11 +39,11 @@ class Field:
     hint: str = ""
     options: Options = ()
     is_required: bool = False
-    most: int = 1  # of paths and columns
+    most: int = 1  # maximum number of paths or columns
     step: str = "any"
     lowest: str = ""
     highest: str = ""
-    # What is completed beside paths.
+    # Suggestions in addition to paths.
     offered: Sequence[str] = ()
 
     @property
@@ -53,7 +53,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A widget, what it is about at this moment, and where its parts are asked for."""
+    """A widget with its runs, and the addresses of its parts."""
 
     project: Any  # a row of the projects table, which pages do not import
     widget: Widget
@@ -63,7 +63,7 @@ class Scene:
     figure_url: str
     # The address of a picture in its text, by the picture's key.
     picture_url: Callable[[str], str]
-    # Who looks: what is shown of the runs is asked of tracker/disclosure.py.
+    # The reader; tracker/disclosure.py decides which values are visible.
     actor: Actor
     # By a link that was frozen: no runs but these, where a kind finds its own.
     only: frozenset[UUID] | None = None
@@ -108,7 +108,7 @@ def _short(project: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeenValues:
-    """Attributes by run and path; `withheld` are paths of which nothing is shown."""
+    """Attributes by run and path; `withheld` are the hidden paths."""
 
     by_run: dict[UUID, dict[str, AttributeRow]]
     withheld: frozenset[str]
@@ -116,7 +116,7 @@ class SeenValues:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What is shown of a widget, or `problem`: why there is nothing, and what to do."""
+    """Content of a widget, or `problem`: the reason that it is empty, with advice."""
 
     template: str = ""
     context: dict[str, Any] = field(default_factory=dict)

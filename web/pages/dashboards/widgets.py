@@ -83,7 +83,7 @@ def picture(
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def runs(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
-    """Say which runs a dashboard is about."""
+    """Set the runs of a dashboard."""
     found = editable_dashboard(request.actor, dashboard_id)
     if request.method != "POST":
         run_set = board_from(found.content).run_set
@@ -189,7 +189,7 @@ def _widget(found: Widget | None) -> Widget:
 
 
 def _by(request: PageRequest) -> dict[str, int]:
-    """Return who changes what they saw of a dashboard."""
+    """Return the user, and the version of the dashboard that they edited."""
     text = request.POST.get("version", "")
     if not (text.isascii() and text.isdigit() and len(text) <= VERSION_DIGITS):
         raise InvalidInput("version", "must be a whole number")
@@ -230,7 +230,7 @@ def _done(
 def _refused(
     request: PageRequest, dashboard: Any, refusal: TrackerError, where: str
 ) -> HttpResponse:
-    """Say what is wrong beside what was typed, which stays as it is."""
+    """Return the error next to the input, which is kept."""
     if not request.htmx:
         raise refusal
     context = {

@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def collect(work: Path) -> None:
-    """Copy the pages, the files they link to, and the SDK whose docstrings are shown."""
+    """Copy the pages, their linked files, and the SDK for its docstrings."""
     docs = work / "docs"
     shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns(CONFIG))
     shutil.copy(DOCS / CONFIG, work)

@@ -19,9 +19,10 @@ ANY_PROJECT = "my-project"
 def first_run_context(
     actor: Actor, *, project: str = "", workspace: str = "", secret: str = ""
 ) -> dict[str, Any]:
-    """Return what components/first_run.html says, with this server's address filled in.
+    """Return the context of components/first_run.html, with this server's address.
 
-    Without a project it is any, and without a workspace each of the actor's own.
+    Without a project the snippet has an example name; without a workspace all are
+    offered.
     """
     slug = project or ANY_PROJECT
     return {

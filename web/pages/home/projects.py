@@ -36,14 +36,14 @@ FIRST_KEY = "first run"
 @require_safe
 @signed_in
 def projects_page(request: PageRequest) -> HttpResponse:
-    """Show everything; asked by htmx, only what changes while runs run."""
+    """Show the page; for htmx, only the parts that change while runs are running."""
     now = timezone.now()
     part = request.GET.get("part", "") if request.htmx else None
     if part == "start":
         return _arrival(request)
     if part == "columns":
         if not has_projects(request.actor):
-            # The last one is gone: what there is then is another page.
+            # The last project was deleted: load the start page.
             return wait_answer(is_there=True)
         return poll_unless(
             request,
@@ -90,7 +90,7 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
 
 
 def _arrival(request: PageRequest) -> HttpResponse:
-    """Tell whoever has logged nothing yet that the first run is there."""
+    """Answer whether the first run has arrived."""
     is_there = has_projects(request.actor)
     if request.GET.get("keeps") != "page":
         return wait_answer(is_there=is_there)

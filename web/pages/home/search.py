@@ -39,7 +39,7 @@ ACCOUNT = {"projects": gettext_lazy("All projects"), "keys": gettext_lazy("API k
 @require_safe
 @signed_in
 def places(request: PageRequest) -> HttpResponse:
-    """Answer the pages there are, and what else has a name that matches `q`."""
+    """Answer the pages and other items whose names match `q`."""
     actor, text = request.actor, request.GET.get("q", "").strip()
     project = _project(request)
     near = project.id if project else None
@@ -63,7 +63,7 @@ def places(request: PageRequest) -> HttpResponse:
 
 # Any: a row of the projects table, which pages do not import.
 def _project(request: PageRequest) -> Any:
-    """Return the project whose page is open; None: none, or one that is gone."""
+    """Return the project of the open page; None without one or if it was deleted."""
     workspace, project = (
         request.GET.get("workspace", ""),
         request.GET.get("project", ""),

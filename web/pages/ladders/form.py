@@ -21,7 +21,7 @@ from web.pages.compare.state import as_id, read_ids
 
 SAVE, BY_TIME = "save", "by-time"
 SUGGESTIONS = 30
-# Of a run's name in the name of a ladder.
+# Maximum length of a run's name in the suggested name of a ladder.
 LONGEST_END = 80
 
 
@@ -30,7 +30,7 @@ class FormRow:
     run_id: UUID
     run_name: str
     state: str
-    silent_for: timedelta | None  # None: not running, or heard of lately
+    silent_for: timedelta | None  # None: not running, or recently active
     note: str
 
 
@@ -54,7 +54,7 @@ class LadderForm:
 # Any: a row of the projects table, which pages do not import.
 def read_form(posted: QueryDict, project: Any) -> LadderForm:
     """Parse the form, and apply the pressed button to its rows."""
-    # Whoever only names runs has no notes yet.
+    # Links with runs have no notes yet.
     pairs = zip_longest(posted.getlist("run"), posted.getlist("note"), fillvalue="")
     wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
     rows = rows_of(project, wanted[:RUNGS_AT_MOST])
@@ -116,7 +116,7 @@ def rows_of(project: Any, wanted: Sequence[tuple[UUID, str]]) -> tuple[FormRow, 
 def moved(
     rows: tuple[FormRow, ...], run_id: UUID | None, where: str
 ) -> tuple[FormRow, ...]:
-    """Move a row up or down by one, or remove it; anything else changes nothing."""
+    """Move a row up or down by one, or remove it; ignore other values."""
     found = [index for index, row in enumerate(rows) if row.run_id == run_id]
     if not found:
         return rows

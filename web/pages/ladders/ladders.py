@@ -69,7 +69,7 @@ from web.toasts import tell
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Show the project's ladders; with runs or a tag asked for, the form for a new one."""
+    """List the project's ladders; with runs or a tag, show the form for a new one."""
     if request.method == "POST":
         return _create(request, workspace, project)
 
@@ -98,7 +98,7 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_safe
 @signed_in
 def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
-    """Show a ladder; asked by htmx, only the parts that change while rungs run."""
+    """Show a ladder; for htmx, only the parts that change while runs are running."""
     found = readable_ladder(request.actor, ladder_id)
     view = _read(request, found)
     per = _per(request, view)
@@ -128,7 +128,7 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def report(request: PageRequest, ladder_id: UUID) -> HttpResponse:
-    """Show a ladder on paper: everything that counts, and nothing to press."""
+    """Show a ladder for printing, without controls."""
     found = readable_ladder(request.actor, ladder_id)
     view = _read(request, found)
     per = _per(request, view)

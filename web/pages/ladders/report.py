@@ -48,7 +48,7 @@ class BarPart:
 class ReportBar:
     card: RungCard
     parts: tuple[BarPart, ...]
-    total: str  # its length as a time, or why there is none
+    total: str  # the duration, or the reason that it is missing
 
 
 @dataclass(frozen=True, slots=True)

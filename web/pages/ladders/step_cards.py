@@ -50,7 +50,7 @@ UNTRIED = gettext_lazy(
     "It is still there: something else brought this, or a part of the fix, so the"
     " promise was not put to the test."
 )
-# When a stage shows less than this part of what its steps won, the page says so.
+# Below this share of the steps' speedup, the page notes a lagging stage.
 SHOWN_BY_STAGE = 0.5
 
 
@@ -149,7 +149,7 @@ class RungCard:
 
     @property
     def note(self) -> str:
-        """Return what the note says beyond the rung's label."""
+        """Return the note without the step's label."""
         note = self.rung.note.strip()
         return note.removeprefix(self.rung.label).strip()
 
@@ -209,7 +209,7 @@ class RungCard:
 
     @property
     def is_second(self) -> bool:
-        """The second rung's previous rung is the baseline: one verdict says both."""
+        """Return whether the previous step is the baseline, which needs one verdict."""
         return self.rung.position == 1
 
     @property
@@ -243,7 +243,7 @@ class RungCard:
 
     @property
     def outcome(self) -> str:
-        """Compare what was achieved with what was promised, as a sentence."""
+        """Compare the result with the prediction, as a sentence."""
         outcome, promise = self.rung.outcome, self.rung.predicted
         if outcome is None or promise is None:
             return ""
@@ -254,7 +254,7 @@ class RungCard:
 
     @property
     def stage_lags(self) -> str:
-        """Say that the stage shows little of what its steps won; "" where it does."""
+        """Return a note if the stage gained little of its steps' speedup; otherwise ""."""
         change, (before, after) = self.rung.against_previous, self.rung.stage_seconds
         if change is None or change.verdict is not Verdict.FASTER:
             return ""

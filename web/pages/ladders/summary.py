@@ -27,19 +27,19 @@ class Summary:
     quality: tuple[str, str, str]  # before, after, change
     stage: tuple[str, str, str]  # before, after, change; of the compared stage
     total: tuple[str, str, str]
-    gone: int  # of the baseline's findings
+    gone: int  # fixed findings of the baseline
     had: int  # findings of the baseline
     unjudged: int  # rungs that could not be compared with the baseline
     is_unfair: bool
-    unsettled: str  # which rungs' steps never settled; "" where all did
-    left: str  # what the last rung's findings promise; "" where nobody knows
+    unsettled: str  # ladder steps that never became steady; "" if none
+    left: str  # predicted savings of the last step's findings; "" if unknown
     left_titles: str
-    advice: str  # about going on; "" where there is none
+    advice: str  # whether to continue; "" if unknown
     worse: tuple[str, ...]  # labels of rungs that are faster and learn worse
 
 
 def summary_of(ladder: LadderView) -> Summary | None:
-    """Sum a ladder up; None while nothing can be compared."""
+    """Summarize a ladder; None if nothing can be compared."""
     climb = ladder.climb
     if climb is None:
         return None
@@ -91,7 +91,7 @@ def _quoted(labels: Iterable[str]) -> str:
 
 
 def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
-    """Say whether to go on, as far as rules can tell."""
+    """Return advice whether to continue, from the rules' findings."""
     if left is None or not left.advises_stop:
         return ""
     if unforeseen:

@@ -43,7 +43,7 @@ TITLES = {
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def join_page(request: HttpRequest, secret: str) -> HttpResponse:
-    """Show the invitation; only a POST uses it, so that previews cost nothing."""
+    """Show the invitation; only a POST accepts it, so that link previews do not."""
     invitation = find_invitation(secret)
     if invitation is None:
         return _unknown(request)
@@ -76,7 +76,7 @@ def _join_as_new(request: HttpRequest, secret: str) -> HttpResponse:
         password=_required(request, "password"),
         address=client_address(request),
     )
-    # Gives the session a new key, so that one planted before is worth nothing.
+    # Rotates the session key, against session fixation.
     login(request, user)
     note_sign_in(request, "invitation")
     return _welcome(request, find_invitation(secret))

@@ -1,4 +1,4 @@
-"""Lets a member in again who lost their password or second factor."""
+"""Restores access for a member who lost their password or second factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bell, the inbox, and where else a person wants their notifications."""
+"""The bell, the inbox, and a user's notification channels."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _save(request: PageRequest) -> HttpResponse:
 
 # Any: a row of the users table, which pages do not import.
 def _save_address(request: PageRequest, user: Any, email: str) -> None:
-    """Change the address, or have it confirmed first.
+    """Change the address, or send a confirmation first.
 
     Without a mail server, a user who manages their own account confirms it by saving.
     """
@@ -89,7 +89,7 @@ _save_after_confirming = reauthentication_required(_save, app="allauth.account")
 
 
 def _profile(request: PageRequest, error: InvalidInput | None = None) -> HttpResponse:
-    user = cast(AbstractUser, request.user)  # signed_in let nobody else pass
+    user = cast(AbstractUser, request.user)  # signed_in admits users only
     context = {
         "tab": "profile",
         "error": error,

@@ -37,7 +37,7 @@ from web.toasts import tell
 def project_members_page(
     request: PageRequest, workspace: str, project: str
 ) -> HttpResponse:
-    """List who may see the project; on POST, add a member to it."""
+    """List the members of the project; on POST, add one."""
     if request.method != "POST":
         return _page(request, readable_project(request.actor, workspace, project))
     found = shared_project(request.actor, workspace, project)

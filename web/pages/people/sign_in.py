@@ -53,7 +53,7 @@ def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
     response = render(
         request, "people/sign_in_link.html", {"next": request.GET.get("next", "")}
     )
-    # The address is the secret, so it is not passed on as where somebody came from.
+    # The address is secret: send only the origin as the referrer.
     response["Referrer-Policy"] = "strict-origin"
     return response
 
@@ -74,9 +74,9 @@ def _use_link(request: HttpRequest, secret: str) -> HttpResponse:
         )
         # Refusing here would write the secret into the log, as part of the address.
         return HttpResponseRedirect(reverse("sign-in") + "?spent")
-    # Gives the session a new key, so that one planted before is worth nothing.
+    # Rotates the session key, against session fixation.
     login(request, user)
-    # No second factor: the link is what helps those who lost theirs.
+    # No second factor: the link restores access for users who lost it.
     note_sign_in(request, "link")
     return HttpResponseRedirect(local_path(request, request.POST.get("next", "")))
 

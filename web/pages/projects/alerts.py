@@ -112,7 +112,7 @@ def _page(
         "follows": follows_project(request.actor.user_id, project),
         "rules": rules_of(project, request.actor),
         "may_own": is_owner,
-        # Addresses of webhooks are secrets of those who may change them.
+        # Webhook addresses are secrets; only owners see them.
         "channels": channels_of(project) if is_owner else [],
         "kinds": KINDS.items(),
         "severities": SEVERITIES.items(),

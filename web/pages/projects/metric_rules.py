@@ -119,7 +119,7 @@ def _typed(request: PageRequest) -> RuleRequest:
 
 
 def _asked(request: PageRequest) -> RuleRequest:
-    """Return what the address fills in, such as a metric from a run's page."""
+    """Return the form's values from the address, such as a metric from a run's page."""
     return _read(request.GET) if request.GET else USUAL
 
 

@@ -73,7 +73,7 @@ def project_settings(
 
 # Any: a row of the projects table, which pages do not import.
 def _outlived(project: Any) -> str:
-    """Say how many runs are older than the project keeps them, if any are."""
+    """Return the number of runs older than the retention, if any."""
     count = expired_count(project)
     if not count:
         return ""

@@ -1,4 +1,4 @@
-"""The rules of a project: which are asked, and under which limits."""
+"""The rules of a project: which are enabled, and their limits."""
 
 from __future__ import annotations
 

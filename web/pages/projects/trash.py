@@ -68,7 +68,7 @@ def trash(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def _pages(
     request: PageRequest, name: str, offset: int, shown: int, total: int
 ) -> dict[str, str]:
-    """Return the addresses of what lies before and after; the other list stays."""
+    """Return the addresses of the previous and next page; the other list stays."""
     query = request.GET.copy()
     pages = {}
     if offset:

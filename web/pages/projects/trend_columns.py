@@ -15,7 +15,7 @@ MAX_LABELS = 6
 @dataclass(frozen=True, slots=True)
 class ColumnPart:
     use: str
-    top: float  # of the height of the chart, 0 at the top
+    top: float  # share of the chart's height, 0 at the top
     height: float
 
 
@@ -28,7 +28,7 @@ class Column:
     width: float
     center: float
     parts: tuple[ColumnPart, ...]
-    seconds: float  # of all GPUs
+    seconds: float  # sum over all GPUs
     computing_share: float | None
     has_label: bool
 

@@ -43,7 +43,7 @@ from web.toasts import tell
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def comments(request: PageRequest, report_id: UUID) -> HttpResponse:
-    """Show what is said of a passage, or of the whole; posted to, begin a thread."""
+    """Show the threads of a passage or of the whole report; on POST, start one."""
     discussed = _discussed(request, commentable_report(request.actor, report_id))
     key = request.GET.get("passage", "")
     passage = discussed.passage(key) if key else None

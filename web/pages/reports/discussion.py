@@ -1,7 +1,7 @@
-"""A report as its members discuss it: threads beside its passages, below it, or gone by.
+"""The discussion of a report by members: threads next to passages, below, or orphaned.
 
-All threads that stand at one place are a *region*, which is sent again as a whole when
-something in it has changed. Strangers who came by a link are shown none of this.
+All threads in one position form a *region*, which is sent as a whole after a change.
+Visitors by share link see none of this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ThreadView:
     # The quoted passage, if the thread is shown elsewhere.
     was: str
     is_of_other_version: bool
-    # Whether that version can still be read.
+    # Whether that version is still stored.
     is_kept: bool
     may_settle: bool
 
@@ -53,7 +53,7 @@ class IndexEntry:
 
 
 class DiscussedReport:
-    """One version of a report, for one member; what is asked of it is read once."""
+    """One version of a report for one member, with cached queries."""
 
     # Any: a row of a table, which pages do not import.
     def __init__(self, actor: Actor, report: Any, text: str, version: int) -> None:
@@ -133,9 +133,9 @@ def region_html(
     is_asked: bool = False,
     are_all_open: bool = False,
 ) -> SafeString:
-    """Return what stands at one place, with the form for more.
+    """Return the region in one position, with the form for more.
 
-    `is_asked`: somebody wants to write here; `are_all_open`: nothing is folded.
+    `is_asked`: show the form; `are_all_open`: fold nothing.
     """
     threads = discussed.threads_in(region)
     context: dict[str, Any] = {
@@ -156,7 +156,7 @@ def region_html(
     name = {WHOLE: "_remarks_whole", EARLIER: "_remarks_earlier"}.get(
         region, "_remarks"
     )
-    # Of hundreds of passages, most have no form that would need to know the reader.
+    # Most of hundreds of passages have no form, and skip the reader's query.
     asker = request if context["has_form"] or region == WHOLE else None
     return render_to_string(f"reports/{name}.html", context, asker)
 

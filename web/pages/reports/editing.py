@@ -84,9 +84,9 @@ def discard(request: PageRequest, report_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def widget(request: PageRequest, report_id: UUID) -> HttpResponse:
-    """Offer the form of a widget; posted to, answer what to put into the text.
+    """Show the form of a widget; on POST, answer the text to insert.
 
-    `kind` is for a new one, `block` is the key of one that the draft has.
+    `kind` creates a widget, `block` is the key of a widget in the draft.
     """
     report = editable_report(request.actor, report_id)
     key = request.GET.get("block", "")
@@ -120,7 +120,7 @@ def widget(request: PageRequest, report_id: UUID) -> HttpResponse:
 def _asked(
     request: PageRequest, report: Any, key: str
 ) -> tuple[str, Widget, RunSet, Kind]:
-    """Return the widget that is to be changed, or a new one of the kind asked for."""
+    """Return the widget to edit, or a new one of the requested kind."""
     if key:
         draft = draft_of(report, request.actor.user_id)
         text = draft.text if draft else report.text
@@ -137,7 +137,7 @@ def _asked(
 
 
 def _typed(request: PageRequest) -> dict[str, Any]:
-    # Who was told of a newer version may save over it.
+    # After a warning about a newer version, the user may overwrite it.
     number = request.POST.get("over") or request.POST.get("based_on", "")
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS):
         raise InvalidInput("based_on", "must be the number of a version")

@@ -1,7 +1,7 @@
-"""Pictures of runs in a text, for readers by a share link, who cannot open the runs.
+"""Pictures of runs in a text, for visitors by share link, who cannot open the runs.
 
-They ask for a picture by the digest of its address, which is looked up in the text that
-they may see: so no address can name a file that the text has not.
+Their addresses contain a digest, which is looked up in the visible text: no address can
+select a file outside the text.
 """
 
 from __future__ import annotations

@@ -20,16 +20,16 @@ from web.markdown import Part
 
 # Beyond these, a text has no passages, and comments are about the whole of it.
 MAX_PASSAGES = 500
-# Of threads whose words are gone, so many are looked for by likeness.
+# Maximum number of orphaned threads that are matched by similarity.
 MAX_LOOKED_FOR = 100
-# Twice what two passages have in common, of all their words.
+# Dice coefficient of two passages' words.
 ALIKE = 0.6
 WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Discussion:
-    """Threads on one version: on the whole, on its passages by key, and on what is gone."""
+    """Threads of one version: on the whole, on passages by key, and orphaned ones."""
 
     whole: list[Thread] = field(default_factory=list)
     beside: dict[str, list[Thread]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Discussion:
 
 
 def passages_of(parts: Iterable[Part]) -> list[Passage | None]:
-    """Return the passage that each part is; None: nothing that one could speak of."""
+    """Return the passage of each part; None if it cannot be commented on."""
     met: Counter[str] = Counter()
     found: list[Passage | None] = []
     for part in parts:
@@ -68,7 +68,7 @@ def passages_of(parts: Iterable[Part]) -> list[Passage | None]:
 def discussion_of(
     threads: Iterable[Thread], passages: Iterable[Passage | None]
 ) -> Discussion:
-    """Put each thread to the passage it is about, or to what it is about otherwise."""
+    """Assign each thread to its passage, to the whole report, or to the orphans."""
     known = [passage for passage in passages if passage is not None]
     found = Discussion(beside={passage.key: [] for passage in known})
     places = _Places(known)
@@ -94,7 +94,7 @@ class _Places:
         """Return the key of the thread's passage, "" if it is gone."""
         if thread.passage in self.keys:
             return thread.passage
-        # Of several that said the same, some are left.
+        # Some of several equal passages are left.
         first, _, _ = thread.passage.partition("-")
         if first in self.keys:
             return first
@@ -110,7 +110,7 @@ class _Places:
             for passage, words in self._worded
             if passage.kind == kind
         )
-        # Of equally similar ones, the first.
+        # The first of equally similar passages.
         best, key = max(likeness, key=lambda each: each[0], default=(0.0, ""))
         return key if best >= ALIKE else ""
 

@@ -133,7 +133,7 @@ def report(request: PageRequest, report_id: UUID) -> HttpResponse:
 def _discussion(
     request: PageRequest, report: Any, written: Written, audience: Audience
 ) -> dict[str, Any]:
-    """Return what its members say of a report, and its text with what is said beside it."""
+    """Return the discussion of a report, and its text with the threads next to it."""
     discussed = DiscussedReport(request.actor, report, written.text, written.number)
     is_for_paper = request.GET.get("comments") == "paper"
     opened = request.GET.get("comment", "")
@@ -158,7 +158,7 @@ def _discussion(
 
 
 def newest(report: Any) -> Written:
-    """Return what everybody reads who may see the report."""
+    """Return the newest published version."""
     return Written(
         name=report.name,
         text=report.text,
@@ -197,7 +197,7 @@ def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
 @require_safe
 @signed_in
 def picture(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
-    """Send a picture of a run that the text holds, to whoever may see the text."""
+    """Send a picture of a run that is in the text, to readers of the text."""
     found = readable_report(request.actor, report_id)
     return picture_answer(
         request.actor, found.project, written_in(request, found).text, key
@@ -205,9 +205,9 @@ def picture(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
 
 
 def written_in(request: PageRequest, report: Any) -> Written:
-    """Return what the address means; nobody reads another person's draft.
+    """Return the version that the address names; drafts are visible to their author.
 
-    By a share link it means the newest version, or the one that was frozen.
+    A share link opens the newest version, or the frozen one.
     """
     if request.actor.grant is not None:
         return newest(report)

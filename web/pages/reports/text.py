@@ -41,7 +41,7 @@ class _Drawing:
         try:
             block = read_block(text, KINDS)
         except InvalidInput as error:
-            # It quotes what was written, which may be a query.
+            # Errors quote the text, which may be a query.
             is_shared = self.audience.actor.grant is not None
             context["problem"] = ASK_WRITER if is_shared else str(error)
         else:
@@ -70,7 +70,7 @@ def block_in(text: str, key: str) -> Block | None:
 
 
 def source_of(text: str, key: str) -> str | None:
-    """Return what the block of this key says, letter for letter."""
+    """Return the exact source of the block with this key."""
     return next((each for each in blocks_of(text) if key_of(each) == key), None)
 
 

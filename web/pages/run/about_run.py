@@ -1,4 +1,4 @@
-"""Who started a run, where, on which hardware and with which code (pure)."""
+"""User, machine, hardware and code of a run (pure)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AboutRun:
     branch: str
     is_dirty: bool | None
     command: str
-    stage: str  # of which commit and command are told
+    stage: str  # the stage whose commit and command are shown
 
     @property
     def short_command(self) -> str:
@@ -44,7 +44,7 @@ class AboutRun:
 
 
 def paths_about(stage: str) -> list[str]:
-    """Return what has to be known of the stage that stands for the run."""
+    """Return the paths to read of the stage that represents the run."""
     return [monitoring_path(stage, path) for path in (COMMIT, BRANCH, DIRTY, COMMAND)]
 
 

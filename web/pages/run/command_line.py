@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 # A number is no option, though it may begin with the same sign.
 OPTION = re.compile(r"--?[^\d\s-][^=\s]*")
-# More is a list of files, which nobody reads as a table.
+# More arguments are a list of files, which is not readable as a table.
 MAX_ARGUMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An option with what follows it; of a positional one the name is its number."""
+    """An option with its value; the name of a positional argument is its number."""
 
     name: str
     value: str  # "" of a switch
 
 
 def arguments_of(command: str) -> list[Argument]:
-    """Return the arguments after the script; nothing for an invalid command line."""
+    """Return the arguments after the script; an invalid command line has none."""
     try:
         words = shlex.split(command)
     except ValueError:

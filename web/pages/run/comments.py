@@ -121,7 +121,7 @@ def reopen(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpRespo
 @require_safe
 @signed_in
 def readers(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer the members whom a comment may mention, to complete a name."""
+    """Return the members whom a comment can mention, to complete a name."""
     found = readable_project(request.actor, workspace, project)
     rows = names_of_readers(found, request.GET.get("q", "").strip())
     return JsonResponse({"readers": rows})

@@ -20,10 +20,11 @@ def raised_at(failure: str) -> str:
 
 
 def raised(failure: str) -> str:
-    """Return the exception that a traceback ends with; "" where there is no stack.
+    """Return the exception that a traceback ends with; "" without a stack.
 
-    It begins at the first line that is not indented below the last frame. Where another
-    process's traceback is quoted in the message, that is what was raised first.
+    It starts at the first line after the last frame that is not indented. If the
+    message quotes another process's traceback, this is the exception that was raised
+    first.
     """
     lines = failure.splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith(FRAME)]

@@ -58,9 +58,9 @@ def _had_pauses(overview: RunOverview) -> bool:
 
 # Any: a readable row of the runs table, which pages do not import.
 def news_of(request: PageRequest, run: Any) -> tuple[object, ...]:
-    """Return what changes whenever a tab of a run may say something else, cheaply read.
+    """Return a cheap version of the content of all tabs.
 
-    What people change on pages, rather than scripts, is not in it.
+    Changes made by users on pages are not part of it.
     """
     asked = request.get_full_path()
     return version_of_summaries([run], asked), may_go_on(run), may_resume(run)
@@ -81,7 +81,7 @@ def tab_answer(
 
 
 # Any: a readable row of the runs table, which pages do not import, and a template's
-# context: whatever its template shows.
+# context.
 def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
     overview = seen_overview(request.actor, run_overview(run))
     return {
@@ -92,14 +92,14 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         "silence": overview.silent_for,
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
-        # The part of the header with it is not asked for again and again.
+        # The header with it does not refresh itself.
         "follows": SimpleLazyObject(lambda: follows_run(request.actor.user_id, run)),
         "run_tab": tab,
         "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
         "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
         "tab_view": TABS.get(tab, "run"),
         "join_snippet": SNIPPET.format(
-            # JSON's strings are Python's, and they escape what could end the line.
+            # JSON strings are valid Python, with line breaks escaped.
             name=json.dumps(run.name),
             project=json.dumps(run.project.slug),
         ),

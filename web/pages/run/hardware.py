@@ -26,9 +26,9 @@ from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 
 PROBES = "facts/probes/"
-# What a probe says that was to measure and does not.
+# Reports of probes that should measure and fail.
 SILENT = ("fails", "does not answer")
-# And what one says that has nothing to measure on this machine.
+# Reports of probes without a device on this machine.
 ABSENT = ("not here",)
 # Numbers of a page; of fifty stages there may be thousands.
 MAX_READ = 400
@@ -128,7 +128,7 @@ def each_choices(measures: set[str]) -> list[tuple[str, str]]:
 def probes_that(
     overview: RunOverview, stages: list[str], say: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    """Return the probes that say so, and what exactly; each pair once."""
+    """Return the probes with one of these reports, with the report; no duplicates."""
     found: dict[tuple[str, str], None] = {}
     for stage in stages:
         prefix = monitoring_path(stage, PROBES)
@@ -139,7 +139,7 @@ def probes_that(
 
 
 def _zoom(request: PageRequest) -> dict[str, str]:
-    """Return the range of time asked for, as the address has it; both ends or none."""
+    """Return the requested range of time as in the address; both ends or none."""
     ends = {name: read_number(request.GET, name) for name in ("low", "high")}
     if None in ends.values():
         return {}

@@ -21,7 +21,7 @@ from web.toasts import tell
 @require_POST
 @signed_in
 def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Change a run's description and its tags, and return to where that was asked."""
+    """Change a run's description and tags, and return to the page of the form."""
     run = editable_run(request.actor, run_id)
     describe(
         run,

@@ -120,7 +120,7 @@ def header(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 # Any: a row of the projects table, which pages do not import.
 def rules_off(project: Any) -> list[RuleLabel]:
-    """Return the rules that this project does not ask."""
+    """Return the rules that this project disabled."""
     off = {name for name, each in settings_of(project).items() if each.is_off}
     return [RuleLabel(rule.name, rule.title) for rule in RULES if rule.name in off]
 

@@ -21,7 +21,7 @@ WORDS = (
     (0.6, gettext_lazy("coarse")),
     (0.0, gettext_lazy("inferred")),
 )
-# More would be a page of its own; what is missing is in the attributes.
+# Longer lists need a page of their own; the attributes have the rest.
 MAX_ROWS = 200
 SLICES = re.compile(r"(?<=/)\d{1,4}(?=/)")
 

@@ -13,7 +13,7 @@ from web.figures.stages import StageBar
 from web.templatetags.format import duration, percent
 
 MILLISECONDS = 1_000
-# Of more processes, a stage has one bar.
+# With more processes, a stage has a single bar.
 MAX_PROCESS_BARS = 8
 
 
@@ -27,7 +27,7 @@ def milliseconds(moment: datetime) -> float:
 
 
 def _bars(stage: StageRow) -> list[StageBar]:
-    """The first bar says how busy the stage was."""
+    """Return the bars of a stage; the first one has its GPU utilization."""
     if len(stage.processes) > MAX_PROCESS_BARS:
         return [_one_bar(stage)]
     names = _names(stage)

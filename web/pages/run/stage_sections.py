@@ -33,16 +33,16 @@ from web.pages.run.unanswered_rules import (
 TRAINING = "train"
 # More stages than this are folded, but for those with something to read.
 MAX_OPEN = 8
-# Of very many ranks, those whose failures differ are few.
+# Maximum number of different failures shown, and of ranks.
 MAX_FAILURES, MAX_RANKS = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Ranks of which the same is told; `failure` is why they failed, "" of others."""
+    """Ranks with the same state; `failure` is the reason of their failure, or ""."""
 
     ranks: tuple[int, ...]
-    host: str = ""  # of the first
+    host: str = ""  # host of the first rank
     failure: str = ""
     points: int = 0
 
@@ -62,9 +62,9 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class StageSection:
-    """A stage with what was measured of its steps, and what the rules said about it.
+    """A stage with its step measurements and findings.
 
-    None: nothing yet.
+    None: no data yet.
     """
 
     stage: StageRow
@@ -76,7 +76,7 @@ class StageSection:
 
     @property
     def verdict(self) -> StageVerdict | None:
-        """Return what silence means; None where a rule is sure, or none answered."""
+        """Return the meaning of no findings; None with a certain finding or no results."""
         found = self.diagnosis
         faults = [f for f in self.sure if f.severity != Severity.NOTICE]
         if found is None or not found.healthy or faults:
@@ -127,7 +127,7 @@ class StageSection:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing in it that somebody must read."""
+        """Return whether it has no message for the user."""
         return not (self.sure or self.stage.failure or self._failures)
 
     @property
@@ -234,7 +234,7 @@ def check_counts(shown: Sequence[StageSection]) -> CheckCounts:
 
 
 def shows_stages(shown: Sequence[StageSection]) -> bool:
-    """Whether a timeline of the stages shows more than the length of the run."""
+    """Return whether a timeline of the stages shows more than the run's duration."""
     is_measured = any(
         stage.gpu_percent is not None or stage.cpu_percent is not None
         for stage in (section.stage for section in shown)
@@ -243,7 +243,7 @@ def shows_stages(shown: Sequence[StageSection]) -> bool:
 
 
 def is_sure(finding: FindingView) -> bool:
-    """Whether it, or what it explains, is more than possible."""
+    """Return whether it, or a finding it explains, is more than possible."""
     labels = {finding.label, *(symptom.label for symptom in finding.all_symptoms)}
     return labels != {Label.POSSIBLE}
 

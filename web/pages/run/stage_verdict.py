@@ -38,7 +38,7 @@ class StageVerdict:
 
     @property
     def is_well(self) -> bool:
-        """Whether so many answered that silence means something."""
+        """Return whether enough rules had data for "no findings" to be meaningful."""
         return is_enough(self.answered, self.asked)
 
 
@@ -54,7 +54,7 @@ def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
 
 
 def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
-    """Return what the ledger says cost most; None where that is little."""
+    """Return the largest loss of the time breakdown; None if it is small."""
     if diagnosis.ledger is None:
         return None
     seconds = diagnosis.ledger.seconds

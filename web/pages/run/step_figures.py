@@ -13,15 +13,15 @@ from web.templatetags.format import UNKNOWN, duration, number, percent
 
 @dataclass(frozen=True, slots=True)
 class StepFigures:
-    """Texts about the steady part of a stage; None: that was not measured.
+    """Texts about the steady part of a stage; None: not measured.
 
-    The step's time is the mean, as throughput is its inverse; parts add up to it.
+    The step time is the mean, as throughput is its inverse, and the parts add up to it.
     """
 
     steps_per_second: float | None = None
     mean_seconds: float | None = None
     median_seconds: float | None = None
-    examples: float | None = None  # of a step
+    examples: float | None = None  # per step
     data_wait_share: float | None = None
 
     @property

@@ -12,9 +12,9 @@ from tracker.queries.diagnoses.diagnoses import RuleElsewhere, UnansweredRule
 
 @dataclass(frozen=True, slots=True)
 class UnansweredGroup:
-    """Rules that the same lines of code would let answer, or else the same words.
+    """Rules that need the same lines of code, or have the same text.
 
-    `needs` is what most of them lack, as a part of a sentence.
+    `needs` is the most frequent missing signal, as part of a sentence.
     """
 
     needs: str
@@ -23,13 +23,13 @@ class UnansweredGroup:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is one rule, with words that say all."""
+        """Return whether it is one rule with a complete text."""
         return len(self.rules) == 1 and not self.codes
 
 
 @dataclass(frozen=True, slots=True)
 class ElsewhereGroup:
-    """Rules about another kind of stage: `needs` says what this one is without."""
+    """Rules for other kinds of stages; `needs` is the feature that this stage lacks."""
 
     needs: str
     rules: tuple[RuleElsewhere, ...]
@@ -56,7 +56,7 @@ def by_what_is_missing(rules: Iterable[RuleElsewhere]) -> list[ElsewhereGroup]:
 
 
 def of_gpus(rules: Iterable[RuleElsewhere]) -> list[RuleElsewhere]:
-    """Return the rules for which nothing but a GPU is missing."""
+    """Return the rules that lack only a GPU."""
     return [rule for rule in rules if rule.needs == NO_GPU]
 
 

@@ -32,7 +32,7 @@ class ShownStrip:
 
 
 def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
-    """Make a strip, or None where nothing was measured."""
+    """Return a strip, or None without measurements."""
     known = [value for value in values if value is not None]
     if not known:
         return None

@@ -13,13 +13,13 @@ from tracker.queries.run.namespaces import MONITORING
 
 # One level, or one search, never shows more at once.
 MAX_SHOWN = 500
-# What people logged themselves is open from the start, unless it is much.
+# Namespaces logged by the user are open, up to this many attributes.
 OPEN_AT_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An attribute or a file; `row` is None until it has been read."""
+    """An attribute or a file; `row` is None before it is read."""
 
     name: str
     path: str
@@ -46,10 +46,10 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What lies directly below a prefix, or what a search found: some of it.
+    """A part of the children of a prefix, or of a search result.
 
-    `hidden` more follow after the name `after`. That of a branch ends with a slash, and
-    branches come first.
+    `hidden` more follow after the name `after`. The name of a branch ends with a slash,
+    and branches come first.
     """
 
     branches: tuple[Branch, ...] = ()
@@ -69,7 +69,7 @@ class Level:
         return [*chain.from_iterable(below), *(leaf.path for leaf in self.leaves)]
 
     def filled(self, rows: Mapping[str, AttributeRow] | Mapping[str, FileRow]) -> Level:
-        """Return the same with what was read, without what is no longer there."""
+        """Return a copy with the rows that were read, without deleted ones."""
         branches = (
             replace(branch, level=branch.level.filled(rows)) if branch.level else branch
             for branch in self.branches
@@ -89,9 +89,9 @@ def level_below(
     after: str = "",
     opened: Collection[str] = (),
 ) -> Level:
-    """Return what lies below a prefix with which all of these sorted paths begin.
+    """Return the children of the prefix that all of these sorted paths share.
 
-    `opened` are prefixes of branches that somebody has opened, at whatever depth.
+    `opened` are prefixes of branches that the reader has opened, at any depth.
     """
     inside: dict[str, list[str]] = {}
     leaves: list[str] = []
@@ -140,7 +140,7 @@ def _key(path: str) -> str:
 def _branches(
     inside: Mapping[str, Sequence[str]], prefix: str, opened: Collection[str]
 ) -> tuple[Branch, ...]:
-    """Open those that were asked for, and the small ones unless together they are much."""
+    """Open the requested branches, and the small ones unless their total is large."""
     small = {
         name
         for name, paths in inside.items()

@@ -45,7 +45,7 @@ AT_ONCE = 500
 
 # Any: a row of the runs table; pages do not import tables.
 def _rows(run: Any, paths: list[str]) -> dict[str, AttributeRow]:
-    """Read attributes; files say how they are called, and not only what they hold."""
+    """Read attributes; files include their names."""
     rows = attribute_values([run.id], paths)[run.id]
     named = files_at(run, [path for path, row in rows.items() if row.kind == FILE])
     for path, file in named.items():

@@ -68,7 +68,7 @@ def _name(lines: list[str]) -> str:
                 found = name.removeprefix(prefix)
     if found or not lines[0].startswith(_FILE):
         return found
-    # Of binary files and changes of mode: `diff --git a/NAME b/NAME`.
+    # Binary files and mode changes have only `diff --git a/NAME b/NAME`.
     names = lines[0].removeprefix(_FILE)
     return names[len(names) // 2 + 1 :].removeprefix("b/")
 
@@ -80,7 +80,7 @@ def _lines(lines: Iterable[str]) -> Iterator[DiffLine]:
             is_inside = True
             yield DiffLine("hunk", line)
         elif not is_inside:
-            # The name is shown already, and hashes say nothing.
+            # The name is shown already, and hashes are not useful.
             if line and not line.startswith((_FILE, _NEW_NAME, _OLD_NAME, "index ")):
                 yield DiffLine("note", line)
         else:

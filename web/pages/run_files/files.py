@@ -63,7 +63,7 @@ class Shown:
     row: FileRow
     preview: Preview
     picture: Picture | None = None
-    # Of a series of pictures, steps and digests.
+    # Steps and digests of a series of pictures.
     steps: tuple[tuple[float, str], ...] = ()
 
     @property
@@ -90,7 +90,7 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 # Any: a row of the runs table; pages do not import tables.
 def _again(request: PageRequest, run: Any, *, is_gallery: bool) -> HttpResponse:
-    """Answer what asks for itself again: all of the tab, its tree or its gallery."""
+    """Answer a part that refreshes itself: the whole tab, its tree or its gallery."""
     totals = file_totals(run)
 
     def drawn() -> str:
@@ -155,7 +155,7 @@ def _level(request: PageRequest, run: Any) -> dict[str, Any]:
 @require_safe
 @signed_in
 def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Return what one file holds, for the pane beside the tree."""
+    """Return the content of one file, for the pane next to the tree."""
     run = readable_run(request.actor, run_id)
     path = _plain(request, "path")
     context = {
@@ -163,7 +163,7 @@ def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
         "shown": _shown(run, read_file(run, path)),
         "snippet": _snippet(run, path),
     }
-    # While it is on its way, the pane asks again.
+    # The pane refreshes until the upload is complete.
     text = render_to_string("run/file_preview.html", context, request)
     return poll_answer(request, text)
 
@@ -180,7 +180,7 @@ def file_picture(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Return what Plotly draws of a file."""
+    """Return the Plotly figure of a file."""
     run = readable_run(request.actor, run_id)
     row = read_file(run, _plain(request, "path"))
     if row.size > FIGURE_BYTES:

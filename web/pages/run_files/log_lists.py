@@ -20,7 +20,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
-    """Which process wrote a log, and where to; of others the stream is the path."""
+    """The process and stream of a log; for other texts the stream is the path."""
 
     stage: str
     rank: str
@@ -54,7 +54,7 @@ def choices(places: Sequence[LogPlace], path: str) -> list[Choice]:
 
 
 def nearest(places: Sequence[LogPlace], wanted: Mapping[str, str]) -> int:
-    """Return the number of the log that is as wanted in most, the stage first of all."""
+    """Return the index of the log that matches best, the stage first."""
     order = list(range(len(places)))
     for name in LABELS:
         fitting = [n for n in order if getattr(places[n], name) == wanted.get(name)]

@@ -36,7 +36,7 @@ LOGS = "logs/"
 STREAMS = ("stdout", "stderr")
 ERRORS = ("stderr", "err", "error", "errors")
 SHOWN_CHARACTERS = 2_000
-# What who has no script sees.
+# Lines shown without JavaScript.
 WITHOUT_SCRIPT = 200
 
 
@@ -95,7 +95,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     places = [place_of(series.path) for series in long]
     return {
         **run_frame(request, run, "logs"),
-        # Whatever is printed elsewhere meanwhile, the one that is read stays.
+        # Keep the open log, even if another one has newer lines.
         "address": "" if chosen is None else f"?{urlencode({'path': chosen.path})}",
         "logs": [_log(series, chosen) for series in long],
         "choices": choices(places, chosen.path) if chosen and has_many else [],
@@ -109,7 +109,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
 
 
 def is_log(series: RecordSeries) -> bool:
-    """Tell what is read as lines from a few texts that stand beside their steps."""
+    """Return whether the texts are read as lines, not as a few texts by step."""
     return is_named_log(series.path) or series.count > FEW
 
 
@@ -147,7 +147,7 @@ def _with_traceback(run: Any, found: list[RecordSeries]) -> RecordSeries | None:
 
 
 def _newest(series: RecordSeries) -> tuple[bool, int, bool]:
-    """Sort key: what was printed last is read first, of several ranks the first's."""
+    """Sort key: the log with the newest line first, then the lowest rank."""
     is_first = place_of(series.path).rank == "0"
     return series.path.endswith("stdout"), series.last_time or 0, is_first
 

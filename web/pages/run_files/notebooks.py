@@ -23,7 +23,7 @@ def notebook_text(content: str) -> str:
     return "\n\n".join(_cell(cell) for cell in cells if isinstance(cell, dict))
 
 
-# Any: JSON of anybody.
+# Any: untrusted JSON.
 def _cell(cell: dict[str, Any]) -> str:
     source = _joined(cell.get("source"))
     if cell.get("cell_type") != "code":

@@ -36,7 +36,7 @@ TRACES = frozenset(
     }
 )
 MAX_TRACES = 500
-# What begins a tag, of all but those that shape a text.
+# The start of any tag except those that format text.
 OTHER_TAG = re.compile(
     r"<(?!/?(?:b|i|u|s|em|strong|sub|sup|br|span|extra)(?![\w%{-]))", re.IGNORECASE
 )
@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`is_part` says that the file holds more than is shown."""
+    """`is_part`: the file has more content than shown."""
 
     kind: Kind
     text: str = ""
@@ -70,7 +70,7 @@ def is_figure(name: str, media_type: str) -> bool:
 
 
 def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
-    """Return what to show of a file that is no picture and no figure."""
+    """Return the preview of a file that is neither a picture nor a figure."""
     text = as_text(head, is_whole=is_whole)
     if text is None:
         return NOTHING
@@ -88,7 +88,7 @@ def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
 
 
 def _whole_lines(text: str) -> str:
-    """Leave out the line that is cut, unless it is most of what there is."""
+    """Drop the cut last line, unless it is most of the content."""
     end = text.rfind("\n") + 1
     return text[:end] if 2 * end >= len(text) else text
 
@@ -105,7 +105,7 @@ def as_text(head: bytes, *, is_whole: bool) -> str | None:
         return head[: error.start].decode("utf-8-sig") if is_cut else None
 
 
-# Any: JSON of anybody.
+# Any: untrusted JSON.
 def figure(content: bytes) -> tuple[dict[str, Any], str]:
     """Return the figure that Plotly may draw, and notes about it."""
     try:
@@ -134,7 +134,7 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     return {"data": traces[:MAX_TRACES], "layout": layout}, note
 
 
-# Any: JSON of anybody.
+# Any: untrusted JSON.
 def without_links(value: Any) -> Any:
     """Have Plotly show every tag that does not only shape a text, letter for letter.
 

@@ -63,9 +63,9 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
 def _against(
     request: PageRequest, frame: dict[str, Any], found: CapturedSource, stage: str
 ) -> dict[str, Any]:
-    """Compare with the run that the address names, or the last that finished before.
+    """Compare with the run in the address, or the last one that finished before.
 
-    Who came by a share link may not know that there are others.
+    For visitors by share link there is no default, so that other runs stay hidden.
     """
     if request.actor.grant is not None:
         return {}

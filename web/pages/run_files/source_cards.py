@@ -9,7 +9,8 @@ from datetime import datetime
 from web.pages.run_files.diff import DiffFile, diff_files
 from web.texts import gettext_lazy
 
-# What a path holds; the agent's own paths hold these, but anyone may write to them.
+# Type of a path's value; the agent's own paths have these types, but any client may
+# write to them.
 Value = float | int | bool | str | datetime | list[str]
 Values = Mapping[str, Value]
 

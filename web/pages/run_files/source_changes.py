@@ -13,7 +13,7 @@ from web.pages.run.command_line import arguments_of
 from web.pages.run_files.source_cards import Values, machine_rows, package_rows
 from web.pages.run_files.text_diff import TextDiff, compare_texts
 
-# Of packages, a few hundred can differ; more is another environment.
+# A few hundred packages can differ; more is another environment.
 MAX_CHANGES = 60
 LONGEST_VALUE = 300
 
@@ -129,7 +129,7 @@ def _script(before: str, after: str) -> TextDiff | None:
     if not before or not after or before == after:
         return None
     found = compare_texts(before, after)
-    # What differs may lie beyond what is compared, and the page says so.
+    # Differences may follow after the compared part; the page notes that.
     return None if found.is_same and not found.is_cut else found
 
 

@@ -22,7 +22,7 @@ SAME, ADDED, REMOVED = "same", "added", "removed"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One line of one text; `changed` is what differs within it, "" for none or all."""
+    """One line of one text; `changed` is its changed part, "" for none or all."""
 
     number: int
     before: str
@@ -32,7 +32,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of both texts beside each other; one of them may be absent."""
+    """Corresponding lines of both texts; one of them may be absent."""
 
     left: Side | None
     right: Side | None
@@ -64,7 +64,7 @@ class Section:
 
     @property
     def unified(self) -> list[UnifiedLine]:
-        """Return the rows one below the other: of a change, first all that is gone."""
+        """Return the rows as a unified diff: the removed lines of a change first."""
         lines: list[UnifiedLine] = []
         for is_same, rows in groupby(self.rows, key=lambda row: row.is_same):
             stretch = list(rows)
@@ -77,7 +77,7 @@ class TextDiff:
     sections: tuple[Section, ...]
     added: int
     removed: int
-    is_cut: bool  # one of the texts is longer than what is compared
+    is_cut: bool  # one of the texts is longer than the compared part
 
     @property
     def is_same(self) -> bool:
@@ -186,7 +186,7 @@ def _shown(line: str) -> str:
 
 
 def _folded(rows: Sequence[Row]) -> Iterator[Section]:
-    """Fold long stretches that are the same, but for some lines beside each change."""
+    """Fold long unchanged stretches, except some lines around each change."""
     pending: list[Row] = []
     start = 0
     for is_same, group in groupby(rows, key=lambda row: row.is_same):

@@ -32,7 +32,7 @@ BLOCK = 100
 # Metrics of a table for which no columns are chosen.
 MAIN_METRICS = 3
 
-# Whatever JSON can hold.
+# Any JSON value.
 Json = dict[str, Any]
 
 
@@ -50,10 +50,10 @@ def asked_block(project_id: int, query: QueryDict, *, offset: int) -> Json:
 
 
 def first_groups(project_id: int, query: QueryDict) -> Json | None:
-    """Return the groups that a page comes with, of which the numbers follow.
+    """Return the first groups for the page; their numbers are loaded afterwards.
 
-    To read what runs are grouped by takes a fraction of what a number of each run in
-    every column does. None: there are none, or they have to be asked for to be refused.
+    Reading the groups takes a fraction of the time of all columns' numbers. None: not
+    grouped, or the query is invalid and the block endpoint reports it.
     """
     try:
         state = read_table(query)
@@ -68,7 +68,7 @@ def first_groups(project_id: int, query: QueryDict) -> Json | None:
 
 
 def asked_groups(project_id: int, query: QueryDict) -> Json:
-    """Return the groups asked for; with a mistake in the query there are none."""
+    """Return the requested groups; none if the query is invalid."""
     try:
         state = read_table(query)
     except (InvalidQuery, InvalidPattern) as error:
@@ -150,7 +150,7 @@ def _row(row: RunRow, keys: Sequence[str]) -> Json:
         "started": milliseconds(row.started_at),
         "ended": milliseconds(row.ended_at),
         "active": [row.active_seconds, milliseconds(row.active_since)],
-        # Not for how long: what is answered would differ each time.
+        # A timestamp, because a duration would change the answer each time.
         "silent": milliseconds(row.silent_since),
         "values": json_cells(row, keys),
     }

@@ -63,7 +63,7 @@ def put_back(request: PageRequest, workspace: str, project: str) -> HttpResponse
 @require_GET
 @signed_in
 def changed(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer what was changed under a name, to whoever has not heard the answer."""
+    """Return the result of an earlier request by its key, for clients that missed it."""
     found = editable_project(request.actor, workspace, project, to="change runs")
     by = changed_by(found.id, _name(request.GET.get("change", "")))
     return _json({"changed": by.run_ids, "is_over": by.is_over})
@@ -72,7 +72,7 @@ def changed(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def _change(
     request: PageRequest, project_id: int, change: Change, *, by_question: bool
 ) -> HttpResponse:
-    """Change what is named, and remember it where whoever asks has a name for it."""
+    """Apply a bulk change, and store its result under the client's key, if any."""
     name = request.POST.get("change")
     if name is None:
         return _change_named(request, project_id, change, by_question=by_question)
@@ -108,9 +108,9 @@ def named_runs(request: PageRequest) -> list[UUID]:
 def _change_matching(
     request: PageRequest, project_id: int, change: Change
 ) -> HttpResponse:
-    """Change what the question finds, if it finds as many runs as was agreed to.
+    """Change the runs that match the query, if their number is as confirmed.
 
-    What was found is changed, even if it no longer matches once others have changed.
+    The runs are selected once: those that stop matching meanwhile are changed, too.
     """
     agreed = whole_number(request.POST.get("matching", ""), "matching")
     wanted, order = read_runs(QueryDict(request.POST["question"]))
@@ -136,7 +136,7 @@ def _done(changed: Sequence[UUID]) -> HttpResponse:
     return _json({"changed": changed})
 
 
-# Any: what JSON can hold.
+# Any: JSON values.
 def _json(content: dict[str, Any], status: int = HTTPStatus.OK) -> HttpResponse:
     body = orjson.dumps(content)
     return HttpResponse(body, content_type="application/json", status=status)

@@ -1,4 +1,4 @@
-"""The charts beside the list of a project's runs: of those whose eyes are open."""
+"""The charts next to a project's list of runs, for the runs with an open eye."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from web.session import PageRequest, signed_in
 @require_safe
 @signed_in
 def runs_charts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer the charts of the runs asked for that the table shows."""
+    """Return the charts of the requested runs in the table."""
     comparison = _of_the_table(request, read_comparison(request, workspace, project))
     context = {
         "project": comparison.project,

@@ -36,7 +36,7 @@ UNITS = {
     "made_by": "made by",
 }
 OF_STATE = ("state", "stages")
-# What is told of the numbers that the runs of a group have in a column.
+# Aggregates of a column over the runs of a group.
 AGGREGATES = {
     "count": "runs with",
     "mean": "mean of",
@@ -60,8 +60,7 @@ def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponse
 def _groups(project_id: int, state: TableState) -> Iterator[Row]:
     """Read the groups, as far as they can be, before anything is answered."""
     found = grouped(project_id, state, most=MAX_GROUPS)
-    # A column of texts has no numbers, and one whose numbers are neither good nor bad
-    # has no best.
+    # Text columns have no aggregates, and columns without a direction no best value.
     numbers = [
         (place, name, f"{said} {_title(key)}")
         for place, key in enumerate(found.columns)
@@ -92,7 +91,7 @@ def _aggregate(group: RunGroup, place: int, name: str) -> float | None:
 
 
 def _rows(project_id: int, state: TableState) -> Iterator[Row]:
-    """Read the runs as they are when asked for, a few at a time."""
+    """Read the runs in their current state, a few at a time."""
     keys = shown_columns(project_id, state)
     if not state.columns:
         # A page shows the state as a sign.

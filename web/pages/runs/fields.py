@@ -23,7 +23,7 @@ LABELS: Mapping[str, str] = {
     "made_by": gettext_lazy("Made by"),
 }
 SHARES = ("gpu", "cpu", "gpu_idle")
-# From here on, what is after the point says nothing.
+# From here on, decimals are not significant.
 THREE_DIGITS = 1_000
 QUOTED = re.compile(r'"(.+)"', re.DOTALL)
 

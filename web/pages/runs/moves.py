@@ -49,7 +49,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def move_many(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Name the runs and ask where to; with a project, move them."""
+    """Show the runs and the possible projects; with a project, move them."""
     found = editable_project(request.actor, workspace, project, to="change runs")
     runs = _ticked(request, found)
     if "project" not in request.POST:

@@ -47,7 +47,8 @@ class RunSetForm:
     runs: tuple[tuple[str, str, bool], ...]  # id, name, whether it is in the trash
     views: tuple[tuple[str, str], ...]  # id and name of those that everybody sees
     view: str
-    # Of the workspace: slug, name, whether it is asked for; "" of one that is gone.
+    # Projects of the workspace: slug, name, is selected; the name of a deleted one is
+    # "".
     projects: tuple[tuple[str, str, bool], ...] = ()
 
     orders = ORDERS
@@ -137,13 +138,13 @@ def _projects(
     gone = [(slug, "", True) for slug in asked if slug not in known]
     if len(found) + len(gone) == 1:
         return ()
-    # Those that are asked for are seen without scrolling.
+    # Selected projects come first, visible without scrolling.
     found.sort(key=lambda each: each.slug not in asked)
     return (*gone, *((each.slug, each.name, each.slug in asked) for each in found))
 
 
 def _read_projects(posted: QueryDict, project: Any) -> list[str]:
-    """Return the projects that are ticked; the form's own alone goes without saying."""
+    """Return the selected projects; the form's own project alone is the default."""
     wanted = list(dict.fromkeys(posted.getlist("project")))
     if len(wanted) > MAX_PROJECTS:
         raise InvalidInput("projects", f"may be {MAX_PROJECTS} at most")
@@ -151,7 +152,7 @@ def _read_projects(posted: QueryDict, project: Any) -> list[str]:
 
 
 def _views(project: Any) -> tuple[tuple[str, str], ...]:
-    """Return the views to choose from; of those with one name, whose each is."""
+    """Return the views to choose from; equal names are followed by their owners."""
     views = shared_views(project)
     names = Counter(view.name for view in views)
     return tuple(
@@ -166,15 +167,15 @@ def _views(project: Any) -> tuple[tuple[str, str], ...]:
 
 
 def name_beside(project: Any, run: Any) -> str:
-    """Return what a form of the project calls a run, which `run_id_of` understands."""
+    """Return the form's label of a run, which `run_id_of` parses."""
     is_own = run.project_id == project.id
     return run.name if is_own else f"{run.project.slug}{OF_PROJECT}{run.name}"
 
 
 def run_id_of(actor: Actor, project: Any, text: str) -> UUID:
-    """Return the run that somebody named; a run may be named like another's id.
+    """Return the run of a label or an ID; a run's name may look like an ID.
 
-    By its id it may lie in the trash: what is restored is to be where it was.
+    By ID it may be in the trash, so that a restored run is still selected.
     """
     run_id = as_id(text)
     if run_id is not None and runs_beside(actor, project, [run_id], with_trash=True):

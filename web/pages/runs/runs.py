@@ -1,4 +1,4 @@
-"""The runs of a project: the page, and the blocks of rows its table asks for."""
+"""The runs of a project: the page, and the blocks of rows for its table."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def groups_json(request: PageRequest, workspace: str, project: str) -> HttpRespo
 @require_safe
 @signed_in
 def columns_json(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer what attributes a column could show, by a part of their paths."""
+    """Return attributes for columns, by a part of their paths."""
     found = readable_project(request.actor, workspace, project)
     rows = search_columns(found.id, request.GET.get("search", "").strip())
     return _fresh(request, {"paths": [[row.path, row.kind] for row in rows]})
@@ -117,7 +117,7 @@ def columns_json(request: PageRequest, workspace: str, project: str) -> HttpResp
 
 # Any: a row of the views table; pages do not import tables.
 def _view(views: list[Any], asked: QueryDict) -> Any:
-    """Return the view the address names, or the project's where it says nothing."""
+    """Return the view in the address, or the project's default view."""
     if says_nothing(asked):
         return next((view for view in views if view.is_default), None)
     named = asked.get("view", "")

@@ -1,7 +1,7 @@
-"""What a runs table shows, as its address says it: filter, order, columns, groups.
+"""State of a runs table from its address: filter, order, columns, groups.
 
-The same text is what a saved view keeps. An address that names a view says only what
-differs from it; a part that is there and empty takes away what the view has.
+Saved views store the same text. An address with a view contains only the differences;
+an empty parameter removes that part of the view.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tracker.queries.runs.filters import RunFilter, is_searchable
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.requested import read_runs
 
-# Everything that an address may say about the table, and a view keeps.
+# Parameters of the table's address and of saved views.
 PARTS = (
     *("q", "state", "tag", "by", "query", "sort", "column", "pin", "width"),
     *("group", "show", "rows", "top"),
-    # Whether charts stand beside a list of the runs, and how those are drawn.
+    # Whether charts are shown next to the list of runs, and their options.
     *("as", "text", "together", "smoothing", "log", "axis"),
     *("regex", "over", "logx", "clip", "bare"),
 )
@@ -33,9 +33,9 @@ LONGEST_STATE = 8_000
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`columns` is empty where the address leaves them to the project's runs.
+    """`columns` is empty where the project's runs select them.
 
-    `top` are runs that stand above the others, whatever these are.
+    `top` are the pinned runs above all others.
     """
 
     wanted: RunFilter
@@ -86,7 +86,7 @@ def with_view(asked: QueryDict, kept: str) -> QueryDict:
 
 
 def says_nothing(asked: QueryDict) -> bool:
-    """Say whether an address leaves the whole table to the project."""
+    """Return whether an address has no parameter of the table."""
     return "view" not in asked and not any(name in asked for name in PARTS)
 
 

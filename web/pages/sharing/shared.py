@@ -1,8 +1,7 @@
-"""What strangers see by a share link: the pages' own views, below the link's address.
+"""Pages for visitors by share link: the members' views under the link's address.
 
-The views are called with an actor who may read what the link opens and nothing else.
-Addresses that they and their templates make lie below the link's, because that is
-Django's script prefix meanwhile.
+The views run with an actor who may read only the linked item. Django's script prefix is
+set to the link's address, so that all links on the page stay below it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from web.texts import gettext_lazy
 
 HEADERS = {
     "X-Robots-Tag": "noindex, nofollow, noarchive",
-    # The address is the secret, so nothing is told where somebody came from.
+    # The address is secret, so send no referrer.
     "Referrer-Policy": "no-referrer",
 }
 GONE = {
@@ -54,7 +53,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
 
 @require_safe
 def shared_page(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
-    """Answer what the page at the rest of the address does, as far as it is shared."""
+    """Run the view of the rest of the address, if it is shared."""
     opened = open_link(secret)
     if opened is None:
         return _private(_gone(request))
@@ -96,7 +95,7 @@ def _gone(request: HttpRequest) -> HttpResponse:
 def _private(response: HttpResponseBase) -> HttpResponseBase:
     for name, value in HEADERS.items():
         response[name] = value
-    # Figures may be kept, and are asked for again each time: a revoked link is over.
+    # Figures are cached but revalidated each time, so that a revoked link ends at once.
     response.setdefault("Cache-Control", "private, no-store")
     return response
 

@@ -13,7 +13,7 @@ from tracker.disclosure import withheld_from
 
 @dataclass(frozen=True, slots=True)
 class SharedPage:
-    """What the banner says; `member_address` is where members see the page itself."""
+    """Content of the banner; `member_address` is the page for members."""
 
     project: str
     expires_at: datetime | None

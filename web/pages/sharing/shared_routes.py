@@ -1,7 +1,7 @@
-"""Which pages and answers a share link may lead to, and which of its ticks each needs.
+"""Routes that a share link can open, with the part that each needs.
 
-What is not named here is refused, so a new route is closed to strangers until somebody
-enters it. Which runs and ladders a link opens is decided where they are handed out.
+Other routes are refused: a new route is closed until it is added here. The queries
+decide which runs and ladders a link opens.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ from web.toasts import tell
 
 @dataclass(frozen=True, slots=True)
 class ShownLink:
-    """A link with what it leads to; without an address where that is hidden or gone.
+    """A link with its target; without an address where that is hidden or deleted.
 
-    What lies in the trash has its title still.
+    Items in the trash still have their titles.
     """
 
     link: ListedLink
@@ -86,7 +86,7 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_safe
 @signed_in
 def share(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Ask what of a thing to share, and show the links to it that there are."""
+    """Show the form to share an item, and its existing links."""
     found = editable_project(request.actor, workspace, project, to="share")
     form = ShareForm(kind=request.GET.get("kind", ""), of=request.GET.get("of", ""))
     return _dialog(request, found, form)
