@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,14 @@ def every(seconds: float, task: str) -> dict[str, Any]:
     return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
 
 
-app = Celery("tracker", include=["tracker.tasks", "tracker.server.heartbeats"])
+app = Celery(
+    "tracker",
+    include=[
+        "tracker.tasks",
+        "tracker.server.heartbeats",
+        "tracker.server.timetable",
+    ],
+)
 app.conf.update(
     **broker(),
     broker_connection_retry_on_startup=True,
@@ -135,6 +143,8 @@ def exit_on_signals(**_: Any) -> None:
     raises SystemExit. A garbage collection can swallow that, and the scheduler never
     ends.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return  # the worker's own handlers stay
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
 

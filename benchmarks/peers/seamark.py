@@ -93,12 +93,8 @@ class Seamark(System[bytes]):
         web = processes.web(bind="127.0.0.1", port=port)
         self._servers = [start(web, port=port, log=self.folder / "web.log")]
         if self.has_worker:
-            for name, command in {
-                "worker": processes.worker(),
-                "scheduler": processes.scheduler(),
-            }.items():
-                log = self.folder / f"{name}.log"
-                self._servers.append(start(command, port=port, log=log))
+            log = self.folder / "worker.log"
+            self._servers.append(start(processes.worker(), port=port, log=log))
 
     def stop(self) -> None:
         while self._servers:

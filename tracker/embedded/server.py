@@ -51,6 +51,8 @@ class EmbeddedServer:
         self.bind = bind
         self.port = port
         self.url = url or f"http://{self.local_address}:{port}"
+        # Signs the owner in once, within the hour; set on entry.
+        self.sign_in_link = ""
         self._folder = DataFolder(data_folder)
         self._say = say
         self._environment = {
@@ -75,7 +77,8 @@ class EmbeddedServer:
         try:
             refuse_used_port(self.bind, self.port)
             self._logs.mkdir(mode=0o700, exist_ok=True)
-            for line in self._python("manage.py", "prepare").splitlines():
+            *lines, self.sign_in_link = self._prepare().splitlines()
+            for line in lines:
                 self._say(line)
             self._supervisor.start()
             self._wait_until_it_answers()
@@ -96,15 +99,10 @@ class EmbeddedServer:
         self._supervisor.stop()
         self._folder.release()
 
-    def sign_in_link(self) -> str:
-        """Return a new one-time sign-in link for the owner, valid for an hour."""
-        return self._python("manage.py", "link").strip()
-
     def _programs(self) -> list[Program]:
         commands = {
             "web": processes.web(bind=self.bind, port=self.port),
             "worker": processes.worker(),
-            "scheduler": processes.scheduler(),
             "forwarder": processes.forwarder(),
         }
         return [
@@ -112,10 +110,10 @@ class EmbeddedServer:
             for name, command in commands.items()
         ]
 
-    def _python(self, *arguments: str) -> str:
-        """Run a short program with the server's settings; return its output."""
+    def _prepare(self) -> str:
+        """Prepare the database; return messages and, as the last line, a sign-in link."""
         result = subprocess.run(
-            [sys.executable, *arguments],
+            [sys.executable, "manage.py", "prepare", "--link"],
             cwd=processes.ROOT,
             env=self._environment,
             stdin=subprocess.DEVNULL,

@@ -24,7 +24,6 @@ DATABASE = "seamark.sqlite3"
 CHILDREN = {
     "web": "tracker.embedded.web:application",
     "worker": "worker",
-    "scheduler": "beat",
     "forwarder": "sync",
 }
 

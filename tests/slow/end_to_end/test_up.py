@@ -69,7 +69,7 @@ def test_a_second_start_finds_everything_as_it_was(up):
     up.stop()
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "scheduler"])
+@pytest.mark.parametrize("name", ["web", "worker"])
 def test_a_child_that_is_killed_is_back(up, name):
     up.start()
     up.send("before", [1.0, 2.0])
@@ -98,7 +98,7 @@ def test_killing_granians_own_worker_brings_the_web_back(up):
 
 def test_killing_the_supervisor_leaves_no_process_and_the_port_free(up):
     up.start()
-    eventually(lambda: all(up.child(name) for name in ("web", "worker", "scheduler")))
+    eventually(lambda: all(up.child(name) for name in ("web", "worker")))
     family = up.family()
 
     up.process.kill()

@@ -1,8 +1,8 @@
-"""Starts the server on this machine and stops it at Ctrl-C."""
+"""Starts the server on this machine."""
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
 from argparse import ArgumentParser
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from tracker.embedded.refusal import Refusal
-from tracker.embedded.server import EmbeddedServer
+from tracker.server.processes import ROOT
 
 
 class Command(BaseCommand):
@@ -26,32 +25,8 @@ class Command(BaseCommand):
         parser.add_argument("--data", help="the folder that holds everything")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # SIGINT too, because background jobs of a shell start with it ignored.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.default_int_handler)
-        try:
-            self.serve()
-        except Refusal as refusal:
-            sys.exit(str(refusal))
-        except KeyboardInterrupt:
-            self.stdout.write("Stopped.")
-
-    def serve(self) -> None:
-        server = EmbeddedServer(
-            settings.DATA_FOLDER,
-            settings.PORT,
-            bind=settings.BIND,
-            url=settings.PUBLIC_URL,
-            say=self.stdout.write,
-        )
-        with server:
-            self.stdout.write(f"Seamark runs at {server.url}")
-            self.stdout.write(
-                f"Sign in (once, within the hour): {server.sign_in_link()}"
-            )
-            self.stdout.write(
-                f"Its data is in {settings.DATA_FOLDER}; Ctrl-C stops it."
-            )
-            self.stdout.flush()
-            while True:
-                signal.pause()
+        # A process without Django takes a third of the memory.
+        server = [sys.executable, "-m", "tracker.embedded"]
+        where = [settings.DATA_FOLDER.resolve(), settings.PORT, settings.BIND]
+        os.chdir(ROOT)
+        os.execv(sys.executable, [*server, *map(str, where), settings.PUBLIC_URL])
