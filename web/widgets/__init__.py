@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from web.pages.dashboards.widget_kind import Kind
-from web.widgets import chart, ladder, ledger, table, text, value
+from web.widgets import chart, importance, ladder, ledger, table, text, value
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -11,6 +11,7 @@ KINDS: Mapping[str, Kind] = {
         chart.KIND,
         value.KIND,
         table.KIND,
+        importance.KIND,
         text.KIND,
         ladder.KIND,
         ledger.KIND,

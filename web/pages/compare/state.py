@@ -25,15 +25,16 @@ TABS = {
     "source": gettext_lazy("Source"),
     "parallel": gettext_lazy("Parallel coordinates"),
     "scatter": gettext_lazy("Scatter"),
+    "importance": gettext_lazy("Importance"),
     "hardware": gettext_lazy("Hardware"),
     "findings": gettext_lazy("Findings"),
 }
 # Tabs that show only measurements and the parts of a share link; and those that place
 # runs by their values.
 SHARED_TABS = ("charts", "table", "media", "hardware", "findings")
-TABS_OF_VALUES = ("parallel", "scatter")
+TABS_OF_VALUES = ("parallel", "scatter", "importance")
 # Tabs where `colour` selects the meaning of colors.
-TABS_COLOURED_BY = ("charts", *TABS_OF_VALUES)
+TABS_COLOURED_BY = ("charts", "parallel", "scatter")
 AXES = {
     "step": gettext_lazy("Step"),
     "relative": gettext_lazy("Relative time"),

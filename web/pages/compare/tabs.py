@@ -23,6 +23,7 @@ from web.pages.charts.compared_charts import (
     listed_charts,
 )
 from web.pages.compare.frame import ComparedRun, Comparison
+from web.pages.compare.importance import importance_context
 from web.pages.compare.media import media_context
 from web.pages.compare.state import ALIGNMENTS, VIEWS, CompareState
 from web.pages.compare.values import fields_but, parallel_context, scatter_context
@@ -236,6 +237,7 @@ TAB_CONTEXTS = {
     "source": _source,
     "parallel": parallel_context,
     "scatter": scatter_context,
+    "importance": importance_context,
     "hardware": _hardware,
     "findings": _findings,
 }

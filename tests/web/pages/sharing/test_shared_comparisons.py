@@ -69,6 +69,7 @@ def test_tabs_of_values_are_offered_where_the_configuration_is_shared(share, run
         *measured[:3],
         "Parallel coordinates",
         "Scatter",
+        "Importance",
         *measured[3:],
     ]
 
