@@ -4,12 +4,14 @@ import pytest
 
 from web.pages.charts.sections import (
     MAX_RUNS,
+    MIN_SIBLINGS,
     ONE_RUN,
     SOME_RUNS,
     Section,
     chart_sections,
     epoch_path,
     namespace_of,
+    numbered_sections,
     sharing_of,
 )
 
@@ -92,3 +94,56 @@ def test_shared_series_and_key_metrics_come_before_those_of_one_run():
         *("train/step_ms", "train/mine", "val/loss", "aux/ratio"),
         *("debug/accuracy", "debug/0"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "section"),
+    [
+        pytest.param("layers.{}", "layers.*", id="at the end"),
+        pytest.param("layers.{}/attn/norm", "layers.*", id="before a slash"),
+        pytest.param("grads/layers.{}.mlp.3", "grads/layers.*", id="first number"),
+        pytest.param("model/h/{}/ln_1", "model/h/*", id="a part of its own"),
+        pytest.param("block_{}-x", "block_*", id="underscore"),
+        pytest.param("layer{}/norm", "layer*", id="no separator"),
+    ],
+)
+def test_many_numbered_siblings_have_a_section(pattern, section):
+    paths = [pattern.format(number) for number in range(MIN_SIBLINGS)]
+
+    assert numbered_sections(paths) == dict.fromkeys(paths, section)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "monitoring/train/gpu/{}/x",
+        "conv{}x3/loss",
+        "{}",
+        "m/loss_{}",
+        "graph{}/x",
+        "acc",
+    ],
+)
+def test_these_have_no_section_of_siblings(pattern):
+    assert numbered_sections(pattern.format(n) for n in range(50)) == {}
+
+
+def test_few_siblings_stay_in_their_namespace():
+    paths = [f"grads/layers.{number}" for number in range(MIN_SIBLINGS - 1)]
+
+    assert [each.namespace for each in chart_sections(paths)] == ["grads/"]
+
+
+def test_siblings_start_folded_after_the_others_in_the_order_of_their_numbers():
+    layers = [f"grads/layers.{number}/norm" for number in range(12)]
+
+    found = chart_sections(["zoo/x", "grads/total", *sorted(layers)])
+
+    assert [section.namespace for section in found] == [
+        "grads/",
+        "zoo/",
+        "grads/layers.*",
+    ]
+    assert found[-1] == Section("grads/layers.*", layers, is_open=False)
+    (opened,) = chart_sections(layers, unfolded=["grads/layers.*"])
+    assert opened.is_open

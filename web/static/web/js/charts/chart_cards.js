@@ -9,6 +9,8 @@ import { newChart } from "./chart_made.js"
 import { addsRest, foundRest } from "./chart_rest.js"
 
 const MEASURED = "monitoring/"
+// Ends the names of sections of numbered siblings, such as layers.*
+const ANY_NUMBER = "*"
 const MIN_PIXELS = 120
 const MAX_PIXELS = 2_000
 const STEP_PIXELS = 20
@@ -20,7 +22,7 @@ export function cards(page) {
     const section = target.closest('[data-part="section"] > summary')?.parentElement
     if (!section) return
     const name = section.dataset.section
-    const isOpenByItself = "chosen" in section.dataset || !name.startsWith(MEASURED)
+    const isOpenByItself = "chosen" in section.dataset || !(name.startsWith(MEASURED) || name.endsWith(ANY_NUMBER))
     page.arrangement.fold(name, !section.open, isOpenByItself)
     page.arranged()
   })
@@ -132,9 +134,9 @@ function whole(chart) {
 function place(page, chart) {
   const key = chart.dataset.chart
   const paths = JSON.parse(key)
-  const name = page.arrangement.isPinned(key) ? "pinned" : paths.length > 1 ? "joined" : namespaceOf(paths[0])
   const from = chart.closest('[data-part="section"]')
-  const to = [...sections(page)].find((section) => section.dataset.section === name)
+  const own = page.arrangement.isPinned(key) ? ["pinned"] : paths.length > 1 ? ["joined"] : [numberedOf(paths[0]), namespaceOf(paths[0])]
+  const to = own.map((name) => [...sections(page)].find((section) => section.dataset.section === name)).find(Boolean)
   if (!to || from === to) return
   const moved = whole(chart)
   if ("chosen" in to.dataset) room(to, moved).append(moved)
@@ -165,6 +167,12 @@ function namespaceOf(path) {
   const parts = path.split("/")
   const depth = path.startsWith(MEASURED) ? 2 : 1
   return parts.length > depth ? `${parts.slice(0, depth).join("/")}/` : ""
+}
+
+// As sections.py has it, too.
+function numberedOf(path) {
+  const [, prefix] = path.match(/^((?:.*?[./_-])??(?:layers?|blocks?|h|stages?|experts?|heads?)[./_-]?)\d+(?=[./_-]|$)/i) ?? []
+  return prefix ? `${prefix}${ANY_NUMBER}` : null
 }
 
 // Gives a chart the size it was given, or the usual one.
