@@ -10,6 +10,7 @@ from typing import Any
 from web.figures.clipping import clipping
 from web.figures.layout import RELATIVE, STEP, TIME, fit_ticks, x_axis
 from web.figures.series import NamedLine, series_figure, shown_range
+from web.figures.smoothing import NO_SMOOTHING, Smoothing
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Shape
@@ -31,7 +32,7 @@ class Look:
     over: str = ""  # path of the series on the x axis
     log: bool = False
     log_x: bool = False
-    smoothing: float = 0.0
+    smoothing: Smoothing = NO_SMOOTHING
     clips: bool = False
     low: float | None = None
     high: float | None = None

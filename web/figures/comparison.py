@@ -10,6 +10,7 @@ import numpy as np
 
 from web.figures.layout import STEP
 from web.figures.series import Line, NamedLine, series_figure
+from web.figures.smoothing import NO_SMOOTHING, Smoothing
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Floats, run_dash
 from web.figures.writers import writers_words
@@ -28,7 +29,7 @@ def overlay_figure(
     *,
     axis: str = STEP,
     log: bool = False,
-    smoothing: float = 0.0,
+    smoothing: Smoothing = NO_SMOOTHING,
     low: float | None = None,
     high: float | None = None,
     legend: bool = False,

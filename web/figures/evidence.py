@@ -12,14 +12,14 @@ from web.figures.hardware import limit_note, scaled_row
 from web.figures.hardware_kinds import COLOURS, GROUPS, WAITING, Kind
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
-from web.figures.smoothing import smoothed
+from web.figures.smoothing import Smoothing, smoothed
 from web.figures.texts import gettext, gettext_noop
 
 # The parts of a step; SHARE is their ratio.
 STEP, WAIT = "step_seconds", "data_wait_seconds"
 SHARE = "share"
 # Single steps are restless; a share speaks of many.
-SHARE_SMOOTHING = 0.9
+SHARE_SMOOTHING = Smoothing(0.9)
 MAX_ROWS = 3
 NOTHING_TO_DRAW = gettext_noop("No chart: this evidence has no time series.")
 
@@ -78,8 +78,8 @@ def evidence_rows(
 def waiting_share(step: Line, wait: Line) -> ShareLine:
     """Return the share where both were measured; the two are read alike, by time."""
     common, at_step, at_wait = np.intersect1d(step.x, wait.x, return_indices=True)
-    steps = smoothed(step.mean[at_step], SHARE_SMOOTHING)
-    waits = smoothed(wait.mean[at_wait], SHARE_SMOOTHING)
+    steps = smoothed(common, step.mean[at_step], SHARE_SMOOTHING)
+    waits = smoothed(common, wait.mean[at_wait], SHARE_SMOOTHING)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = waits / steps
     return ShareLine("share", common, share)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from web.figures.layout import STEP, fit_ticks, framed, x_axis, y_axis
-from web.figures.smoothing import smoothed
+from web.figures.smoothing import NO_SMOOTHING, Smoothing, smoothed
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import (
@@ -77,7 +77,7 @@ def series_figure(
     *,
     axis: str = STEP,
     log: bool = False,
-    smoothing: float = 0.0,
+    smoothing: Smoothing = NO_SMOOTHING,
     low: float | None = None,
     high: float | None = None,
     legend: bool = False,
@@ -136,7 +136,7 @@ def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
 
 
 def _traces(
-    named: NamedLine, *, log: bool, smoothing: float, has_bands: bool
+    named: NamedLine, *, log: bool, smoothing: Smoothing, has_bands: bool
 ) -> list[Trace]:
     line, colour = named.line, _colour(named)
     drawn: list[Trace] = []
@@ -154,8 +154,8 @@ def _traces(
         dash=named.dash or "solid",
     )
     drawn.append(raw)
-    if smoothing > 0:
-        drawn.append(_smooth(raw, line, colour=colour, weight=smoothing))
+    if smoothing.weight > 0:
+        drawn.append(_smooth(raw, line, colour=colour, smoothing=smoothing))
     return drawn
 
 
@@ -188,10 +188,10 @@ def _readable(named: NamedLine, drawn: Sequence[Trace], *, first: int) -> Trace:
     return read
 
 
-def _smooth(raw: Trace, line: Line, *, colour: str, weight: float) -> Trace:
+def _smooth(raw: Trace, line: Line, *, colour: str, smoothing: Smoothing) -> Trace:
     smooth = line_trace(
         line.x,
-        smoothed(line.mean, weight),
+        smoothed(line.x, line.mean, smoothing),
         name=raw["name"],
         colour=colour,
         width=2,

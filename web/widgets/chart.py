@@ -19,6 +19,7 @@ from web.figures.comparison import lacking_note, writers_note
 from web.figures.smoothing import MAX_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.pages.charts.chart_options import ChartOptions
+from web.pages.compare.state import SMOOTHERS
 from web.pages.dashboards.widget_kind import (
     WITHHELD,
     Body,
@@ -49,6 +50,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     axis: Literal["step", "relative", "time", "series"] = "step"
     over: Annotated[str, Meta(max_length=1_024)] = ""
     smoothing: Annotated[float, Meta(ge=0, le=MAX_SMOOTHING)] = 0.0
+    smoother: Literal["ema", "step-ema", "gaussian", "mean"] = "ema"
     log: bool = False
     logx: bool = False
     clip: bool = False
@@ -63,6 +65,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
             log_x=self.logx,
             clips=self.clip,
             smoothing=self.smoothing,
+            smoother=self.smoother,
             low=view.low,
             high=view.high,
         )
@@ -227,6 +230,12 @@ KIND = Kind(
             step="0.01",
             lowest="0",
             highest="0.99",
+        ),
+        Field(
+            "smoother",
+            gettext_lazy("Kind of smoothing"),
+            "choice",
+            options=tuple(SMOOTHERS.items()),
         ),
         Field("log", gettext_lazy("Logarithmic vertical axis"), "check"),
         Field("logx", gettext_lazy("Logarithmic horizontal axis"), "check"),

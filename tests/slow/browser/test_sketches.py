@@ -14,6 +14,7 @@ from tests.slow.browser.conftest import sign_in
 from tests.web.figures.plotly_schema import numbers
 from tests.web.sample_run import settle
 from web.figures.series import NamedLine, series_figure
+from web.figures.smoothing import Smoothing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -96,7 +97,7 @@ FIGURES = {
     "a wave": figure_of(line(WAVE)),
     "a band": figure_of(line(FALL, spread=0.3)),
     "a gap": figure_of(line(GAPS, spread=0.1)),
-    "smooth": figure_of(line(WAVE + FALL), smoothing=0.9),
+    "smooth": figure_of(line(WAVE + FALL), smoothing=Smoothing(0.9)),
     "few points": figure_of(line([3, 1, 4, 1, 5, 9, 2, 6])),
     "few and many": figure_of(line([5, -5], x=[0, 900]), line(WAVE, position=1)),
     "dashes": figure_of(line(WAVE, dash="dash"), line(FALL, dash="longdashdot")),

@@ -7,6 +7,7 @@ import pytest
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.board import BoardLine, board_figure
 from web.figures.chart import Look
+from web.figures.smoothing import Smoothing
 
 BUCKETS = DrawnLine([1.0, 2.0], "val/loss", band=([0.5, 1.0], [1.5, 9.0]))
 
@@ -26,7 +27,9 @@ def looks(figure) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("axis", ["step", "time", "relative"])
 def test_plotly_knows_every_word_of_it(axis):
-    check_schema(board(6, 3, axis=axis, log=True, smoothing=0.5, low=0.5, high=1.0))
+    check_schema(
+        board(6, 3, axis=axis, log=True, smoothing=Smoothing(0.5), low=0.5, high=1.0)
+    )
 
 
 def test_its_axes_are_those_of_all_charts():
@@ -75,7 +78,7 @@ def test_runs_that_share_a_colour_are_dashed_in_another_way():
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.6])
 def test_each_line_can_be_read_with_what_it_summarises(smoothing):
-    figure = board(2, 12, smoothing=smoothing)
+    figure = board(2, 12, smoothing=Smoothing(smoothing))
 
     assert len(figure["lines"]) == 24
     for read in figure["lines"]:

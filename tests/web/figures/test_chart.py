@@ -6,6 +6,7 @@ import pytest
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.chart import Look, Mark, chart_figure
 from web.figures.series import NamedLine
+from web.figures.smoothing import Smoothing
 
 PLAIN = DrawnLine([3.0, 2.0, 1.0])
 BUCKETS = DrawnLine([1.0, 1.1, 1.0], band=([0.9, 0.8, 0.9], [1.1, 900.0, 1.2]))
@@ -31,7 +32,7 @@ def test_plotly_knows_every_word_of_it(axis, log_x, line):
             over="train/epoch" if axis == "series" else "",
             log=True,
             log_x=log_x,
-            smoothing=0.5,
+            smoothing=Smoothing(0.5),
             clips=True,
             low=0.5,
             high=2.0,
@@ -42,7 +43,7 @@ def test_plotly_knows_every_word_of_it(axis, log_x, line):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.6])
 def test_says_which_traces_can_be_read_and_what_they_summarise(smoothing):
-    figure = chart(BUCKETS, PLAIN, smoothing=smoothing)
+    figure = chart(BUCKETS, PLAIN, smoothing=Smoothing(smoothing))
 
     first, second = figure["lines"]
     traces = figure["data"]

@@ -17,6 +17,7 @@ from web.figures.comparison import (
     writers_note,
 )
 from web.figures.series import NamedLine
+from web.figures.smoothing import Smoothing
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,10 @@ def test_lines_without_a_number_leave_the_axis_as_it_is(mean):
 def test_each_trace_says_of_which_runs_it_is():
     lines = [NamedLine(Line(exact=False), "a", 3), NamedLine(Line(), "b", 0, (0, 5))]
 
-    assert overlay_figure(lines, smoothing=0.6)["slots"] == [(3,)] * 3 + [(0, 5)] * 2
+    assert (
+        overlay_figure(lines, smoothing=Smoothing(0.6))["slots"]
+        == [(3,)] * 3 + [(0, 5)] * 2
+    )
 
 
 def test_an_overlay_has_the_axes_that_its_reader_wants():

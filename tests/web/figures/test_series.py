@@ -3,6 +3,7 @@ import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.series import NamedLine, series_figure
+from web.figures.smoothing import Smoothing
 
 NAN = float("nan")
 PLAIN = DrawnLine([3.0, 2.0, 1.0])
@@ -18,7 +19,9 @@ def figure_of(line, name="train/loss", **options):
 @pytest.mark.parametrize("line", [PLAIN, SPIKED, DrawnLine([])])
 @pytest.mark.parametrize("log", [False, True])
 def test_plotly_knows_every_word_of_it(axis, line, log):
-    check_schema(figure_of(line, axis=axis, log=log, smoothing=0.5, low=0.0, high=2.0))
+    check_schema(
+        figure_of(line, axis=axis, log=log, smoothing=Smoothing(0.5), low=0.0, high=2.0)
+    )
 
 
 def test_a_spike_is_in_what_is_drawn():
@@ -45,7 +48,7 @@ def test_says_of_each_line_how_it_looks_and_which_traces_are_its(smoothing):
         NamedLine(SPIKED, "a", 3, dash="dot"),
         NamedLine(PLAIN, "b", 14, colour="var(--run-5)"),
     ]
-    figure = series_figure(lines, smoothing=smoothing)
+    figure = series_figure(lines, smoothing=Smoothing(smoothing))
 
     traces = figure["data"]
     looks = [(read["name"], read["colour"], read["dash"]) for read in figure["lines"]]
@@ -85,7 +88,7 @@ def test_exact_points_have_no_band():
 
 
 def test_smoothing_keeps_the_raw_line_visible():
-    raw, smooth = figure_of(PLAIN, smoothing=0.9)["data"]
+    raw, smooth = figure_of(PLAIN, smoothing=Smoothing(0.9))["data"]
 
     assert numbers(raw["y"]).tolist() == [3.0, 2.0, 1.0]
     assert "transparent" in raw["line"]["color"]

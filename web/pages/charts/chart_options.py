@@ -12,7 +12,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.series.chart_lines import Across
 from tracker.queries.series.series import Axis
 from web.figures.chart import SERIES, Look
-from web.figures.smoothing import MAX_SMOOTHING
+from web.figures.smoothing import EMA, MAX_SMOOTHING, SMOOTHERS, Smoothing
 
 AXES = (*Axis, SERIES)
 
@@ -25,6 +25,7 @@ class ChartOptions:
     log_x: bool = False
     clips: bool = False
     smoothing: float = 0.0
+    smoother: str = EMA
     low: float | None = None
     high: float | None = None
 
@@ -51,6 +52,8 @@ class ChartOptions:
             options["clip"] = "1"
         if self.smoothing:
             options["smoothing"] = repr(self.smoothing)
+        if self.smoother != EMA:
+            options["smoother"] = self.smoother
         if self.low is not None:
             options["low"] = repr(self.low)
         if self.high is not None:
@@ -64,7 +67,7 @@ class ChartOptions:
             over=self.over,
             log=self.log,
             log_x=self.has_log_x,
-            smoothing=self.smoothing,
+            smoothing=Smoothing(self.smoothing, self.smoother),
             clips=self.clips,
             low=self.low,
             high=self.high,
@@ -91,6 +94,9 @@ def read_options(parameters: QueryDict) -> ChartOptions:
     smoothing = read_number(parameters, "smoothing") or 0.0
     if not 0 <= smoothing <= MAX_SMOOTHING:
         raise InvalidInput("smoothing", f"must be from 0 to {MAX_SMOOTHING}")
+    smoother = parameters.get("smoother") or EMA
+    if smoother not in SMOOTHERS:
+        raise InvalidInput("smoother", f"must be one of {', '.join(SMOOTHERS)}")
     return ChartOptions(
         axis=Axis.STEP if over else Axis(axis),
         over=over,
@@ -98,6 +104,7 @@ def read_options(parameters: QueryDict) -> ChartOptions:
         log_x=parameters.get("logx") == "1",
         clips=parameters.get("clip") == "1",
         smoothing=smoothing,
+        smoother=smoother,
         low=read_number(parameters, "low"),
         high=read_number(parameters, "high"),
     )

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from tracker.queries.compare.comparison import overlaid_series
+from web.figures.smoothing import EMA
 from web.pages.charts.arrangements import arrangement_context, arrangement_for
 from web.pages.charts.cards import CardSection, card_sections, first_of
 from web.pages.charts.figure_bundles import MAX_LINES_AT_ONCE
@@ -24,7 +25,7 @@ from web.pages.runs.path_search import find_paths
 FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
 # Fields that the form above the charts submits itself.
 FIELDS = (
-    *("text", "regex", "over", "smoothing", "log", "logx", "clip", "bare"),
+    *("text", "regex", "over", "smoothing", "smoother", "log", "logx", "clip", "bare"),
     *("together", "colour", "dash", "chart"),
 )
 
@@ -119,6 +120,7 @@ def _shared_query(state: CompareState) -> str:
         "axis": state.axis,
         "over": state.over,
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
+        "smoother": "" if state.smoother == EMA else state.smoother,
         "log": "1" if state.log else "",
         "logx": "1" if state.logx else "",
         "clip": "1" if state.clip else "",

@@ -23,6 +23,7 @@ from web.pages.charts.arrangements import arrangement_context, arrangement_for
 from web.pages.charts.cards import Card, card_sections, first_of
 from web.pages.charts.chart_options import ChartOptions, read_options
 from web.pages.charts.sections import epoch_path
+from web.pages.compare.state import SMOOTHERS
 from web.pages.run.frame import run_frame
 from web.pages.runs.path_search import Found, find_paths
 from web.polling import poll_answer
@@ -77,6 +78,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "mistake": found.mistake,
         "options": options,
         "axes": AXES,
+        "smoothers": SMOOTHERS.items(),
         "epoch": epoch_path(paths),
         "maps_json": orjson.dumps(histograms).decode(),
         **arrangement_context(request.actor, run.project, arrangement),

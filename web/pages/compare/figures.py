@@ -271,7 +271,7 @@ class Charts:
             here,
             axis=options.axis_name,
             log=log,
-            smoothing=options.smoothing,
+            smoothing=options.look.smoothing,
             low=options.low,
             high=options.high,
             legend=self.is_together,
@@ -293,6 +293,7 @@ def _options(request: PageRequest, state: CompareState) -> ChartOptions:
         log_x=state.logx,
         clips=state.clip,
         smoothing=state.smoothing,
+        smoother=state.smoother,
         low=read_number(request.GET, "low"),
         high=read_number(request.GET, "high"),
     )

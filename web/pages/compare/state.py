@@ -14,7 +14,7 @@ from django.http import QueryDict
 from tracker.errors import InvalidInput
 from tracker.queries.compare.comparison import RUNS_AT_MOST
 from tracker.short_ids import read_id
-from web.figures.smoothing import MAX_SMOOTHING
+from web.figures.smoothing import EMA, GAUSSIAN, MAX_SMOOTHING, MEAN, STEP_EMA
 from web.pages.charts.arrangement import read_arrangement
 from web.texts import gettext_lazy
 
@@ -45,6 +45,12 @@ ALIGNMENTS = {
     "stage": gettext_lazy("Since the stage began"),
     "step": gettext_lazy("By step"),
 }
+SMOOTHERS = {
+    EMA: gettext_lazy("Exponential"),
+    STEP_EMA: gettext_lazy("Exponential by step"),
+    GAUSSIAN: gettext_lazy("Gaussian"),
+    MEAN: gettext_lazy("Running mean"),
+}
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
 
 # Fields that name parameters and other values of runs.
@@ -59,7 +65,13 @@ _TEXTS = (
     *("colour", "x", "y", "size", "query"),
 )
 _TICKS = ("log", "logx", "clip", "bare", "regex", "log_x", "log_y", "among")
-_CHOICES = {"tab": TABS, "axis": AXES, "view": VIEWS, "align": ALIGNMENTS}
+_CHOICES = {
+    "tab": TABS,
+    "axis": AXES,
+    "smoother": SMOOTHERS,
+    "view": VIEWS,
+    "align": ALIGNMENTS,
+}
 _OF_RUNS = ("reference", "left", "right")
 
 TEXT_LENGTH = 2_048
@@ -98,6 +110,7 @@ class CompareState:
     axis: str = "step"
     over: str = ""  # path of the series on the x axis, if any
     smoothing: float = 0.0
+    smoother: str = EMA
     log: bool = False
     logx: bool = False  # x of charts; `log_x` is that of the scatter plot
     clip: bool = False
@@ -253,6 +266,7 @@ class CompareState:
             ("axis", _unless(self.axis, usual.axis)),
             ("over", self.over),
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
+            ("smoother", _unless(self.smoother, usual.smoother)),
             ("log", "1" if self.log else ""),
             ("logx", "1" if self.logx else ""),
             ("clip", "1" if self.clip else ""),

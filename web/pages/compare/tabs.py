@@ -25,7 +25,7 @@ from web.pages.charts.compared_charts import (
 from web.pages.compare.frame import ComparedRun, Comparison
 from web.pages.compare.importance import importance_context
 from web.pages.compare.media import media_context
-from web.pages.compare.state import ALIGNMENTS, VIEWS, CompareState
+from web.pages.compare.state import ALIGNMENTS, SMOOTHERS, VIEWS, CompareState
 from web.pages.compare.values import fields_but, parallel_context, scatter_context
 from web.pages.run_files.text_diff import TextDiff, compare_texts
 
@@ -63,6 +63,7 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         "address_without_text": state.having(text="", regex=False),
         "hidden_fields": fields_but(comparison, *FIELDS),
         "axes": axis_choices(state, charts["epoch"]),
+        "smoothers": SMOOTHERS.items(),
     }
 
 

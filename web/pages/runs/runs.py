@@ -23,7 +23,7 @@ from web.cached_rows import rows_answer, version_of
 from web.numbers import whole_number
 from web.pages.charts.arrangement import SIZES
 from web.pages.compare.frame import COLOUR_NAMES
-from web.pages.compare.state import AXES, read_state
+from web.pages.compare.state import AXES, SMOOTHERS, read_state
 from web.pages.home.first_run import first_run_context
 from web.pages.runs.blocks import asked_block, asked_groups, first_groups
 from web.pages.runs.table_state import CHARTS, says_nothing, with_view
@@ -76,6 +76,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "runs_at_most": RUNS_AT_MOST,
         "changed_at_most": MAX_RUNS,
         "axes": AXES.items(),
+        "smoothers": SMOOTHERS.items(),
         "sizes": SIZES,
         "state": read_state(asked),
         "colour_names": COLOUR_NAMES,

@@ -23,7 +23,7 @@ PARTS = (
     *("group", "show", "rows", "top"),
     # Whether charts are shown next to the list of runs, and their options.
     *("as", "text", "together", "smoothing", "log", "axis"),
-    *("regex", "over", "logx", "clip", "bare"),
+    *("smoother", "regex", "over", "logx", "clip", "bare"),
 )
 CHARTS = "charts"
 MAX_COLUMNS = 50

@@ -12,11 +12,18 @@ def test_without_any_the_usual_ones_hold():
 
 def test_what_is_read_can_be_written_and_read_again():
     options = read_options(
-        QueryDict("axis=time&log=1&smoothing=0.6&low=1600000000000.5&high=1.7e12")
+        QueryDict(
+            "axis=time&log=1&smoothing=0.6&smoother=gaussian&low=1600000000000.5&high=1.7e12"
+        )
     )
 
     assert options == ChartOptions(
-        Axis.TIME, log=True, smoothing=0.6, low=1600000000000.5, high=1.7e12
+        Axis.TIME,
+        log=True,
+        smoothing=0.6,
+        smoother="gaussian",
+        low=1600000000000.5,
+        high=1.7e12,
     )
     assert read_options(QueryDict(options.query)) == options
 
@@ -52,6 +59,7 @@ def test_the_usual_ones_leave_the_address_alone():
         "axis=series&over=%00",
         "smoothing=1",
         "smoothing=x",
+        "smoother=x",
         "low=nan",
         "high=inf",
     ],

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from tests.web.figures.plotly_schema import DrawnLine, numbers
 from web.figures.series import NamedLine, series_figure
+from web.figures.smoothing import NO_SMOOTHING, Smoothing
 from web.pages.charts.figure_columns import bundled, packed
 
 finite = st.floats(-1e6, 1e6)
 points = st.lists(st.one_of(finite, st.just(np.nan), st.just(np.inf)), max_size=12)
 
 
-def figure_of(values, *, is_exact=False, smoothing=0.0):
+def figure_of(values, *, is_exact=False, smoothing=NO_SMOOTHING):
     band = ([value - 1 for value in values], [value + 1 for value in values])
     line = DrawnLine(values, band=None if is_exact else band)
     return series_figure([NamedLine(line, "loss")], smoothing=smoothing)
@@ -70,7 +71,7 @@ def test_putting_together_gives_the_whole_figure(steps, smoothing):
     values, since, arrays, plain = [], "", [], None
     for new, is_exact in steps:
         values = [*values, *new]
-        figure = figure_of(values, is_exact=is_exact, smoothing=smoothing)
+        figure = figure_of(values, is_exact=is_exact, smoothing=Smoothing(smoothing))
 
         header, arrays, _ = unpacked(packed(figure, since), arrays, plain)
 
@@ -83,10 +84,10 @@ def test_what_is_new_of_a_band_and_its_line_is_a_handful_of_numbers(gap):
     values = np.sin(np.arange(301)).tolist()
     if gap is not None:
         values[gap] = np.nan
-    before = figure_of(values[:300], smoothing=0.6)
+    before = figure_of(values[:300], smoothing=Smoothing(0.6))
     header, arrays, whole = unpacked(packed(before, ""))
 
-    after = figure_of(values, smoothing=0.6)
+    after = figure_of(values, smoothing=Smoothing(0.6))
     body = packed(after, header["since"])
     header, arrays, new = unpacked(body, arrays, header["figure"])
 

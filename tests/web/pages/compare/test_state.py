@@ -27,6 +27,7 @@ def test_reads_back_what_it_writes():
         slots=(3, 0),
         hidden=(3,),
         smoothing=0.37,
+        smoother="gaussian",
         log=True,
         logx=True,
         clip=True,

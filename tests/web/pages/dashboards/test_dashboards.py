@@ -512,6 +512,7 @@ def test_a_widget_is_added_by_its_form(visitor, dashboard):
         "axis": "time",
         "over": "",
         "smoothing": 0.9,
+        "smoother": "ema",
         "log": True,
         "logx": False,
         "clip": False,

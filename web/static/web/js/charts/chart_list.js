@@ -8,7 +8,7 @@ import { liveStatus } from "./live_status.js"
 import { gettext } from "../texts.js"
 
 const WAIT_MS = 150
-const FIGURE_OPTIONS = ["axis", "over", "log", "logx", "clip", "smoothing", "low", "high"]
+const FIGURE_OPTIONS = ["axis", "over", "log", "logx", "clip", "smoothing", "smoother", "low", "high"]
 // The same numbers mean another range on another axis.
 const ANOTHER_AXIS = { over: null, low: null, high: null }
 
@@ -66,6 +66,9 @@ function bar(page, choose) {
     clearTimeout(waiting)
     waiting = setTimeout(() => page.redraw({ smoothing: +target.value ? target.value : null }), WAIT_MS)
   })
+  page.part("smoother").addEventListener("change", ({ target }) => {
+    page.redraw({ smoother: target.value || null })
+  })
   page.list.addEventListener("chart-zoom", (event) => {
     event.preventDefault()
     page.redraw({ low: event.detail?.low ?? null, high: event.detail?.high ?? null })
@@ -86,6 +89,8 @@ function reflect(page) {
     button.setAttribute("aria-pressed", page.options.get(button.dataset.option) === "1")
   }
   page.part("unzoom").hidden = !page.options.has("low")
+  const smoother = page.part("smoother")
+  smoother.value = page.options.get("smoother") ?? ""
   const smoothing = page.part("smoothing")
   if (smoothing === document.activeElement) return
   smoothing.value = page.options.get("smoothing") ?? "0"

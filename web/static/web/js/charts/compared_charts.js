@@ -6,7 +6,7 @@
 import { ArrangedPage } from "./arranged_page.js"
 import { arranging } from "./arranging.js"
 
-const OPTIONS = ["axis", "over", "log", "logx", "clip", "bare", "smoothing", "low", "high", "together", "colour", "dash", "chart", "text", "regex"]
+const OPTIONS = ["axis", "over", "log", "logx", "clip", "bare", "smoothing", "smoother", "low", "high", "together", "colour", "dash", "chart", "text", "regex"]
 const CHANGES = ["change", "click", "input", "chart-zoom"]
 
 export default function comparedCharts(list) {

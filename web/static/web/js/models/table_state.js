@@ -1,7 +1,7 @@
 // What the table shows, as the address says it. Where a view is open, the address names
 // it and says only what differs; a part that is there and empty takes the view's away.
 // How the charts beside the list are drawn.
-const CHART_OPTIONS = ["text", "together", "smoothing", "log", "axis", "regex", "over", "logx", "clip", "bare"]
+const CHART_OPTIONS = ["text", "together", "smoothing", "smoother", "log", "axis", "regex", "over", "logx", "clip", "bare"]
 const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
 export const FILTERS = ["q", "state", "tag", "by", "query"]
 const ASKED = [...FILTERS, "sort", "column", "top"]
