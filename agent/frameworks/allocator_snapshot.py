@@ -21,7 +21,7 @@ _FREE = "inactive"
 def summarised(
     segments: Iterable[Mapping[str, Any]], gpu: int
 ) -> dict[str, int | float | str]:
-    """Return facts about the segments of a GPU; empty if there are none."""
+    """Return facts about the segments of a GPU; {} if there are none."""
     own = [segment for segment in segments if segment.get("device") == gpu]
     if not own:
         return {}

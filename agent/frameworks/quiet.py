@@ -1,4 +1,4 @@
-"""Keeps what goes wrong in a callback of ours away from the training that calls it."""
+"""Keeps errors in our framework callbacks out of the user's training."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ Given = ParamSpec("Given")
 
 
 def quiet(method: Callable[Given, None]) -> Callable[Given, None]:
-    """Make a method that returns nothing never raise, but for a run that is strict."""
+    """Log exceptions of a method instead of raising them; AgentError is raised."""
 
     @functools.wraps(method)
     def call(*given: Given.args, **named: Given.kwargs) -> None:
         try:
             method(*given, **named)
         except AgentError:
-            # Settings that cannot be meant, or a run whose user wants to be told.
+            # Invalid settings, or an error of a strict run.
             raise
         except Exception as error:  # noqa: BLE001 - foreign code
-            # The rim of a callback: frameworks change what they pass, and training
-            # goes on without us.
+            # Frameworks change the arguments of callbacks; training must go on.
             kind = type(error).__name__
             told: set[str] = call.__dict__.setdefault("told", set())
             level = logging.DEBUG if kind in told else logging.WARNING

@@ -1,4 +1,4 @@
-"""Which run a framework's callback writes to."""
+"""Selects the run that a framework's callback writes to."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from seamark.run import Run
 
 
 def meant_run(given: Run | str | None) -> Run | None:
-    """Return the run that is meant, if this process has it open; of several, the last.
+    """Return the selected run if it is open in this process; if several are, the last.
 
     Args:
-        given: The run, or its name; None means any.
+        given: The run, or its name; None selects any open run.
     """
     if isinstance(given, Run):
         return given
-    # Its project and its stage are the script's: by a name alone they are not known.
+    # The script selected project and stage; a name alone does not contain them.
     opened = [
         run
         for run in process_hooks.open_runs()
@@ -27,9 +27,9 @@ def meant_run(given: Run | str | None) -> Run | None:
 
 
 def for_child(given: Run | str | None) -> Run | str | None:
-    """Return what is meant, as it travels: a process that is spawned has no open runs.
+    """Return a picklable selection: a spawned process has no open runs.
 
-    Copies that stay here go on meaning what is open when they are used.
+    Outside of spawning, the selection stays as it is and is resolved on use.
     """
     if get_spawning_popen() is None:
         return given
@@ -39,29 +39,29 @@ def for_child(given: Run | str | None) -> Run | str | None:
 def run_for(
     given: Run | str | None, *, rank: int | None = None, name: str | None = None
 ) -> Run:
-    """Return a run, by itself or its name; by default the one that is open already.
+    """Return the selected run; by default the open run, or else a new one.
 
     Args:
-        given: What the user gave.
-        rank: Which process of a distributed run this is, where the framework knows.
-        name: The name of a new run, if none is given and none is open.
+        given: The user's `run` argument.
+        rank: The rank of this process in distributed training, if known.
+        name: The name of a new run, if `given` is None and no run is open.
     """
     run = meant_run(given)
     if run is None:
         return init(given if isinstance(given, str) else name, rank=rank)
-    # Rank 0 says little: a process that a scheduler numbers may train by itself.
+    # Rank 0 is ambiguous: a process with a rank from a scheduler may train alone.
     if not rank or rank == run.rank:
         return run
     return run_of_rank(run, rank)
 
 
 def run_of_rank(run: Run, rank: int) -> Run:
-    """Return another process's part of a run."""
+    """Return the run of the same name for another rank."""
     return _run_like(run, name=run.name, rank=rank)
 
 
 def run_beside(run: Run, name: str) -> Run:
-    """Return a run of that name, of the same project and stage, and set up the same."""
+    """Return a run with that name in the same project and stage, with equal settings."""
     return _run_like(run, name=name, rank=run.rank)
 
 

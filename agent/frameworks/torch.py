@@ -1,4 +1,4 @@
-"""PyTorch: what a model and its optimizer are, for whoever reads the run.
+"""PyTorch: logs facts about a model and its optimizer.
 
     from seamark.frameworks.torch import describe
 
@@ -6,7 +6,7 @@
     for inputs, labels in run.loader(loader):
         ...
 
-Settings, loader, phases on the GPU and allocator are read without a call: see
+Settings, loader, GPU phases and allocator are captured without a call: see
 docs/how-to/train-with-pytorch.md.
 """
 
@@ -32,9 +32,9 @@ _DDP_OPTIONS = {
     "ddp_gradient_as_bucket_view": "gradient_as_bucket_view",
 }
 _INNER_BACKEND = "_torchdynamo_orig_backend"
-# What Lightning keeps in a module of what torch.compile had put around it.
+# Attribute in which Lightning keeps the context of torch.compile.
 _LIGHTNINGS = "_compiler_ctx"
-# They hold the model in `module`; FSDP of the second kind is a base class.
+# Wrappers with the model in `module`; FSDP2 is a base class instead.
 _WRAPPERS = (
     DDP,
     "DataParallel",
@@ -51,16 +51,18 @@ def describe(
     scaler: torch.amp.GradScaler | None = None,
     flops_per_example: float | None = None,
 ) -> None:
-    """Log sizes, types, wrappers and settings; call it once both are ready.
+    """Log sizes, types, wrappers and settings of a training setup.
+
+    Call it before the loop, with all objects ready. It never raises.
 
     Args:
-        run: The run to log into.
-        model: As it is trained: compiled, wrapped for several processes, ...
-        optimizer: The one that updates it.
-        scaler: What scales the loss under autocast to 16 bits, where something does.
-        flops_per_example: Operations of training on one example, forwards and
-            backwards, a multiplication and its addition being two. For a transformer
-            6 · parameters · tokens is close.
+        run: The run to log to.
+        model: The model as trained, including compilation and DDP or FSDP wrappers.
+        optimizer: The model's optimizer.
+        scaler: The gradient scaler, if float16 autocast uses one.
+        flops_per_example: Floating-point operations of the forward and backward pass
+            per example; a multiply-add counts as two. For a transformer about
+            6 · parameters · tokens.
     """
     try:
         facts = TorchLoop().facts()
@@ -74,14 +76,14 @@ def describe(
         if flops_per_example is not None:
             facts["model/flops_per_example"] = float(flops_per_example)
     except Exception:
-        # The rim of foreign code: a model may be any object, in any state.
+        # The model may be any object, in any state.
         logger.debug("the model cannot be described", exc_info=True)
         return
     run.steps.state_facts(facts)
 
 
 def model_facts(model: torch.nn.Module) -> dict[str, object]:
-    """Return what is known of a model without running it."""
+    """Return facts about a model without running it."""
     inner, wrapper, is_compiled = _unwrapped(model)
     compiling, spreading = _compile_facts(model), _ddp_facts(model)
     parameters = list(inner.parameters())
@@ -95,7 +97,7 @@ def model_facts(model: torch.nn.Module) -> dict[str, object]:
     }
     if wrapper is not None:
         facts["wrapper"] = wrapper
-    # The size of lazy ones is known after the first batch.
+    # Lazy parameters have a size only after the first batch.
     if not any(torch.nn.parameter.is_lazy(p) for p in parameters):
         facts["parameters"] = sum(p.numel() for p in parameters)
         facts["trainable_parameters"] = sum(
@@ -106,12 +108,12 @@ def model_facts(model: torch.nn.Module) -> dict[str, object]:
 
 
 def is_spread(model: torch.nn.Module) -> bool:
-    """Return whether each process has a part of the parameters, which is to be seen in them."""
+    """Return whether the parameters are sharded over processes, as DTensors."""
     return any(type(p).__name__ == "DTensor" for p in model.parameters())
 
 
 def scaler_facts(scaler: Any) -> dict[str, object]:
-    """Return how a gradient scaler is set; its scale would have to be waited for."""
+    """Return the settings of a gradient scaler; reading its scale would synchronize."""
     facts: dict[str, object] = {"enabled": bool(scaler.is_enabled())}
     if facts["enabled"]:
         facts["growth_interval"] = int(scaler.get_growth_interval())
@@ -121,8 +123,8 @@ def scaler_facts(scaler: Any) -> dict[str, object]:
 
 
 def optimizer_facts(optimizer: Any) -> dict[str, object]:
-    """Return what an optimizer is, and how it was told to go over the parameters."""
-    # Accelerate and others wrap the real one.
+    """Return the class of an optimizer, and its `fused` and `foreach` options."""
+    # Accelerate and other libraries wrap the actual optimizer.
     optimizer = getattr(optimizer, "optimizer", optimizer)
     facts: dict[str, object] = {"class": type(optimizer).__name__}
     for option in ("fused", "foreach"):
@@ -133,7 +135,7 @@ def optimizer_facts(optimizer: Any) -> dict[str, object]:
 
 
 def _wrappers(model: Any) -> Iterator[Any]:
-    """Yield the model and what is in it, from outside to inside."""
+    """Yield the model and the modules inside its wrappers, from outside to inside."""
     while True:
         yield model
         name = type(model).__name__
@@ -146,7 +148,7 @@ def _wrappers(model: Any) -> Iterator[Any]:
 
 
 def _ddp_facts(model: Any) -> dict[str, object]:
-    """Return what DistributedDataParallel was told, as far as it keeps it."""
+    """Return the options of DistributedDataParallel that it keeps as attributes."""
     for part in _wrappers(model):
         if type(part).__name__ == DDP:
             found = {n: getattr(part, kept, None) for n, kept in _DDP_OPTIONS.items()}
@@ -155,10 +157,10 @@ def _ddp_facts(model: Any) -> dict[str, object]:
 
 
 def _compile_facts(model: Any) -> dict[str, object]:
-    """Return what torch.compile was told; nothing where it does not keep it."""
+    """Return the options of torch.compile; {} if it does not keep them."""
     for part in _wrappers(model):
         backend = getattr(_compilation(part), "callback", None)
-        # Each layer around a backend names the one in it.
+        # Each wrapper of a backend refers to the inner one.
         while (inner := getattr(backend, _INNER_BACKEND, None)) is not None:
             backend = inner
         if backend is None:
@@ -180,17 +182,17 @@ def _compile_facts(model: Any) -> dict[str, object]:
 
 
 def _compilation(part: Any) -> Any:
-    """Return what compiles this part of a model, if something does."""
+    """Return the torch.compile context of a module, if any."""
     kept = getattr(part, _LIGHTNINGS, None)
     inner = kept.get("dynamo_ctx") if isinstance(kept, dict) else None
     return getattr(part, "dynamo_ctx", inner)
 
 
 def _mode_of(options: dict[str, object]) -> str:
-    """Return the mode that sets these options; PyTorch keeps only them."""
+    """Return the mode with these options; PyTorch stores only the options."""
     if not options:
         return "default"
-    # Loaded where there are options: it has checked them.
+    # torch._inductor is imported if there are options: it has validated them.
     known: dict[str, dict[str, object]] = getattr(
         sys.modules.get("torch._inductor"), "list_mode_options", dict
     )()
@@ -202,7 +204,7 @@ def _mode_of(options: dict[str, object]) -> str:
 
 
 def _unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, str | None, bool]:
-    """Return the model itself, who spreads it over processes, whether it is compiled."""
+    """Return the inner model, its distribution wrapper, and whether it is compiled."""
     wrapper, is_compiled = None, False
     while True:
         name = type(model).__name__

@@ -1,8 +1,8 @@
-"""On which GPUs PyTorch computes in this process, asked without touching the others.
+"""Finds the GPUs that PyTorch uses in this process, without creating a CUDA context.
 
-What is first done on a GPU makes a context there, which takes hundreds of MB of a card
-that may be somebody else's. The allocator's books are read without. `backend` is
-torch.cuda, or a module that is like it, of which the script makes use.
+The first operation on a GPU creates a context of hundreds of MB, perhaps on another
+user's GPU; allocator statistics need no context. `backend` is torch.cuda or a module
+with the same functions.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ def holding_tensors(backend: Any) -> list[int]:
 
 
 def holding_memory(backend: Any) -> list[int]:
-    """Return the GPUs on which it has tensors, or memory that it keeps for some."""
+    """Return the GPUs on which it has tensors or reserved memory."""
     return _holding(backend, "reserved_bytes")
 
 
 def find_computing(backend: Any, devices: list[int]) -> int | None:
-    """Return which of these computes; None where there is none, or nobody can tell."""
+    """Return the computing GPU of these; None without one, or if it is ambiguous."""
     if len(devices) == 1:
         return devices[0]
     current: int | None = backend.current_device() if devices else None
@@ -37,7 +37,7 @@ def _holding(backend: Any, kind: str) -> list[int]:
             if _current(backend.memory_stats_as_nested_dict(device), kind) > 0
         ]
     except Exception:  # noqa: BLE001 - foreign code
-        # An allocator that was put in the place of PyTorch's keeps no books.
+        # Custom allocators have no statistics.
         return [backend.current_device()]
 
 

@@ -1,6 +1,6 @@
-"""What a loop says by itself where PyTorch was imported: settings and device events.
+"""Captures settings and device events of a loop if PyTorch is imported.
 
-Everything is read, nothing is set, and CUDA is never initialised for it.
+It only reads, and never initializes CUDA.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _TF32 = "tf32"
 
 
 class TorchLoop:
-    """The side of PyTorch that the agent asks, in the thread of the loop."""
+    """Reads PyTorch's state for the agent, in the thread of the loop."""
 
     def __init__(self) -> None:
         self._gpu: int | None = None
         self._times = DeviceTimes(self._mark)
 
     def facts(self) -> dict[str, object]:
-        """Return the settings that decide about speed, below `torch/`."""
+        """Return performance settings, with the prefix `torch/`."""
         facts: dict[str, object] = {}
         for name, read in _SETTINGS.items():
-            # Some cannot be read on every build, or beside others that were set.
+            # Some settings are unreadable in some builds or combinations.
             with contextlib.suppress(Exception):
                 facts[f"torch/{name}"] = read()
         with contextlib.suppress(Exception):
@@ -36,16 +36,16 @@ class TorchLoop:
         return {name: value for name, value in facts.items() if value is not None}
 
     def autocast_facts(self) -> dict[str, object]:
-        """Return autocast's type while it is on; outside of it nothing is known."""
+        """Return the autocast type; {} outside of autocast."""
         device = "cuda" if torch.cuda.is_initialized() else "cpu"
         dtype = _autocast_type(device)
         return {} if dtype is None else {"torch/autocast": type_name(dtype)}
 
     def device_times(self) -> DeviceTimes | None:
-        """Return what times phases on the GPU of the loop that begins.
+        """Return the timer of GPU phases for the loop that begins.
 
-        None where the script has nothing on a GPU, or on several of which the current
-        one is none. Whatever it returned earlier goes on with this loop's GPU, too.
+        None if the process has no tensors on a GPU, or only on several GPUs other than
+        the current one. Timers returned earlier switch to this loop's GPU, too.
         """
         self._gpu = None
         if torch.cuda.is_initialized():
@@ -53,22 +53,22 @@ class TorchLoop:
         return None if self._gpu is None else self._times
 
     def _mark(self) -> Event | None:
-        # In a graph that is being captured an event would be a part of the graph.
+        # During graph capture the event would become part of the graph.
         if self._gpu is None or torch.cuda.is_current_stream_capturing():
             return None
-        # By default it would lie on the current GPU, whichever the script computes on.
+        # The default stream is that of the current GPU, which may be another one.
         stream = torch.cuda.current_stream(self._gpu)
         event: Event = stream.record_event(torch.cuda.Event(enable_timing=True))
         return event
 
 
 def type_name(dtype: Any) -> str:
-    """Return `bfloat16` of `torch.bfloat16`."""
+    """Return `bfloat16` for `torch.bfloat16`."""
     return str(dtype).removeprefix("torch.")
 
 
 def _autocast_type(device: str) -> Any:
-    """Return autocast's type; None while it is off."""
+    """Return the autocast type; None if autocast is off."""
     try:
         is_enabled = torch.is_autocast_enabled(device)
     except TypeError:
@@ -77,7 +77,7 @@ def _autocast_type(device: str) -> Any:
 
 
 def _older_autocast_type(device: str) -> Any:
-    """As before PyTorch 2.4, where each kind of device has calls of its own."""
+    """Return the autocast type before PyTorch 2.4, which has functions per device type."""
     if device == "cuda":
         return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
     is_enabled = torch.is_autocast_cpu_enabled()
@@ -95,7 +95,7 @@ def _distributed_facts() -> dict[str, object]:
 
 
 def _device_count() -> int | None:
-    # Asked without CUDA's help it may start the driver.
+    # Before CUDA is initialized, the call may start the driver.
     return torch.cuda.device_count() if torch.cuda.is_initialized() else None
 
 
@@ -106,8 +106,8 @@ def _cudnn_version() -> int | None:
     return version
 
 
-# By now each kind of operation has an `fp32_precision`; the older names for the same
-# refuse to be read where that was set.
+# Recent releases have `fp32_precision` per kind of operation; if it is set, reading the
+# older names raises an error.
 
 
 def _matmul_precision() -> str:
@@ -116,7 +116,7 @@ def _matmul_precision() -> str:
         return str(torch.get_float32_matmul_precision())
     if precision != _TF32:
         return "highest"
-    # On the GPU both are the same.
+    # On a GPU both are the same.
     is_medium = _precision(torch.backends.mkldnn.matmul) == "bf16"
     return "medium" if is_medium else "high"
 
@@ -127,7 +127,7 @@ def _allows_tf32(operations: Any, older: Any) -> bool:
 
 
 def _precision(operations: Any) -> str | None:
-    """Return in what operations on float32 compute; None in older PyTorch."""
+    """Return the precision of float32 operations; None in older PyTorch."""
     precision: str | None = getattr(operations, "fp32_precision", None)
     return precision
 

@@ -1,6 +1,6 @@
-"""What PyTorch's memory was full of when no more of it could be had.
+"""Reports the content of PyTorch's memory after an out-of-memory error.
 
-Read once, when the process is about to end: nothing here is meant to be quick.
+It runs once, when the process is about to end, so it need not be fast.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from seamark.frameworks.allocator_snapshot import summarised
 from seamark.frameworks.torch_loop import type_name
 
-# A failure of the allocator for the CPU has no type of its own.
+# An error of the CPU allocator has no type of its own.
 _CPU_MESSAGE = "DefaultCPUAllocator"
 _REQUESTED = re.compile(
     r"allocate ([\d.]+) ?(bytes|KiB|MiB|GiB|TiB)|allocate (\d+) bytes"
@@ -33,13 +33,13 @@ PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS, OTHER = (
     "activations",
     "other tensors",
 )
-# Of torch.compile: they say that they are on a GPU, and are nowhere.
+# Tensors of torch.compile, which claim a GPU but have no memory.
 _WITHOUT_MEMORY = ("FakeTensor", "FunctionalTensor")
 
 
 @dataclass(frozen=True)
 class _Holding:
-    """Memory that a tensor holds; tensors that share it are one."""
+    """Memory of a tensor; tensors that share memory are one holding."""
 
     kind: str
     size_bytes: int
@@ -47,14 +47,14 @@ class _Holding:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocator refused, of a GPU or of the CPU."""
+    """Return whether an error is an allocation failure on a GPU or the CPU."""
     if _is_of_gpu(error):
         return True
     return isinstance(error, RuntimeError) and _CPU_MESSAGE in str(error)
 
 
 def report(error: BaseException) -> dict[str, object]:
-    """Return where the memory of the device is, as far as Python can see."""
+    """Return the use of the device's memory, as far as visible from Python."""
     device = _device_of(error)
     facts: dict[str, object] = {"device": device}
     requested = _requested_bytes(str(error))
@@ -73,7 +73,7 @@ def report(error: BaseException) -> dict[str, object]:
         facts |= _allocator(device)
     allocated = facts.get("allocated_bytes")
     if isinstance(allocated, int):
-        # Some of what autograd keeps for the backward pass no Python object stands for.
+        # Some tensors that autograd saves for backward have no Python object.
         unseen = max(0, allocated - sum(sizes.values()))
         facts["activations_bytes"] = sizes[ACTIVATIONS] + unseen
     return facts
@@ -87,7 +87,7 @@ def _device_of(error: BaseException) -> str:
 
 
 def _is_of_gpu(error: BaseException) -> bool:
-    # Before PyTorch 2.5 it is known as one of CUDA's alone.
+    # Before PyTorch 2.5 the class exists only in torch.cuda.
     older = getattr(torch.cuda, "OutOfMemoryError", ())
     return isinstance(error, getattr(torch, "OutOfMemoryError", older))
 
@@ -106,7 +106,7 @@ def _allocator(device: str) -> dict[str, object]:
         facts["peak_allocated_bytes"] = stats["allocated_bytes.all.peak"]
         facts["allocator_retries"] = stats["num_alloc_retries"]
         facts["summary"] = torch.cuda.memory_summary(device, abbreviated=True)
-    # Apart: releases differ in it, and what is above holds without.
+    # Separately, because its format differs between releases.
     with contextlib.suppress(Exception):
         segments = torch.cuda.memory_snapshot()
         facts |= summarised(segments, int(device.removeprefix("cuda:")))
@@ -114,9 +114,9 @@ def _allocator(device: str) -> dict[str, object]:
 
 
 def _holdings(device: str) -> Iterator[_Holding]:
-    """Yield each piece of the device's memory once, by its most telling owner."""
+    """Yield each block of the device's memory once, with its most specific owner."""
     objects = gc.get_objects()
-    # Asked of the type: an object's own code must not run.
+    # Check the type only: `isinstance` may run the object's code.
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
     tensors = [
         o
@@ -141,7 +141,7 @@ def _holdings(device: str) -> Iterator[_Holding]:
     ):
         for tensor in members:
             holding = None
-            # Sparse tensors have no storage to speak of.
+            # Sparse tensors have no storage.
             with contextlib.suppress(Exception):
                 holding = _holding(kind, tensor, device, known)
             if holding is not None:
@@ -158,7 +158,7 @@ def _holding(kind: str, tensor: Any, device: str, known: set[int]) -> _Holding |
         return None
     known.add(place)
     if kind == OTHER and tensor.grad_fn is not None:
-        # What autograd keeps stays an object as well, though no script names it.
+        # Tensors saved by autograd are Python objects even without a name.
         kind = ACTIVATIONS
     shape = "×".join(map(str, tensor.shape)) or "scalar"
     return _Holding(kind, size, f"{kind}: {type_name(tensor.dtype)} {shape}")

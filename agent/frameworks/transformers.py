@@ -23,16 +23,16 @@ from seamark.run import Run
 
 
 class SeamarkCallback(TrainerCallback):
-    """Logs metrics and arguments, and times steps: one update of the weights each.
+    """Logs metrics and arguments, and times optimizer steps.
 
-    Every process times its own steps; metrics are those of the first one. Logging,
-    evaluation and saving between two steps belong to the earlier one, and not to the
-    wait for data. Each trial of `hyperparameter_search` has a run of its own beside
-    the one that is meant: `<run>-trial-0` and so on, with the tag `trial`.
+    Each process times its own steps; only the first logs metrics. Logging, evaluation
+    and saving between two steps count to the earlier step, not to the data wait. Each
+    trial of `hyperparameter_search` has its own run, `<run>-trial-0` and so on, with
+    the tag `trial`.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open, or a
-            new one that is named as the arguments say.
+        run: The run to log to, or its name; by default the open run, or a new one
+            named by the arguments.
     """
 
     def __init__(self, run: Run | str | None = None) -> None:
@@ -41,7 +41,8 @@ class SeamarkCallback(TrainerCallback):
         self._clock: StepClock | None = None
         self._examples: int | None = None
         self._optimizer_phase: Phase | None = None
-        # The arguments of a training until it ends well; where its series began.
+        # The arguments of the current training, None after success; the first steps of
+        # its series.
         self._training: Any = None
         self._first_steps: dict[str, float] = {}
         self._trials = 0
@@ -49,7 +50,7 @@ class SeamarkCallback(TrainerCallback):
         self._is_evaluated = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel with whatever holds it, without what times a training."""
+        """Support pickling, without the timing state."""
         apart = ("_clock", "_optimizer_phase", "_training")
         return {**vars(self), **dict.fromkeys(apart)}
 
@@ -57,11 +58,11 @@ class SeamarkCallback(TrainerCallback):
     def on_train_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
-        """The loop begins."""
-        # An earlier loop may have ended by an error, of which callbacks are not told.
+        """Start timing the loop, and log the arguments and the model's config."""
+        # An earlier loop may have ended by an error, which callbacks do not see.
         self._end_loop()
         if self._is_begun_again(args):
-            # Batches did not fit: what was trained with them is trained anew.
+            # The batch size was too large: the Trainer repeats the training.
             self._run_of(args).log_again(self._first_steps)
         else:
             self._end_trial()
@@ -87,7 +88,7 @@ class SeamarkCallback(TrainerCallback):
     def on_step_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
-        """The mini-batches of an update are there."""
+        """Note that the mini-batches of a step have arrived."""
         if self._clock is not None:
             self._clock.arrive()
             self._clock.examples = self._examples
@@ -96,7 +97,7 @@ class SeamarkCallback(TrainerCallback):
     def on_pre_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
-        """Gradients are complete."""
+        """Start the optimizer phase: gradients are complete."""
         if self._clock is not None and self._run is not None:
             self._optimizer_phase = self._run.phase("optimizer")
             self._optimizer_phase.__enter__()
@@ -105,26 +106,26 @@ class SeamarkCallback(TrainerCallback):
     def on_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
-        """Weights are updated."""
+        """End the optimizer phase."""
         phase, self._optimizer_phase = self._optimizer_phase, None
         if phase is not None:
             phase.__exit__(None, None, None)
 
     @quiet
     def on_step_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
-        """From here on the next mini-batches are waited for, unless something follows."""
+        """Start the wait for the next mini-batches, unless another callback follows."""
         self._ask()
 
     @quiet
     def on_save(self, args: Any, state: Any, control: Any, **context: Any) -> None:
-        """A checkpoint is written."""
+        """Count a saved checkpoint to the step."""
         self._ask()
 
     @quiet
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
     ) -> None:
-        """An evaluation is over; its metrics come by `on_log`."""
+        """Count an evaluation to the step; `on_log` receives its metrics."""
         self._ask()
         self._is_evaluated = True
         if self._training is None:
@@ -134,7 +135,7 @@ class SeamarkCallback(TrainerCallback):
     def on_predict(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
     ) -> None:
-        """Log the metrics of `predict`, which come by nothing else."""
+        """Log the metrics of `predict`, which `on_log` does not receive."""
         if state.is_world_process_zero and metrics:
             named = {_path(name): value for name, value in metrics.items()}
             self._run_of(args).log(named, step=state.global_step)
@@ -153,7 +154,7 @@ class SeamarkCallback(TrainerCallback):
         if state.is_world_process_zero and logs:
             run = self._run_of(args)
             metrics: dict[str, Any] = {}
-            # Only the report at the end of a training says that.
+            # Only the final report of a training has this value.
             is_report = "total_flos" in logs
             for name, value in logs.items():
                 if is_report and name.startswith("train_"):
@@ -168,18 +169,18 @@ class SeamarkCallback(TrainerCallback):
 
     @quiet
     def on_epoch_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
-        """The last step of an epoch waits for nothing."""
+        """End the last step of an epoch, without a data wait."""
         if self._clock is not None:
             self._clock.stop()
 
     @quiet
     def on_train_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
-        """The loop is over; the run goes on, and ends with the script."""
+        """Stop timing the loop; the run stays open until the script ends."""
         if self._clock is not None:
             self._clock.stop()
         self._end_loop()
         self._training = None
-        # A trial that has not evaluated its model does so now.
+        # A trial without an evaluation evaluates now.
         if self._is_evaluated:
             self._end_trial()
 
@@ -189,7 +190,7 @@ class SeamarkCallback(TrainerCallback):
         self._clock = None
 
     def _is_begun_again(self, args: Any) -> bool:
-        """Whether the Trainer looks for a batch size, and the last one was too large."""
+        """Return whether the Trainer restarts with a smaller batch size."""
         is_open = self._run is not None and self._run in process_hooks.open_runs()
         return is_open and args.auto_find_batch_size and self._training is args
 
@@ -218,9 +219,9 @@ class SeamarkCallback(TrainerCallback):
 
 
 def _batch_size(args: Any, state: Any) -> int:
-    """Return how many examples a mini-batch of this process holds, on all its GPUs."""
-    # The Trainer may have found that only fewer fit; without having looked, its state
-    # may say what the training was that it resumes.
+    """Return the number of examples per mini-batch of this process, on all its GPUs."""
+    # With auto_find_batch_size the Trainer may have reduced the size. Otherwise its
+    # state may have the size of the training that it resumes.
     found = state.train_batch_size if args.auto_find_batch_size else None
     return int(found or args.train_batch_size)
 
@@ -244,7 +245,7 @@ def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _model_facts(args: Any, model: Any) -> dict[str, object]:
-    """Return what the model is, and what is around it, which callbacks are not shown."""
+    """Return facts about the model and its wrappers, which callbacks do not receive."""
     facts = model_facts(model)
     if args.torch_compile:
         facts["compiled"] = True
@@ -259,7 +260,7 @@ def _model_facts(args: Any, model: Any) -> dict[str, object]:
 
 
 def _ddp_facts(args: Any) -> dict[str, object]:
-    """Return what the arguments say of it; the rest is chosen where it is made."""
+    """Return DDP options in the arguments; Accelerate chooses the others."""
     facts: dict[str, object] = {
         name: getattr(args, name, None)
         for name in ("ddp_static_graph", "ddp_find_unused_parameters")

@@ -25,13 +25,13 @@ from seamark.run import Run
 
 
 class SeamarkCallback(TrainingCallback):
-    """Logs each round's metrics, and how long it took.
+    """Logs the metrics and the duration of each round.
 
-    Of several processes that train one booster, as Dask and Spark start them, the first
-    one does.
+    If several processes train one booster, as with Dask and Spark, only the first one
+    logs.
 
     Args:
-        run: The run to log into, or its name; by default the one that is open.
+        run: The run to log to, or its name; by default the open run.
     """
 
     def __init__(self, run: Run | str | None = None) -> None:
@@ -39,33 +39,33 @@ class SeamarkCallback(TrainingCallback):
         self._run = run_for(run)
         self._rounds: StepClock | None = None
         self._is_first = True
-        # The round under way, the history of metrics, and how many of them it had.
+        # The current round, the history of metrics, and their number at its begin.
         self._round: tuple[int, Any, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel with the estimator that holds it, without what times a training."""
+        """Support pickling with the estimator, without the timing state."""
         return {**vars(self), "_rounds": None, "_round": None}
 
     def before_training(self, model: Any) -> Any:
-        """Log what the booster is set to."""
+        """Log the booster's settings."""
         self._begin(model)
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """A round begins."""
+        """Note that a round begins."""
         if self._rounds is not None:
             self._rounds.arrive()
         self._expect(epoch, evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Log a round; of cross-validation the mean and its deviation."""
+        """Log a round; for cross-validation the mean and the standard deviation."""
         self._round = None
         self._log(epoch, evals_log)
         return False
 
     def after_training(self, model: Any) -> Any:
-        """Log the best round, where training looked for one."""
+        """Log the best round, if early stopping has found one."""
         if self._rounds is not None:
             self._rounds.stop()
         self._rounds = None
@@ -78,12 +78,12 @@ class SeamarkCallback(TrainingCallback):
     def _begin(self, model: Any) -> None:
         self._round = None
         settings: dict[str, Any] = {}
-        # In each process: to answer, the booster may have to hear from the others.
+        # In each process, because save_config may communicate with all of them.
         if hasattr(model, "save_config"):
             settings = json.loads(model.save_config())["learner"]
         self._is_first = get_rank() == 0
-        # Within a loop that is timed, the rounds are part of its steps; and all
-        # processes that write as the same one would say the same.
+        # Inside a timed loop, rounds are part of its steps. Processes with the same
+        # rank would log duplicates.
         is_apart = not self._run.steps.is_looping
         is_own = self._is_first or self._run.rank > 0
         self._rounds = (
@@ -103,8 +103,8 @@ class SeamarkCallback(TrainingCallback):
 
     @quiet
     def _log_last(self) -> None:
-        # Whoever stops the training after a round keeps the callbacks behind it from
-        # hearing of that round; before a round, there is none to hear of.
+        # If an earlier callback stops the training after a round, later ones do not
+        # receive that round.
         if self._round is None:
             return
         (epoch, evals_log, known), self._round = self._round, None
@@ -130,7 +130,7 @@ class SeamarkCallback(TrainingCallback):
             try:
                 value = getattr(model, name)
             except (AttributeError, TypeError):
-                # Only early stopping knows it.
+                # Only early stopping sets it.
                 continue
             self._run[f"best/{name.removeprefix('best_')}"] = value
 
