@@ -1,4 +1,4 @@
-"""Arithmetic of spans of time: disjoint ones in order, as (start, end) (pure)."""
+"""Operations on time intervals: disjoint and ordered (start, end) pairs (pure)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Interval = tuple[float, float]
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return disjoint intervals in order that cover the same; empty ones are left out."""
+    """Return the union as disjoint intervals in order; empty ones are dropped."""
     found: list[Interval] = []
     since = until = 0.0
     is_open = False
@@ -28,9 +28,9 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def within(spans: Sequence[Interval], start: float, end: float) -> list[Interval]:
-    """Return the parts of disjoint, ordered spans that lie between two moments."""
+    """Return the parts of disjoint, ordered intervals within a window."""
     first = bisect_left(spans, (start, start))
-    # The one before may reach into it.
+    # The previous interval may overlap the window.
     if first and spans[first - 1][1] > start:
         first -= 1
     found = []
@@ -43,7 +43,7 @@ def within(spans: Sequence[Interval], start: float, end: float) -> list[Interval
 
 
 def without(spans: Sequence[Interval], others: Sequence[Interval]) -> list[Interval]:
-    """Return the parts of disjoint, ordered spans that no other such span covers."""
+    """Return the difference of two lists of disjoint, ordered intervals."""
     found: list[Interval] = []
     place = 0
     for start, end in spans:
@@ -62,10 +62,10 @@ def without(spans: Sequence[Interval], others: Sequence[Interval]) -> list[Inter
 
 
 def total(spans: Iterable[Interval]) -> float:
-    """Return how long disjoint spans last together."""
+    """Return the total duration of disjoint intervals."""
     return sum(end - start for start, end in spans)
 
 
 def longest_gap(spans: Sequence[Interval], start: float, end: float) -> float:
-    """Return the longest time between two moments that no span covers."""
+    """Return the longest gap in a window that no interval covers."""
     return max((b - a for a, b in without([(start, end)], spans)), default=0.0)

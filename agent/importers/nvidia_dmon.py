@@ -36,7 +36,7 @@ COLUMNS: dict[str, tuple[str, float]] = {
     "rxpci": ("pcie_receive_bytes_per_second", 1e6),
     "txpci": ("pcie_send_bytes_per_second", 1e6),
 }
-# The same for `dcgmi dmon`, whose ratios are from 0 to 1.
+# The same for `dcgmi dmon`, with ratios from 0 to 1.
 _DCGM_COLUMNS: dict[str, tuple[str, float]] = {
     "power": ("power_watts", 1.0),
     "tmptr": ("temperature_celsius", 1.0),

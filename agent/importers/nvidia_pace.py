@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, median_low
 
-_MAX_GPUS = 32  # of a machine
+_MAX_GPUS = 32  # per machine
 # Intervals of -l are longer.
 _LONGEST_WITHIN = 1_000_000  # microseconds
 # Used before an interval is detected: hardly any log has a shorter one.
@@ -57,7 +57,7 @@ class _Fit:
     """The result of treating gaps up to a limit as within a query."""
 
     pace: Pace
-    share: float  # of queries, that have as many lines as most have
+    share: float  # share of queries with the most frequent number of lines
     separation: float  # how many times the limit the next longer gap is
 
 
@@ -74,7 +74,7 @@ def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
         return None
     if whole == 1 and limit >= _CLOSE:
         return None
-    # Where a clock was set back, a query begins, and the gap says nothing.
+    # A clock set back also starts a query, but the length of its gap is meaningless.
     between = [gap for gap in gaps if gap > limit]
     if not between:
         return _Fit(Pace(gpus, limit), share, 1.0) if limit < _CLOSE else None

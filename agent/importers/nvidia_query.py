@@ -32,8 +32,8 @@ _LOOKED_AT = 256  # lines
 _GPU_WORD = re.compile(r"^(?:card|gpu)\s*", re.IGNORECASE)
 NO_TIME = "it has no time"
 NO_COLUMNS = "its columns are not known: give them by --columns"
-BY_PLACE = "GPUs are told apart by their place; log `index` to be sure"
-UNSURE = "all is taken as of one GPU, though nothing says so; log `index` to be sure"
+BY_PLACE = "GPUs are numbered by the order of lines; log `index` to be sure"
+UNSURE = "all lines are attributed to one GPU; log `index` to be sure"
 
 
 @dataclass
@@ -148,7 +148,7 @@ class _Reader:
         self._is_place_told = False
 
     def read(self, number: int, line: str) -> Reading | None:
-        """Return the sample in a line; None if there is none."""
+        """Return the sample in a line, or None."""
         row = self._rows.read(number, line)
         return None if row is None else self._reading(number, row)
 
@@ -261,7 +261,7 @@ def _table(line: str) -> _Table:
         known = sum(name in FIELDS or name in KNOWN for name in names)
         # Cells are never named as columns are; some columns may be unknown here.
         if known and known * 2 >= len(names) and len(set(names)) == len(names):
-            # With decimal commas, only the space tells values apart.
+            # With decimal commas, only a following space marks a separator.
             spaced = ", " if ", " in line else ","
             units = [unit for _, unit in heads]
             return _Table(names, units, spaced if separator == "," else separator)

@@ -254,7 +254,7 @@ class _Collector:
             return "optimizer" if optimizer[1] == "step" else "zero_grad"
         plain = re.sub(r"[^\w.-]+", "_", name[:80]).strip("_.").casefold()
         if kind != _ANNOTATED:
-            # Old traces list them as operators, whose names contain colons.
+            # In old traces these are operators, whose names contain colons.
             return plain if plain in _OLD_PHASES else ""
         if name.startswith(_NO_PHASE) or not plain:
             return ""

@@ -10,9 +10,9 @@ from typing import Any
 from seamark.importers.intervals import Interval
 
 SHOWN_STEPS = 3
-MAX_BARS = 4_000  # of a lane; browsers draw this many within a second
+MAX_BARS = 4_000  # per lane; browsers draw this many within a second
 MAX_LANES = 40
-# Bars of a lane at first: more would look like one, though the GPU idles between them.
+# Initial bars per lane: more would merge into one, although the GPU idles between them.
 FIRST_BARS = 150
 _MAX_NAMES = 20_000
 _NAME_CHARACTERS = 120
@@ -91,7 +91,7 @@ def shown_interval(steps: Sequence[Interval], lanes: Lanes) -> Interval | None:
     return start, drawable
 
 
-# Any: JSON about to leave.
+# Any: JSON to send.
 def timeline(lanes: Lanes, interval: Interval, name: str) -> dict[str, Any]:
     """Return a figure with one row per lane, in milliseconds from the interval's start."""
     start, end = interval
@@ -133,7 +133,7 @@ def timeline(lanes: Lanes, interval: Interval, name: str) -> dict[str, Any]:
     }
 
 
-# Any: JSON about to leave.
+# Any: JSON to send.
 def _lane(
     lane: str,
     bars: Sequence[tuple[float, float, int]],

@@ -1,7 +1,7 @@
-"""What W&B leaves beside a run: system metrics, history and metadata (pure).
+"""W&B's text files of a run: system metrics, history and metadata (pure).
 
-`wandb-events.jsonl` holds means over a sampling interval, by default of 15 seconds;
-`wandb-history.jsonl` what the script logged; each one JSON object a line.
+`wandb-events.jsonl` has means over a sampling interval (15 s by default),
+`wandb-history.jsonl` the values that the script logged. Each line is a JSON object.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LATEST = 253_370_764_800.0  # the year 9999, in seconds
 _DEEPEST = 8
 _MAX_PATHS = 10_000
 _DIGITS = 18  # fit into 64 bits
-_MOST = 1_000_000  # of any part of a machine
+_MOST = 1_000_000  # maximum number of cores or GPUs
 _SHOWN = 60  # characters
-# Numbers that JSON does not have, as W&B writes them.
+# W&B's spelling of numbers that JSON does not support.
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 # Any: untrusted JSON, here and below.
@@ -152,7 +152,7 @@ def read_history(
 
 
 def read_metadata(text: str, stated: Stated) -> Machine:
-    """Return what `wandb-metadata.json` says of the machine."""
+    """Return the machine described by `wandb-metadata.json`."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -161,7 +161,7 @@ def read_metadata(text: str, stated: Stated) -> Machine:
 
 
 def machine_of(found: Row, stated: Stated) -> Machine:
-    """Return what W&B states about the machine, and add its facts."""
+    """Return the machine that W&B describes, and add its facts."""
     machine = Machine()
     for name, path in (("host", "host"), ("os", "platform"), ("python", "python")):
         if isinstance(found.get(name), str):
@@ -189,7 +189,7 @@ def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> No
     if isinstance(device.get("name"), str):
         stated.add(f"gpu/{number}/name", device["name"][:200])
     for name in ("memoryTotal", "memory_total"):
-        # As a text, because JavaScript has no large integers.
+        # A string, because JavaScript has no 64-bit integers.
         told = device.get(name)
         if isinstance(told, str) and told.isdecimal() and len(told) <= _DIGITS:
             told = int(told)
@@ -209,11 +209,11 @@ def _rows(
         try:
             row = json.loads(line) if isinstance(line, str) else line
         except (ValueError, RecursionError):
-            # The last one, often: whoever wrote it was stopped.
-            noted.add("it is no JSON", number)
+            # Often the last line, if the writer was killed.
+            noted.add("it is not JSON", number)
             continue
         if not isinstance(row, dict):
-            noted.add("it is no object", number)
+            noted.add("it is not an object", number)
             continue
         moment = _moment(row, machine)
         if moment is None:
@@ -233,7 +233,7 @@ def _moment(row: Row, machine: Machine) -> int | None:
 
 
 def _add(values: dict[str, float], name: str, amount: float, machine: Machine) -> bool:
-    """Add what a metric says; False if it has no path here."""
+    """Add a metric's value; return False if it has no path here."""
     of_gpu = GPU.fullmatch(name)
     if of_gpu:
         number, kind = int(of_gpu[1]), of_gpu[2]
@@ -261,7 +261,7 @@ def _add(values: dict[str, float], name: str, amount: float, machine: Machine) -
 
 
 class _Rates:
-    """Makes rates of what is counted since the run began."""
+    """Converts counters since the start of the run to rates."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, int]] = {}
@@ -280,7 +280,7 @@ class _Rates:
 
 
 def leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
-    """Yield what nested objects hold, by path; media, and what lies too deep, whole."""
+    """Yield leaves of nested objects by path; media and too deep objects stay whole."""
     is_media = isinstance(value, dict) and "_type" in value
     if not isinstance(value, dict) or is_media or depth == _DEEPEST:
         yield path, value
@@ -290,7 +290,7 @@ def leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]
 
 
 def to_float(value: object) -> float | None:
-    """Return a number, or None for what is none or is too large for one."""
+    """Return a float, or None if the value is not a number or too large."""
     if not isinstance(value, (int, float)):
         return None
     try:
@@ -300,7 +300,7 @@ def to_float(value: object) -> float | None:
 
 
 def _measured(value: object) -> float | None:
-    """Return a number, unless it is larger than what can be measured or counted."""
+    """Return a number, or None if it is implausibly large."""
     number = to_float(value)
     is_broken = number is not None and LARGEST < abs(number) < math.inf
     return None if is_broken else number

@@ -1,7 +1,7 @@
-"""Names of W&B's system metrics, and what each is here (pure).
+"""Maps names of W&B's system metrics to paths (pure).
 
-By W&B's reference of system metrics. Those that are shares of a limit we log besides
-are passed over.
+The names are those of W&B's reference. Shares of a limit that is also imported are
+skipped.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ HOST_FIELDS = {
     "proc.memory.rssMB": ("job/memory_bytes", MB),
     "proc.cpu.threads": ("job/threads", 1.0),
 }
-# Counted since the run began; here they are rates.
+# Counters since the start of the run, imported as rates.
 RATES = {
     "disk.in": ("host/disk_read_bytes_per_second", MB),
     "disk.out": ("host/disk_write_bytes_per_second", MB),
     "network.recv": ("host/network_receive_bytes_per_second", 1.0),
     "network.sent": ("host/network_send_bytes_per_second", 1.0),
 }
-# Of one process, where the agent measures all of the job's.
+# Of one process; the agent measures all processes of the job.
 OF_ONE_PROCESS = (("job/memory_bytes", "B"), ("job/threads", ""))
 
-# Said by other metrics, too, or of no use without more.
+# Redundant with other metrics, or meaningless alone.
 KNOWN = frozenset(
     {
         "memory",
@@ -64,7 +64,7 @@ _PASSED_OVER = re.compile(
 
 
 def base_name(key: str) -> str:
-    """Return a metric's name without what is put before it; `_` for what is passed over."""
+    """Return a metric's name without its prefix; `_` if it is skipped."""
     name = key
     for prefix in _PREFIXES:
         name = name.removeprefix(prefix)
@@ -72,7 +72,7 @@ def base_name(key: str) -> str:
 
 
 def says_system(key: str) -> bool:
-    """Whether a name is one of system metrics."""
+    """Return whether a name is a system metric."""
     if key.startswith(_PREFIXES):
         return True
     name = base_name(key)

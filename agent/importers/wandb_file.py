@@ -64,7 +64,7 @@ class Values:
 
 
 def is_run_file(beginning: bytes) -> bool:
-    """Return whether a file that begins so is one of these."""
+    """Return whether the first bytes are those of a W&B run file."""
     return beginning.startswith(_FILE_HEADER)
 
 
@@ -132,7 +132,7 @@ def _records(file: BinaryIO, noted: Noted, *kinds: int) -> Iterator[tuple[int, b
                 for kind, value in _fields(data)
                 if kind in kinds and isinstance(value, bytes)
             ]
-            # Its parts are looked at here, so that a damaged one is noted once.
+            # Parse the fields here, so that a damaged record is noted once.
             for _, value in found:
                 for _ in _fields(value):
                     pass
@@ -187,7 +187,7 @@ def _fragments(file: BinaryIO, noted: Noted) -> Iterator[tuple[int, bytes]]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """Yield the fields of a message; raise ValueError where it is none."""
+    """Yield the fields of a message; raise ValueError if it is invalid."""
     place = 0
     while place < len(data):
         tag, place = _varint(data, place)

@@ -1,4 +1,4 @@
-"""What W&B stores once of a run: its config and its summary (pure)."""
+"""W&B's config and summary of a run (pure)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from seamark.importers.noted import Noted
 from seamark.importers.wandb import SPECIAL, leaves, to_float
 
-NO_YAML = "it takes PyYAML to read it, which is not installed: pip install pyyaml"
-# Of `config.yaml`; other programs have files of that name.
+NO_YAML = "PyYAML is not installed: pip install pyyaml"
+# Found in W&B's `config.yaml`; other programs have files of that name.
 _OURS = re.compile(r"^(wandb_version|_wandb):", re.MULTILINE)
 _OWN = frozenset({"wandb_version", "_wandb"})
 _DEEPEST = 64
@@ -20,15 +20,15 @@ _BEGINNINGS = frozenset({"MappingStartEvent", "SequenceStartEvent"})
 _ENDS = frozenset({"MappingEndEvent", "SequenceEndEvent"})
 _LONGEST = 200  # characters of a reason
 _SHOWN = 60  # characters of a name
-# A number that YAML 1.1, and so PyYAML, takes for a text.
+# Numbers that YAML 1.1, and so PyYAML, parses as text.
 _EXPONENT = re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+")
-# A number to the base of 60, as YAML 1.1 has them; a long one takes minutes to read.
+# A sexagesimal number of YAML 1.1; parsing a long one takes minutes.
 _LONG = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9]){20}")
 _FLOAT = "tag:yaml.org,2002:float"
 
 
 def read_config(text: str, noted: Noted) -> dict[str, object]:
-    """Return the values of W&B's `config.yaml` by name; nothing of another's."""
+    """Return the values of W&B's `config.yaml` by name; {} for other programs' files."""
     written = _OURS.search(text)
     if written is None:
         return {}
@@ -38,7 +38,7 @@ def read_config(text: str, noted: Noted) -> dict[str, object]:
         noted.add(NO_YAML, 1)
         return {}
     except _Unread as unread:
-        noted.add(f"it is not as W&B writes it: {unread}"[:_LONGEST], unread.line)
+        noted.add(f"it is not in W&B's format: {unread}"[:_LONGEST], unread.line)
         return {}
     values: dict[str, object] = {}
     for name, entry in found.items():
@@ -54,19 +54,18 @@ def read_config(text: str, noted: Noted) -> dict[str, object]:
 def read_summary(
     text: str, ends: Mapping[str, float], noted: Noted
 ) -> dict[str, object]:
-    """Return what `wandb-summary.json` says that no series ends with, by path.
+    """Return values of `wandb-summary.json` that no series ends with, by path.
 
-    Of most series it repeats the last number, which the series says itself. What a
-    script sets there, such as its best accuracy, or only there, is said nowhere else.
-    `ends` are the last numbers of series.
+    Most entries repeat the last value of a series. The others, such as a best accuracy
+    set by the script, are not stored elsewhere. `ends` are the last values of series.
     """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        noted.add("it is no JSON", 1)
+        noted.add("it is not JSON", 1)
         return {}
     if not isinstance(found, dict):
-        noted.add("it is no object", 1)
+        noted.add("it is not an object", 1)
         return {}
     return summary_values(found, ends)
 
@@ -78,7 +77,7 @@ def summary_values(
     values: dict[str, object] = {}
     for path, said in leaves("", found, 0):
         value = SPECIAL.get(said, said) if isinstance(said, str) else said
-        # Of pictures and histograms, the history tells.
+        # Pictures and histograms are in the history.
         if not path or path.startswith("_") or isinstance(value, dict):
             continue
         if path not in ends or not _is_same(value, ends[path]):
@@ -87,20 +86,20 @@ def summary_values(
 
 
 class _Unread(Exception):
-    """A config is not as W&B writes it, and where."""
+    """Config with invalid or unexpected content, and the line."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
         self.line = line
 
 
-# Any: YAML of strangers.
+# Any: untrusted YAML.
 def _loaded(text: str, *, by_pyyaml: bool) -> dict[Any, Any]:
-    # The agent does without it, and whoever has wandb has it, too.
+    # The agent does not depend on PyYAML; wandb does.
     import yaml  # noqa: PLC0415
 
     class Loader(yaml.SafeLoader):
-        """Takes for a number what newer versions of W&B, written in Go, write as one."""
+        """Also parses numbers like 1e5, which W&B's Go code writes, as numbers."""
 
     if not by_pyyaml:
         signs_and_digits = list("-+0123456789")
@@ -110,18 +109,18 @@ def _loaded(text: str, *, by_pyyaml: bool) -> dict[Any, Any]:
         found = yaml.load(text, Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _Unread(error.problem or "it is no YAML", line) from error
+        raise _Unread(error.problem or "it is not YAML", line) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        # Of characters that no text has, and of numbers and dates that there are not.
+        # For invalid characters, numbers and dates.
         raise _Unread(str(error).partition("\n")[0], 1) from error
     if not isinstance(found, dict):
-        raise _Unread("it has no names", 1)
+        raise _Unread("it is not a mapping", 1)
     return found
 
 
-# Any: PyYAML's events, of a module that may not be there.
+# Any: events of PyYAML, which may not be installed.
 def _check(events: Iterable[Any]) -> None:
-    """Refuse what W&B never writes, and what takes much more room than its text."""
+    """Reject content that W&B never writes, or that expands when parsed."""
     depth = 0
     for number, event in enumerate(events):
         line = event.start_mark.line + 1
@@ -131,13 +130,13 @@ def _check(events: Iterable[Any]) -> None:
         depth += kind in _BEGINNINGS
         depth -= kind in _ENDS
         if kind == "ScalarEvent" and event.implicit[0] and _LONG.match(event.value):
-            raise _Unread("it holds a number of very many parts", line)
+            raise _Unread("a number is too long", line)
         if depth > _DEEPEST:
             raise _Unread("it is nested too deeply", line)
         if number > _MAX_PARTS:
-            raise _Unread("it holds too much", line)
+            raise _Unread("it has too many entries", line)
 
 
 def _is_same(value: object, number: float) -> bool:
-    # By their texts, as NaN is no number's equal.
+    # Compare texts, because NaN != NaN.
     return repr(to_float(value)) == repr(number)

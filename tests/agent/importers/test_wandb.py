@@ -187,7 +187,7 @@ def test_a_cut_last_line_is_noted():
     readings, noted = history({"loss": 1, "_timestamp": 1}, '{"loss": 2, "_time')
 
     assert len(readings) == 1
-    assert noted.sentences() == ["line 2: it is no JSON"]
+    assert noted.sentences() == ["line 2: it is not JSON"]
 
 
 @pytest.mark.parametrize(

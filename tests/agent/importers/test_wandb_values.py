@@ -117,8 +117,8 @@ def test_an_entry_without_a_value_is_noted():
         ("a: !!python/name:os.system", 2, "it has aliases or tags"),
         ("a: !!int '1:1'", 2, "it has aliases or tags"),
         ("a: " + "[" * 100_000, 2, "it is nested too deeply"),
-        ("a: [" + "1," * 300_000, 2, "it holds too much"),
-        ("a: 1" + ":1" * 200_000, 2, "it holds a number of very many parts"),
+        ("a: [" + "1," * 300_000, 2, "it has too many entries"),
+        ("a: 1" + ":1" * 200_000, 2, "a number is too long"),
         ("a: {", 2, "expected the node content, but found '<stream end>'"),
         ("a: \0", 1, "unacceptable character #x0000"),
         ("a: 2026-99-99", 1, "month must be in 1..12"),
@@ -129,7 +129,7 @@ def test_what_wandb_never_writes_is_noted_and_does_no_harm(text, line, reason):
     found, (sentence,) = config(f"_wandb: {{}}\n{text}")
 
     assert found == {}
-    assert sentence.startswith(f"line {line}: it is not as W&B writes it: {reason}")
+    assert sentence.startswith(f"line {line}: it is not in W&B's format: {reason}")
 
 
 def test_the_summary_is_what_no_series_ends_with():
