@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 # A spreadsheet would take a text that begins with one of these for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 LINES_AT_ONCE = 500
-CUT_SHORT = "# The server could not go on; what is above is complete up to here."
+CUT_SHORT = "# A server error stopped the export; the rows above are complete."
 
 Cell = Value | None
 Row = Sequence[Cell]

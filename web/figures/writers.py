@@ -54,8 +54,7 @@ def lines_note(ranks: Sequence[int], *, is_measured: bool) -> str:
     if not ranks:
         return ""
     said = gettext(
-        "Written by %(writers)s at the same time: what each of them wrote stands in the"
-        " order in which it arrived."
+        "Written by %(writers)s at the same time: their texts are in order of arrival."
     )
     said = said % {"writers": writers_words(ranks)}
     if is_measured:

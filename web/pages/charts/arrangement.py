@@ -70,7 +70,7 @@ def read_arrangement(text: str | bytes) -> Arrangement:
     try:
         return arranged(orjson.loads(text))
     except (ValueError, TypeError) as error:
-        raise InvalidInput("layout", "must be what this page writes there") from error
+        raise InvalidInput("layout", "must be a layout written by this page") from error
 
 
 # Any: JSON that has just arrived, from a page or from the database.

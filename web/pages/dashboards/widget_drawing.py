@@ -35,7 +35,7 @@ UNKNOWN_KIND = gettext_lazy(
     "This kind of widget is not known to this version of Seamark."
 )
 VIEW_IS_GONE = gettext_lazy(
-    "The view that says which runs are shown here is deleted, or no longer shared."
+    "The view that selects these runs is deleted, or no longer shared."
     " Choose another, or a query."
 )
 Address = Callable[[str, str], str]

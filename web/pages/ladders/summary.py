@@ -96,18 +96,18 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
         return ""
     if unforeseen:
         return gettext(
-            "The last rung's findings promise less than 5 %% together. That bounds"
-            " nothing: no finding foresaw what %(rungs)s brought."
+            "The last step's findings predict less than 5 %% together. That is no"
+            " limit: no finding predicted the speedup of %(rungs)s."
         ) % {"rungs": quoted(unforeseen)}
     advice = gettext(
-        "The last rung's findings promise less than 5 % together: further steps against"
-        " them are hardly worth the work."
+        "The last step's findings predict less than 5 % together: fixing them is hardly"
+        " worth the work."
     )
     if not left.unanswered:
         return advice
     unanswered = ngettext(
-        "%(count)s rule could not answer.",
-        "%(count)s rules could not answer.",
+        "%(count)s rule lacked data.",
+        "%(count)s rules lacked data.",
         left.unanswered,
     )
     return f"{advice} {unanswered % {'count': left.unanswered}}"

@@ -236,8 +236,8 @@ def test_a_verdict_says_how_much_it_means(change, remark):
 
 
 STOP = (
-    "The last rung's findings promise less than 5 % together: further steps against"
-    " them are hardly worth the work."
+    "The last step's findings predict less than 5 % together: fixing them is hardly"
+    " worth the work."
 )
 FORESEEN = replace(
     FASTER,
@@ -276,8 +276,8 @@ def test_the_band_names_rungs_that_are_faster_and_worse():
         (LeftGain(0.4, ("Slow", "Late"), 0), "likely 40 %", ""),
         (LeftGain(0.02, ("Late",), 0), "likely 2 %", STOP),
         (LeftGain(0.0, (), 0), "nothing found", STOP),
-        (LeftGain(0.0, (), 0, 1), "nothing found", f"{STOP} 1 rule could not answer."),
-        (LeftGain(0.0, (), 0, 6), "nothing found", f"{STOP} 6 rules could not answer."),
+        (LeftGain(0.0, (), 0, 1), "nothing found", f"{STOP} 1 rule lacked data."),
+        (LeftGain(0.0, (), 0, 6), "nothing found", f"{STOP} 6 rules lacked data."),
         (LeftGain(0.0, (), 1), "unknown", ""),
     ],
 )
@@ -297,8 +297,8 @@ def test_nobody_is_told_to_stop_where_findings_foresaw_less_than_came(outcome):
 
     assert summary is not None
     assert summary.advice == (
-        "The last rung's findings promise less than 5 % together. That bounds nothing:"
-        " no finding foresaw what “decoded ahead” brought."
+        "The last step's findings predict less than 5 % together. That is no limit:"
+        " no finding predicted the speedup of “decoded ahead”."
     )
 
 
