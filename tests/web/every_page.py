@@ -1,7 +1,7 @@
-"""Every page there is, found by its route: with much on it, and with nothing.
+"""All pages, found by their routes: with a full project and with an empty one.
 
-A route with a parameter of a new name is an error here until somebody says in `Things`
-what stands for it: so no page escapes the tests that look at all of them.
+A route parameter with a new name raises an error here until `Things` has a value for
+it, so that the tests over all pages miss none.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 ATTRIBUTE, FILE = "params/optimizer", "notes"
 SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
-# Of one route several pages, by what its address asks for; `kept` knows what of.
+# Query strings for further variants of a route, filled in from `kept`.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "compare": (
         "",
@@ -108,16 +108,15 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
         *("charts", "media", "logs", "hardware", "attributes", "source", "files"),
     ),
 }
-# Of links to all else but a run, what their pages are followed by: those of a link with
-# every tick.
+# Path or query suffixes of share links that have all parts, by kind, except links to
+# runs.
 SHARED: Mapping[str, tuple[str, ...]] = {
     "comparison": tuple(f"&tab={tab}" for tab in (*SHARED_TABS, *TABS_OF_VALUES)),
     "ladder": ("", "report"),
     "dashboard": ("",),
     "report": ("",),
 }
-# What refuses an address that asks for nothing in particular, or leads elsewhere. All
-# else answers, or wants a POST.
+# Routes that answer with an error or a redirect; the others answer 200 or require POST.
 REFUSING = {
     # Its link has expired.
     "confirm-email",
@@ -132,7 +131,7 @@ REFUSING = {
     "openid_connect_login",
     "openid_connect_callback",
     "mfa_login_webauthn",
-    # These first want the password, or a second factor that is not there.
+    # These require a recent password or an existing second factor.
     "account_set_password",
     "mfa_activate_totp",
     "mfa_add_webauthn",
@@ -164,13 +163,13 @@ REFUSING = {
     "report-widget-figure",
     "widget-picture",
 }
-# Pages that say what cannot be done, and are answered so.
+# Error pages that answer 200 or their status.
 NOTHING = {
     "404": "/nowhere",
     "405": "/sign-out",
     "run-awaited": f"/r/{UUID(int=7)}",
 }
-# Pages that are the same whatever a project holds: looked at once.
+# Pages that do not depend on a project; visited once.
 ALIKE = (
     "keys",
     "notifications",
@@ -198,13 +197,13 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class Things:
-    """What the parameters of routes stand for."""
+    """Values for the parameters of routes."""
 
     member: Member
     project: Project
     run: Run
     compared: tuple[Run, ...] = ()
-    # What is made under a name of somebody's choice has this one.
+    # The name of created items that a user would choose.
     name: str = "overview"
 
     def known(self) -> dict[str, object]:
@@ -272,7 +271,7 @@ class Things:
         }
 
     def shared(self, known: Mapping[str, object]) -> dict[str, tuple[Project, str]]:
-        """Return what links to all else but a run lead to, and whose, by their kind."""
+        """Return the project and target of a share link, by kind, except links to runs."""
         of = {
             "ladder": (self.run.project, str(known["ladder_id"])),
             "dashboard": (self.project, str(known["dashboard_id"])),
@@ -284,7 +283,7 @@ class Things:
         return of
 
     def kept(self) -> dict[str, object]:
-        """Return what stands for the names in variants; of an empty project, nothing."""
+        """Return the values for query strings of variants; {} for an empty project."""
         if not self.compared:
             return {}
         return {
@@ -309,7 +308,7 @@ def addresses(known: Mapping[str, object]) -> dict[str, str]:
 
 
 def pages(things: Things, client: Client) -> dict[str, str]:
-    """Return the addresses of whole pages: what is not a part, a picture or numbers."""
+    """Return the addresses of whole pages, without parts, pictures and data."""
     known = things.known()
     kept = {"view": known["view_id"], **things.kept()}
     found, refusing = {}, set()
@@ -326,13 +325,13 @@ def pages(things: Things, client: Client) -> dict[str, str]:
                     found[f"{name}{variant}"] = asked
             elif response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
                 refusing.add(name)
-    # A page that nobody gets to see would be looked at by nobody.
+    # A page that no route test can open would not be tested.
     assert refusing == REFUSING, refusing ^ REFUSING
     for name, address in shared_pages(things, known, client):
         response = client.get(address)
         assert response.status_code == HTTPStatus.OK, name
         found[name] = address
-    # Whoever is signed in is sent on from here.
+    # The sign-in page redirects signed-in users.
     found["sign-in"] = reverse("sign-in")
     found["api"] = "/api/v1/docs"
     return found | NOTHING
@@ -341,7 +340,7 @@ def pages(things: Things, client: Client) -> dict[str, str]:
 def shared_pages(
     things: Things, known: Mapping[str, object], client: Client
 ) -> Iterator[tuple[str, str]]:
-    """Yield the names and addresses of what links show, besides those to a run."""
+    """Yield names and addresses of shared pages, except those of runs."""
     for kind, (project, of) in things.shared(known).items():
         secret = share(project, things.member, kind, of, things.name)
         leads_to = client.get(reverse("shared", args=[secret]))["Location"]
@@ -354,7 +353,7 @@ def _is_page(content: bytes) -> bool:
 
 
 def make_empty(member: Member) -> Things:
-    """A project without a run, and elsewhere a run that logged nothing."""
+    """Create a project without a run, and a run without data in another project."""
     empty = make_project(member, "empty")
     bare = make_run(make_project(member, "bare"), "bare")
     Stage.objects.filter(run=bare).delete()
@@ -362,7 +361,7 @@ def make_empty(member: Member) -> Things:
 
 
 def make_one(member: Member) -> Things:
-    """A project of one run, as it is when somebody has just begun."""
+    """Create a project with one run, as after the first script."""
     project = make_project(member)
     run = make_sample_run(project, has_gpu=True)
     add_file(run, FILE, b"one\ntwo\n", "notes.txt", "text/plain")
@@ -486,7 +485,7 @@ def add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None:
 
 
 def make_report(project: Project, member: Member, name: str) -> dict[str, object]:
-    """Return a report that is discussed: here and there, and what is settled."""
+    """Create a report with open and resolved threads."""
     report = create_report(project, name, user_id=member.user_id)
     text = f"## A finding\n\nWhat **helped**: {name}\n\n{WRITTEN_CHART}"
     save_version(report, name, text, user_id=member.user_id, based_on=0)
@@ -504,7 +503,7 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
 
 
 def make_invitation(member: Member, project: Project) -> dict[str, object]:
-    """Return a colleague and what is pending: an address, and a link to a project."""
+    """Create a colleague, a pending email address and an invitation."""
     workspace, doer = member.workspace, Doer(member.user_id)
     named = f"{workspace.slug}.{project.slug}@example.com"
     colleague, _ = User.objects.get_or_create(

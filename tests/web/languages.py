@@ -14,7 +14,7 @@ from django.utils.translation import trans_real
 from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 ENGLISH = ("en", "English")
-# Django knows it, so that it is taken for a language without a catalogue of ours.
+# A language that Django supports and we have no catalogue for.
 MADE_UP = "eo"
 OPENING, CLOSING = "⟦", "⟧"
 
@@ -55,7 +55,7 @@ class Bracketed(NullTranslations):
 
 @contextmanager
 def brackets() -> Iterator[None]:
-    """Speak the language of brackets to whoever asks for it."""
+    """Activate the language of brackets for requests that accept it."""
     with languages(MADE_UP):
         trans_real._translations[MADE_UP] = Bracketed()
         yield

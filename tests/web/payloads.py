@@ -1,7 +1,7 @@
-"""Texts that somebody may log to have a reader's browser do something.
+"""Texts with scripts that an attacker could log.
 
-Each of them would set window.hacked, open a dialog, leave the host or change what all
-objects share.
+Each tries to set window.hacked, open a dialog, navigate to another host or change a
+shared prototype.
 """
 
 from __future__ import annotations

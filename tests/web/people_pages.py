@@ -84,7 +84,7 @@ def make_team() -> Team:
 
 
 def people_pages(team: Team) -> dict[str, tuple[str, Member | None]]:
-    """Return the address of each page and who opens it, by its name; None: a visitor."""
+    """Return the address of each page and its user, by name; None: a visitor."""
     lab, project, run = team.owner.workspace.slug, team.project.slug, team.run
     place = f"/w/{lab}/{project}"
     account = Member.objects.filter(user__is_service=True).latest("id")

@@ -35,7 +35,7 @@ from web.pages.reports.text import readable_blocks
 
 PARAMETER = re.compile(r"[<{](?:(\w+):)?(\w+)[>}]")
 API = "/api/v1/"
-# Where else the address may lead, and as whom of the columns each role counts there.
+# Other sites of an address, with the column of the table that applies to each role.
 ELSEWHERE = {
     "closed project": {
         "guest": "guest of another project",
@@ -183,7 +183,7 @@ class Site:
 def sent(
     client: Client, method: str, path: str, body: Any = None, accept: str = "*/*"
 ) -> str:
-    """Send a request whose changes are undone, and return how it was answered."""
+    """Send a request, roll back its changes, and return the outcome."""
     cookies = copy.copy(client.cookies)
     with transaction.atomic():
         options: dict[str, Any] = {"headers": {"accept": accept}}
@@ -203,7 +203,7 @@ def sent(
     is_sent_away = response.get("Location", "").startswith("/sign-in")
     if status == HTTPStatus.UNAUTHORIZED or is_sent_away:
         return SIGN_IN
-    # Unavailable is an answer: of /readyz, on a busy machine.
+    # 503 is expected from /readyz on a busy machine.
     if (
         status >= HTTPStatus.INTERNAL_SERVER_ERROR
         and status != HTTPStatus.SERVICE_UNAVAILABLE

@@ -16,7 +16,7 @@ ROLES = (
     "member",
     "admin",
     "owner",
-    # An owner whose keys, views, comments and notifications the addresses name.
+    # An owner whose own keys, views, comments and notifications are in the addresses.
     "maker",
 )
 
@@ -36,7 +36,7 @@ PAGES = {
     "4444444444": "GET:openid_connect_login GET:openid_connect_callback GET:help-page",
     # It leads to the sign-in page.
     "ssssssssss": "sign-out",
-    # Of the account itself, and lists that hold only readable things.
+    # Pages of the account, and lists of readable items only.
     "s+++++++++": """
         GET:projects GET:places GET:keys-old-address GET:keys GET:rule
         GET:inbox GET:inbox-bell inbox-read notification-mark
@@ -56,7 +56,7 @@ PAGES = {
     # One's own things alone.
     "s44444444+": "key-revoke GET:notification view-change view-delete",
     "s44433333+": "comment-edit run-comment-edit",
-    # Of the workspace.
+    # Pages of the workspace.
     "s4433+++++": "GET:members",
     "s443333+++": """
         invite GET:member member-role member-deactivate member-reactivate
@@ -108,7 +108,7 @@ PAGES = {
         report-discard GET:report-widget report-widget
         GET:shares shares GET:share share-revoke
     """,
-    # Decide about a project; delete or change what another member wrote.
+    # Manage a project; delete or change another member's texts.
     "s444333+++": """
         annotation-edit annotation-delete annotation-restore run-delete alerts
         channel-try channel-again channel-remove trash-empty deleted-delete
@@ -125,8 +125,7 @@ PAGES = {
     """,
 }
 
-# Operations of the API, with a key of scope manage; the key of a deactivated member
-# does nothing.
+# API operations with a key of scope manage; keys of deactivated members have no access.
 PROJECT = "/api/v1/projects/{workspace}/{project}"
 WORKSPACE = "/api/v1/workspaces/{workspace}"
 RUN = "/api/v1/runs/{run_id}"
@@ -136,7 +135,7 @@ API = {
         "GET /api/v1/me",
         "GET /api/v1/projects",
         "GET /api/v1/limits",
-        # They log to the key's own workspace, whatever the address names.
+        # They write to the key's own workspace, whatever the address contains.
         "POST /api/v1/ingest/{spool_id}",
         "POST /api/v1/ingest/{spool_id}/gone",
         "POST /api/v1/blobs/{digest}",
@@ -162,7 +161,7 @@ API = {
         f"GET {WORKSPACE}/keys",
         f"POST {WORKSPACE}/keys",
     ],
-    # One's own key, or any to those who manage the workspace.
+    # Own keys, or all keys for managers of the workspace.
     "ss44444+++": [f"DELETE {WORKSPACE}/keys/{{key_id}}"],
     "ss433333++": [f"DELETE {WORKSPACE}"],
     "ss+3333+++": ["POST /api/v1/workspaces"],
@@ -213,7 +212,7 @@ API = {
         f"POST {PROJECT}/members",
         f"DELETE {PROJECT}/members/{{member_id}}",
         f"PUT {PROJECT}/access",
-        # One's own, or any to those who manage the project.
+        # Own ones, or all for managers of the project.
         f"PATCH {PROJECT}/metric-rules/{{rule_id}}",
         f"DELETE {PROJECT}/metric-rules/{{rule_id}}",
         f"DELETE {RUN}/comments/{{run_comment_id}}",

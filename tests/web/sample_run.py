@@ -42,13 +42,13 @@ def make_sample_run(
 
 
 def settle(run: Run) -> None:
-    """Do what background workers do after points came in."""
+    """Run the background tasks that follow incoming points."""
     compact_run(run.id)
     diagnose_run(run.id)
 
 
 def log_steps(process: Process, first: int, count: int) -> None:
-    """Log training steps with what the agent measures of them."""
+    """Log training steps with the agent's measurements."""
     process.send(_steps(first, count))
 
 

@@ -1,7 +1,7 @@
-"""Finds the texts in a script that people would see and that nothing marks.
+"""Finds texts in a script that are shown but not marked for translation.
 
-It knows only where strings begin and end. A string is taken for a text if it reads like a
-part of a sentence, or has a word and is given to what shows texts.
+It parses only string literals. A string counts as a text if it reads like a part of a
+sentence, or contains a word and is passed to a function that shows texts.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-# A value within a string, and what is left of a string in the code around it.
+# Placeholders for a value within a string, and for a string within code.
 VALUE, STRING = "%", "''"
 # Characters of code in which a call begins that a string is given to.
 LOOKED_BACK = 300
-# What a slash follows that begins a regular expression.
+# Code before the slash of a regular expression.
 BEFORE_EXPRESSION = re.compile(r"(?:[(,=:\[!&|?{};]|\breturn|^)\s*$")
 EXPRESSION = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 PLAIN = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
-# Within the call that marks it, or that tells developers.
+# Inside the call that marks a text, or in a message for developers.
 MARKED = re.compile(r"\b(?:n?gettext|Error)\((?:[^()]|\([^()]*\))*$")
 SHOWN = re.compile(
     r"(?:\btoast\(|\bsetText\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,|\bmade\('', '',"
@@ -57,7 +57,7 @@ def _is_seen(before: str, text: str) -> bool:
 
 @dataclass
 class _Strings:
-    """Reads a script once, and tells each string with the code that stands before it."""
+    """Reads a script once, and yields each string with the code before it."""
 
     script: str
     place: int = 0
@@ -96,7 +96,7 @@ class _Strings:
         self._note(before, text, self.place + 1)
 
     def _read_value(self) -> None:
-        """Read to the brace that closes a value; what it says is code like all other."""
+        """Read to the brace that closes a value; its content is code."""
         self.place += 2
         self.code += "("
         depth = 1

@@ -17,7 +17,7 @@ CHART, VALUE, TABLE, TEXT, LADDER, LEDGER = (
 MORE, SETTING, MIXED, OTHERS, NAMED = (
     f"{number}b{number}b{number}b{number}b" for number in range(1, 6)
 )
-# Of every part; more than one widget's columns.
+# Columns of each part, more than one widget allows.
 COLUMNS = [
     "test/accuracy",
     "params/optimizer",
@@ -59,7 +59,7 @@ def make_dashboard(
     first: Run, second: Run, sibling: Run, ladder: Ladder, author: int
 ) -> Dashboard:
     theirs = RunSet(runs=(first.id, second.id))
-    # It finds the two as well, and says so in words that are not for strangers.
+    # This set also has both runs, but its query is not for visitors.
     found = RunSet(query='tags contains "tag-of-theirs"')
 
     def widget(

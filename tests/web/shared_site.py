@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
-# What stands in something of each part, and nowhere else.
+# Texts that occur only in content of one part.
 MARKS = {
     Part.CONFIG: [
         "chosen-optimizer",
@@ -70,7 +70,7 @@ MARKS = {
     Part.LOGS: ["printed-line", "text-of-failure"],
     Part.FILES: ["checkpoint-of-theirs", "name-of-picture"],
 }
-# What is for members, whatever a link's ticks say.
+# Texts for members only, whatever parts the link shares.
 NEVER = [
     "sibling",
     "other-ladder",
@@ -86,7 +86,7 @@ ALL_PARTS = frozenset(Part)
 
 @dataclass(frozen=True)
 class Site:
-    """Two runs that are shared and one that is not; what is about the two, and others."""
+    """Two shared runs and one that is not, with items about the two, and others."""
 
     project: Project
     maker: Member
@@ -126,7 +126,7 @@ def make_site(project: Project, maker: Member) -> Site:
     sibling = make_run(project, "sibling", "finished")
     write_series(sibling, "train/loss", [1.0, 2.0])
     write_captured(sibling, {"git/branch": "branch-of-sibling", "source/text": "x"})
-    # So that it is the run before, and what others are compared with.
+    # Earlier than the shared runs, so that it is their default comparison.
     began = first.started_at - timedelta(hours=1)
     Run.objects.filter(id=sibling.id).update(started_at=began)
     author = _member(maker, "member-who-made-it").user
@@ -210,7 +210,7 @@ def _told(run: Run) -> Run:
 
 
 class _Addresses(HTMLParser):
-    """Collects what a browser or a script of ours would ask for."""
+    """Collects addresses that a browser or our scripts would request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ def addresses_in(html: str) -> set[str]:
 
 
 MAX_ALIKE = 3
-# What scripts add to the addresses that pages give them.
+# Query strings that scripts append to addresses on pages.
 ADDED = {
     "/figures/series": "path=train/loss&path=train/extra",
     "/compare/figures": "figure=path%3Dtrain/loss&figure=path%3Dtrain/extra",
@@ -244,9 +244,9 @@ ADDED = {
 
 
 def crawl(client: Client, start: str) -> dict[str, tuple[int, str]]:
-    """Follow what lies below the start; return each address's status and content.
+    """Crawl all addresses below the start; return their status and content.
 
-    Of addresses that differ only in what they ask for, a few stand for all.
+    Of addresses that differ only in the query, it follows a few.
     """
     answers: dict[str, tuple[int, str]] = {}
     waiting, known = [start], {start}

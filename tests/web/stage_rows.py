@@ -1,4 +1,4 @@
-"""Stages and processes as values, for tests of what pages show of them."""
+"""Stage and process rows as plain values, for tests of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What browsers are sent of scripts and styles."""
+"""Responses for scripts and styles."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ RECORDED: dict[str, dict[str, str]] = {
     "share-revoke": {},
     "project-new": {"name": "Another"},
 }
-# What members write is kept with its author; trials and renewed attempts change nothing.
+# Members' texts are stored with their author; tests and repeated attempts change
+# nothing.
 NOT_SETTINGS = {
     "annotation-edit",
     "annotation-delete",
@@ -107,7 +108,7 @@ def test_every_managed_form_leaves_an_entry(settings: Any, tmp_path: Path) -> No
 
 
 def entries(site: Site, routes: dict[str, str], name: str, form: dict[str, str]) -> int:
-    """Send a form, whose change is undone, and return how many entries it left."""
+    """Send a form, roll back its change, and return the number of audit entries."""
     known = site.known["project"]
     values = {**known, **known["special"].get(name, {})}
     path = PARAMETER.sub(lambda found: str(values[found[2]]), routes[name])

@@ -72,9 +72,9 @@ def test_a_body_is_there_for_whoever_asks():
 
 @pytest.mark.usefixtures("stalled")
 def test_bodies_that_never_arrive_leave_threads_for_others():
-    # Of those that are there at once, others are served.
+    # Complete bodies are served meanwhile.
     assert answer(request_with(io.BytesIO(b"x"))).content == b"x"
-    # What has no body, and batches, which are read elsewhere, need not wait.
+    # Requests without a body, and batches, which another reader handles, do not wait.
     assert answer(RequestFactory().get("/")).status_code == HTTPStatus.OK
     ingest = request_with(io.BytesIO(b"x"), "/api/v1/ingest/1")
     assert answer(ingest).status_code == HTTPStatus.OK

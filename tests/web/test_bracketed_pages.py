@@ -1,8 +1,7 @@
-"""In a language that puts every text in brackets, what stands outside of them is data.
+"""In a language with every text in brackets, text outside of brackets is data.
 
-So a text that nothing marks is seen wherever it comes from. Those that templates do not
-mark yet are test_texts.py's to find, and are passed over here: once there is none, every
-text must be in brackets.
+This finds unmarked texts of any source. Texts of templates that are not marked yet are
+known to test_texts.py and skipped here; without any, all texts must be in brackets.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ pytestmark = [
 
 WORLDS = {"empty": make_empty, "full": make_full}
 SPEAKS = {"accept-language": MADE_UP}
-# Swagger's page, and what the tracker knows of a rule.
+# Swagger's page, and the tracker's texts of a rule.
 NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
 GAP = "\0"
-# What the pages put one after the other.
+# Separators that pages put between values.
 PARTS = re.compile(f"{GAP}|; |: |, ")
 MIN_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets
@@ -56,7 +55,7 @@ ALSO_DATA = re.compile(
 EDGES = " ·,;:.?()×–→%“”\u2068\u2069\"'"
 INNERMOST = re.compile(f"{OPENING}[^{OPENING}{CLOSING}]*{CLOSING}")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-# Numbers with their units, keys, and what stands between values.
+# Numbers with units, keys, and separators.
 UNITS = re.compile(
     r"(?<![^\W_])(?:ms|min|GPU-h|kWh|[KMGTP]iB|GPU|CPU|API|UTC|NaN|MHz|XID|PCIe|NVLink"
     r"|JSON|Ctrl|Esc|Enter|Alt|Shift|EUR|USD|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct"
@@ -65,14 +64,14 @@ UNITS = re.compile(
 
 
 def outside(text: str) -> str:
-    """Return what is left of a text without its brackets."""
+    """Return a text without its bracketed parts."""
     while (shorter := INNERMOST.sub("", text)) != text:
         text = shorter
     return text
 
 
 class Seen(HTMLParser):
-    """Gathers texts and spoken attributes of a page."""
+    """Collects the texts and the spoken attributes of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +115,7 @@ def unmarked() -> list[str]:
 
 
 def stored() -> set[str]:
-    """Return every text that somebody, or a rule, has written into the database."""
+    """Return all texts in the database that a user or a rule wrote."""
     found: set[str] = set()
     for model in apps.get_app_config("tracker").get_models():
         for row in QuerySet(model).values_list():
@@ -146,12 +145,12 @@ def is_data(text: str, written: str) -> bool:
     plain, patterns = tracker_texts()
     if text in plain or any(pattern.fullmatch(text) for pattern in patterns):
         return True
-    # A part of what is said of a rule.
+    # A part of a rule's text.
     return text.count(" ") >= MIN_SPACES and any(text in each for each in plain)
 
 
 def is_told(text: str, written: str) -> bool:
-    """Say whether all of it is in brackets, or data, or a template's yet."""
+    """Return whether a text is in brackets, data, or of an unmarked template."""
     rest = bare(outside(text))
     if is_data(rest, written):
         return True

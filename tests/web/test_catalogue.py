@@ -15,7 +15,7 @@ missing = [name for name in PROGRAMS if shutil.which(name) is None]
 needs_gettext = pytest.mark.skipif(
     bool(missing), reason=f"there is no {', '.join(missing)}; install GNU gettext"
 )
-# A call whose text stands in it, however its line is broken.
+# A call with a literal text, on one or more lines.
 CALL = re.compile(r'\bn?gettext\(\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -45,7 +45,7 @@ def test_a_language_is_made_kept_and_compiled(tmp_path):
 
     text = source.read_text()
     assert 'msgid "Page not found"\nmsgstr "Hier ist nichts"' in text
-    # Kept, for whoever brings it back.
+    # Kept in case the text returns.
     assert '#~ msgid "A text that went"' in text
     assert "fuzzy" not in text
     assert source.with_suffix(".mo").stat().st_size

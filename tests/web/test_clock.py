@@ -1,4 +1,4 @@
-"""Pages format times in one module, which knows the user's zone."""
+"""Only one module of the pages formats times, in the user's zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are compressed where that saves something, and stay what they are."""
+"""Compression of answers where it saves bytes, without changing them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from web.csv_answer import CUT_SHORT, written
 
 def read(rows):
     text = b"".join(written(rows)).decode()
-    # As a file is opened for it: what ends a line within a cell stays there.
+    # Open as a CSV file: keep line breaks within a cell.
     return list(csv.reader(io.StringIO(text, newline="")))
 
 

@@ -89,7 +89,7 @@ def test_a_message_is_shown_literally():
 
 @pytest.mark.parametrize("host", ["evil.test", "localhost.evil.test", "[::2]"])
 def test_another_hosts_name_is_refused(host):
-    # As a page elsewhere would send whose name was made to point here.
+    # As sent by a browser after DNS rebinding.
     response = Client().get("/", headers={"host": host})
 
     assert response.status_code == HTTPStatus.BAD_REQUEST
@@ -209,7 +209,7 @@ def test_no_refusal_puts_a_page_into_a_page(error):
     response = refused(error, **HTMX)
 
     assert response["HX-Reswap"] == "none"
-    # Not markup, whatever it says.
+    # Plain text, so that markup in it is harmless.
     assert response["Content-Type"].startswith("text/plain")
     assert b"<html" not in response.content
 

@@ -125,7 +125,7 @@ def test_figures_are_told_apart_by_their_language(german, member, client_of):
     assert english.json()["layout"]["xaxis"]["title"]["text"] == "step"
     assert spoken.json()["layout"]["xaxis"]["title"]["text"] == "Schritt"
     assert english["ETag"] != spoken["ETag"]
-    # What was answered lately is remembered for whoever speaks the same.
+    # The answer cache is separate for each language.
     assert asked().content == english.content
     held = {"if-none-match": english["ETag"]}
     assert asked(**held).status_code == HTTPStatus.NOT_MODIFIED

@@ -1,4 +1,4 @@
-"""A page's head names every module that its behaviours will ask for, and no other."""
+"""The head of a page lists exactly the modules that its behaviours load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every route answers every role as the table says, and none has been forgotten.
+"""Each route answers each role as in the table, and no route is missing.
 
 The table is `route_table.py`. Add a row there with each route.
 """
@@ -40,9 +40,9 @@ def test_every_route_has_a_row():
 
 
 def test_roles_without_access_are_refused(settings, tmp_path):
-    """The most powerful such role of each row, in JSON, which costs little.
+    """Test the most powerful role without access in each row, as JSON for speed.
 
-    `test_route_policy.py` does so for visitors who are not signed in.
+    `test_route_policy.py` does the same for visitors.
     """
     settings.DATA_FOLDER = tmp_path
     site = Site(accept="application/json")
@@ -91,7 +91,7 @@ def test_closed_projects_and_other_workspaces_stay_closed(site, place, role, cou
 
 class Row(NamedTuple):
     name: str
-    # Whether the address names no place, or a workspace and none of its projects.
+    # Whether the address contains no project.
     is_anywhere: bool
     is_of_workspace: bool
     answers: str

@@ -33,9 +33,9 @@ HEADERS = {
 # Scripts, their texts and the documentation are the same for every visitor.
 FOR_EVERYBODY = {"texts", "plotly-bundle", "help"}
 NOT_KEPT = {"no-store", "private, no-store"}
-# Kept by the browser alone, which asks each time whether it may show it.
+# Stored by the browser only, and revalidated on each use.
 ASKED_EACH_TIME = "no-cache, private"
-# Figures and points, of which a browser that has them is sent nothing again.
+# Figures and points, which are revalidated by version.
 NAMED_BY_BROWSERS = {
     "run-evidence",
     "run-charts-figures",
@@ -115,7 +115,7 @@ def test_a_fault_of_ours_carries_the_headers_and_tells_nothing(monkeypatch):
 
 
 def missing_headers(response):
-    # Of framing, the policy speaks for all; the older header is on pages only.
+    # Frames are controlled by the policy; the older header is only on pages.
     return [
         name
         for name, start in HEADERS.items()
@@ -126,7 +126,7 @@ def missing_headers(response):
 
 
 def is_private(name, response):
-    """Tell whether nobody keeps the answer, but for what a browser asks about each time."""
+    """Return whether the answer is not cached, except for versioned data in a browser."""
     if response["Cache-Control"] in NOT_KEPT:
         return True
     if response.get("Content-Type", "").startswith("image/"):
@@ -136,7 +136,7 @@ def is_private(name, response):
 
 
 def read(response):
-    """Read what is sent while it is made, which ends it as a server would."""
+    """Read a streamed answer to its end, and close it like a server."""
     if response.streaming:
         b"".join(response)
     return response
@@ -221,7 +221,7 @@ def test_only_pages_that_may_draw_charts_allow_styles_within(
     visited, loose, charted = set(), set(), set()
     for name, address in every_page.pages(things, browser).items():
         response = read(browser.get(address))
-        # What one route shows of something else is another page only where the name says so.
+        # Variants of a route have one policy, unless they are listed in MAY_DRAW.
         known = name if name in MAY_DRAW else name.partition("?")[0]
         named = known if known != "compare" else name
         visited.add(named)
@@ -234,7 +234,7 @@ def test_only_pages_that_may_draw_charts_allow_styles_within(
     assert charted <= loose
     assert loose <= MAY_DRAW
     assert {"run-logs", "run-source", "run-attributes"} <= visited - loose
-    # Nothing is said to be drawn upon that no page is.
+    # MAY_DRAW has no superfluous entries.
     if things.compared:
         assert loose == MAY_DRAW
 
@@ -362,7 +362,7 @@ def test_reading_changes_nothing(path, member, client_of):
 
 
 def test_the_pages_load_nothing_from_elsewhere():
-    # Names of XML namespaces look like addresses; nothing is fetched from them.
+    # XML namespaces look like addresses, but are not fetched.
     remote = re.compile(r"https?://(?!www\.w3\.org/(?:2000/svg|1999/xhtml))")
     assets = [path for path in ASSETS.rglob("*") if path.suffix in (".css", ".js")]
 

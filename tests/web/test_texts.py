@@ -1,4 +1,4 @@
-"""Every English text of a page is marked, so that it can be told in another language."""
+"""All English texts of pages are marked for translation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.web.script_texts import unmarked_strings
 
 WEB = Path(__file__).resolve().parents[2] / "web"
 TEMPLATES, SCRIPTS = WEB / "templates", WEB / "static" / "web" / "js"
-# Of these, the texts are gone: what is said in them is marked.
+# Markup with marked texts, which is removed first.
 MARKED = re.compile(
     r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}"
     r"|_\(\"[^\"]*\"\)|_\('[^']*'\)"
@@ -23,7 +23,7 @@ MARKED = re.compile(
 UNSEEN = re.compile(r"{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}", re.DOTALL)
 TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
 LITERAL = re.compile(r"""("[^"]*"|'[^']*')""")
-# What these tags are given are names, addresses and classes, never texts.
+# Arguments of these tags are names, addresses and classes, not texts.
 NAMES_ONLY = re.compile(
     r"{%\s*(?:url|load|static|icon|extends|block|now|if|elif|with)\b"
 )
@@ -33,7 +33,7 @@ SENTENCE = re.compile(r"^[A-Z][a-z]+|[A-Za-z]{2,} [A-Za-z]{2,}")
 SPOKEN = frozenset(
     {"alt", "aria-description", "aria-label", "label", "placeholder", "title"}
 )
-# What is typed or read by machines is the same in every language.
+# Code and input are the same in all languages.
 VERBATIM = frozenset({"code", "kbd", "pre", "script", "style", "svg"})
 NAME = "Seamark"
 
@@ -60,7 +60,7 @@ def unmarked_texts(template: str) -> list[str]:
 
 
 class _Seen(HTMLParser):
-    """Gathers texts and spoken attributes of what is left of a template."""
+    """Collects texts and spoken attributes of the rest of a template."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Files from others are what their publisher released, and nothing loads from afar."""
+"""Third-party files equal their published release and load nothing remote."""
 
 import gzip
 import hashlib
@@ -22,7 +22,7 @@ OURS = sorted(
     for path in WEB.rglob("*")
     if path.suffix in {".js", ".css", ".html"} and VENDOR not in path.parents
 )
-# What makes a browser fetch: an attribute, an import, a stylesheet's url().
+# Attributes, imports and CSS url() that make a browser fetch.
 REMOTE_LOAD = re.compile(
     r"""(?:src|href|action|import|from|fetch\(|url\()\s*[=(]?\s*["']?(?:https?:)?//""",
     re.IGNORECASE,

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 
 def check_schema(figure: dict[str, Any]) -> None:
-    """Refuse what Plotly would not know; the theme's colours stand for any colour."""
+    """Check a figure against Plotly's schema; theme variables are valid colours."""
     sent = orjson.loads(orjson.dumps(figure))
     go.Figure(
         {"data": _any_colour(sent["data"]), "layout": _any_colour(sent["layout"])}

@@ -1,4 +1,4 @@
-"""A chart of one run, as its reader wants it."""
+"""Chart of one run with the reader's options."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Outliers lie beyond the axis, and the chart says how many."""
+"""Clipping of outliers, and the note with their number."""
 
 import numpy as np
 import pytest

@@ -68,7 +68,7 @@ def test_a_colour_used_again_is_dashed_in_another_way():
 
     lines = [trace["line"] for trace in figure["data"]]
     assert {line["color"] for line in lines} == {"var(--run-1)"}
-    # From the fifth on, names tell them apart.
+    # From the fifth on, styles repeat and only names differ.
     dashes = [line["dash"] for line in lines]
     assert dashes == [read["dash"] for read in figure["lines"]]
     assert dashes == ["solid", "dash", "dot", "dashdot", "solid"]

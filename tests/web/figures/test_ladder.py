@@ -126,7 +126,7 @@ def test_milliseconds_have_as_many_digits_as_the_clock_is_good_for(milliseconds,
 
 PAIR = r"(?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}));"
 LADDER_CSS = Path(__file__).parents[3] / "web/static/web/css/components/ladder.css"
-# What the guidelines for accessible content ask of text.
+# Contrast of text at level AA of WCAG.
 MIN_CONTRAST = 4.5
 
 

@@ -1,4 +1,4 @@
-"""What is said of series that several processes log to."""
+"""Notes on series with several writers."""
 
 import pytest
 
@@ -31,5 +31,5 @@ def test_a_text_says_how_to_keep_them_apart():
     assert lines_note([], is_measured=False) == ""
     assert "SEAMARK_SEPARATE_RANKS" in lines_note([0, 1], is_measured=False)
     assert "a path of its own" in lines_note([0, 0], is_measured=False)
-    # What the agent captures lies below stage and rank.
+    # Captured paths contain stage and rank.
     assert "a stage or a rank" in lines_note([0, 0], is_measured=True)

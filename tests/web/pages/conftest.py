@@ -1,4 +1,4 @@
-"""What tests of pages about runs of several projects share."""
+"""Fixtures for page tests with runs of several projects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of pages that ask again: what is new, nothing if nothing is, and at what price."""
+"""Polled parts of pages: content, 304, and the number of queries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tracker.series.compaction import compact_run
 pytestmark = pytest.mark.django_db
 
 CPU = "monitoring/train/job/cpu_cores"
-# Who asks, whether they may, how much has come, how much of it is not summed up.
+# Session and user, permission, the amount of data, and the amount not compacted yet.
 IDLE_STATEMENTS = 8
 TABS = ("hardware", "logs", "files?open=", "files?whole=1", "attributes?open=")
 
@@ -294,6 +294,6 @@ def test_for_how_long_a_run_is_silent_is_not_sent_again(ask, project):
     assert "not responding for" in first.content.decode()
     assert ask(f"/runs/{run.id}/header", first["ETag"]).status_code == 304
 
-    # It has been heard of in between, by nobody who looked at the page.
+    # Data arrived in between, without a page view.
     heard_of(40)
     assert ask(f"/runs/{run.id}/header", first["ETag"]).status_code == 200

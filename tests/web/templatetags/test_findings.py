@@ -1,4 +1,4 @@
-"""What a finding says beside its words."""
+"""Template tags of findings."""
 
 from urllib.parse import parse_qs
 

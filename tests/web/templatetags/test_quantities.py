@@ -57,7 +57,7 @@ def test_factors_of_throughput_are_short(value, shown):
             "< 70 %",
             "open until > 75 %",
         ),
-        # Of a version that did not say.
+        # From a version without `side`.
         (Evidence("a", "mean", 0.2, "share", 0.1), "10 %", ""),
         (Evidence("a", "mean", 0.2, "share"), "", ""),
     ],

@@ -1,4 +1,4 @@
-"""What a page says of its charts' places is checked, and written as it was read."""
+"""Validation and round trip of chart arrangements."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
-"""What a browser puts together of several answers is the figure it would get in whole."""
+"""Figures that a browser assembles from partial answers equal the whole figure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def unpacked(body, held=(), plain=None):
 
 
 def same(figure, header, arrays):
-    """Compare with the figure as JSON has it, whose arrays are in it."""
+    """Compare with the JSON figure, which has its arrays inline."""
     expected = json.loads(json.dumps(figure))
     found = header["figure"]
     for wanted, trace in zip(expected["data"], found["data"], strict=True):

@@ -34,7 +34,7 @@ def charts(client_of, member, run):
 
 
 def found(answer):
-    """The charts that a page shows; who types on finds the others there, too."""
+    """Charts that a page shows for a search; hidden ones are for further typing."""
     cards = [card for section in answer.context["sections"] for card in section.cards]
     return [card.title for card in cards if not card.is_hidden]
 
@@ -120,12 +120,12 @@ class TestPage:
 
 @pytest.mark.django_db
 class TestFirstFigures:
-    """What a browser is told to ask for before any script of the page is there."""
+    """Preload addresses of a page's first charts."""
 
     QUOTED = ("train%2FLoss_raw", "train%2Floss", "infer%2Flatency")
 
     def asked(self, answer):
-        """The charts that the head of a page asks for, and how they are to be drawn."""
+        """The preloaded charts of a page, with their options."""
         address = answer.context["first_figures"]
         parameters = QueryDict(urlsplit(address).query, mutable=True)
         return parameters.pop("chart", []), parameters.urlencode()
@@ -224,7 +224,7 @@ class TestArrangement:
         found = self.sections(client_of(member), run, query)
 
         assert found["pinned"] == (["infer/latency"], True)
-        # Looking at it keeps nothing.
+        # A page view saves nothing.
         assert self.sections(client_of(member), run)["pinned"] == ([], True)
 
     def test_is_everybodys_own(self, client_of, member, run):

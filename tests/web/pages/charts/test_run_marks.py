@@ -1,4 +1,4 @@
-"""Texts at points of compared runs: what people wrote, and what scripts noted."""
+"""Annotations and notes at points of compared runs."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def browser(client_of, member):
 
 
 def ask(browser, run, *charts, held=(), **shared):
-    """Ask for charts, each a dictionary of its own query; return bodies and answer."""
+    """Request charts, each a dictionary of its own query; return bodies and answer."""
     query = [*shared.items(), *(("chart", urlencode(c, doseq=True)) for c in charts)]
     versions = ", ".join(f'W/"{version}"' for version in held)
     answer = browser.get(
@@ -248,7 +248,7 @@ def test_what_the_script_noted_is_a_mark_on_every_chart_of_its_own_series(browse
             ("rate halved", 2.0),
         ]
         assert {mark["id"] for mark in found} == {None}
-    # What is measured counts steps of its own, but no time of its own.
+    # Monitoring series have their own steps, but the same time axis.
     measured = "path=monitoring/train/job/cpu_cores"
     assert marks(browser, run, measured) == []
     (first, _) = marks(browser, run, f"{measured}&axis=time")

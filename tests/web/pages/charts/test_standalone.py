@@ -14,7 +14,7 @@ from tracker.errors import InvalidInput
 from web.pages.charts.standalone import figure_page
 
 HOSTILE = "</script><script>alert(1)</script>"
-# Whatever a browser would ask of the network.
+# Any reference that would cause a network request.
 FOREIGN = re.compile(r"""<(?:script|link|img|iframe)[^>]*(?:src|href)=""")
 
 

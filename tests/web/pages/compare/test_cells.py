@@ -1,4 +1,4 @@
-"""What a cell of the side-by-side table shows."""
+"""Cells of the side-by-side table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison page and what its scripts ask for."""
+"""The comparison page and the endpoints of its scripts."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_shows_diagnoses_side_by_side(get, project):
 
     assert "Not enough data-loader workers" in page
     assert "<strong>gone</strong>" in page
-    # Ledgers stand beside each other above what was found.
+    # Time breakdowns side by side, above the findings.
     assert page.index("Time breakdown") < page.index("Not enough data-loader")
 
 
@@ -671,7 +671,7 @@ def test_charts_stand_as_their_reader_or_the_address_arranges_them(
     assert 'data-size="large"' in text(answer)
     ways = re.findall('<a data-keeps-zoom href="([^"]*)"', text(answer))
     assert {"layout=" in way for way in ways} == {not is_kept}
-    # A search narrows what was pinned, too.
+    # The search also applies to pinned charts.
     searched = get(*runs, layout=PINNED, text="train")
     assert not searched.context["sections"][0].cards
 

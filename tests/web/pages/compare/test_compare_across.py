@@ -43,7 +43,7 @@ def text(response) -> str:
 
 
 def offered(response) -> list[str]:
-    """Return the names that can be added, with what else is said of each."""
+    """Return the runs offered to add, with their descriptions."""
     found = re.findall(r"<li><a [^>]*>(.*?)</a>", text(response), re.DOTALL)
     return [" ".join(re.sub(r"<[^>]+>", " ", each).split()) for each in found]
 

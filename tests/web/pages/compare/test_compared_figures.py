@@ -1,4 +1,4 @@
-"""Charts of a comparison that come in one answer, and those that its page asks for first."""
+"""Bundles of comparison charts, and the page's preload addresses."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_there_are_no_more_than_a_screen_shows(get, project, runs):
 
 
 class TestFirstFigures:
-    """What a browser is told to ask for before any script of the page is there."""
+    """Preload addresses of a page's first charts."""
 
     def asked(self, answer):
         query = QueryDict(urlsplit(answer.context["first_figures"]).query)

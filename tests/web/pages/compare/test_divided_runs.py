@@ -1,4 +1,4 @@
-"""Runs divided by a value: in which order, and what they look like."""
+"""Order and styles of runs divided by a value."""
 
 from __future__ import annotations
 

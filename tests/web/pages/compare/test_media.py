@@ -51,7 +51,7 @@ def get(client_of, member, project):
 
 @pytest.fixture
 def row(get):
-    """Return a function that gives what the cells of a row say."""
+    """Return a function that returns the texts of a row's cells."""
 
     def row(*runs, path, **query):
         return cells(get(*runs, name="compare-media", path=path, **query))

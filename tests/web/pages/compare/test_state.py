@@ -1,4 +1,4 @@
-"""What a comparison's address says."""
+"""The comparison state in an address."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_address_of_as_many_as_can_be_fits_where_addresses_are_cut():
         query="x" * 500,
     )
 
-    # Of request lines, nginx and Apache take 8 kB.
+    # nginx and Apache limit request lines to 8 kB.
     assert len(state.address) < 6_000
     assert read_state(QueryDict(state.address)) == state
 

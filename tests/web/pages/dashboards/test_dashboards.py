@@ -1,4 +1,4 @@
-"""Dashboards as a browser asks for them: the list, the page, and what may be done."""
+"""Dashboard endpoints: list, page and permissions."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def test_a_table_has_a_row_for_each_run(visitor, dashboard):
 
 @pytest.fixture
 def measured(project, runs, member):
-    """A dashboard of what diagnoses say, beside attributes that are called the same."""
+    """A dashboard of diagnosis results, and attributes with the same names."""
     add_ledger(runs[0], computing=5_400.0, idle=1_800.0, energy=7.2e6)
     add_ledger(runs[1], computing=900.0, idle=2_700.0)
     add_finding(runs[0], "Waits for <data>", severity="critical")
@@ -698,7 +698,7 @@ def test_a_refused_name_keeps_the_page(visitor, dashboard):
     assert Dashboard.objects.get().name == "overview"
 
 
-# Who may
+# Permissions
 
 
 PAGES = [

@@ -104,7 +104,7 @@ def test_costs_the_same_for_many_projects_and_runs(
 
     client = client_of(member)
     fill(0, 2)
-    assert client.get("/").status_code == 200  # what is looked up once, is by now
+    assert client.get("/").status_code == 200  # warms up the caches
     with django_assert_num_queries(STATEMENTS):
         client.get("/")
     fill(2, 8)
@@ -112,7 +112,8 @@ def test_costs_the_same_for_many_projects_and_runs(
         client.get("/")
 
 
-# Who asks (2), their workspaces (2), projects, what runs (6), what ended (4), GPU hours (2), alerts.
+# Session and user (2), workspaces (2), projects, running runs (6), ended runs (4), GPU
+# hours (2), alerts.
 STATEMENTS = 18
 
 

@@ -1,4 +1,4 @@
-"""What the palette offers, and to whom."""
+"""Results of the command palette, by permission."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def is_signed_in(visitor: Client) -> bool:
 
 
 def test_a_session_cookie_writes_nothing_by_the_api(member, client_of):
-    """A foreign page can send forms with cookies, but no key."""
+    """Another site's page can send forms with cookies, but no API key."""
     visitor = client_of(member)
     answers = {
         (method, route): visitor.generic(method, address(route)).status_code

@@ -44,7 +44,7 @@ def enter(visitor, email):
 
 
 def without_password(member):
-    """Leave the member nothing to confirm a change with."""
+    """Leave the member no method to confirm a change."""
     member.user.set_unusable_password()
     member.user.save()
 

@@ -32,7 +32,7 @@ def is_signed_in(visitor: Client) -> bool:
 
 
 def code_of(key: str, *, later: int = 0) -> str:
-    """Compute what the app shows, as RFC 6238 says."""
+    """Compute the app's current code by RFC 6238."""
     counter = struct.pack(">Q", int(time.time()) // 30 + later)
     digest = hmac.digest(base64.b32decode(key), counter, "sha1")
     start = digest[-1] & 0x0F

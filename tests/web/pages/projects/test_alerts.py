@@ -91,7 +91,7 @@ def test_a_trial_says_whether_it_arrived(owner, project, settings):
     assert len(receiver.got) == 2
     page = refused.content.decode()
     assert "It answered 404." in page
-    # What is typed next adds a channel, and tries no other one.
+    # The next form adds a channel, and does not test an existing one.
     assert f'method="post" action="{address_of(project)}"' in page
 
 

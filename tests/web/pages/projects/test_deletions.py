@@ -1,4 +1,4 @@
-"""Deleting what people make of runs, by its page, and the ways back."""
+"""Deletion of runs' views, ladders and other items, with undo."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_deleting_offers_to_undo_it_on_the_next_page(owner, project, thing, kind
 def test_it_is_on_no_page_while_it_is_in_the_trash(owner, project, made):
     for kind, thing in made.items():
         delete(owner, kind, thing)
-    page_of(owner, project)  # what is told is told
+    page_of(owner, project)  # consume the message
 
     for name in ("ladders", "dashboards", "reports", "runs"):
         assert SHOWN not in page_of(owner, project, name), name
@@ -193,7 +193,7 @@ def test_owners_delete_for_good_one_or_all(owner, project, made):
 def test_editors_restore_and_viewers_look(owner, editor, viewer, project, made):
     for kind, thing in made.items():
         delete(owner, kind, thing)
-    page_of(owner, project)  # what is told is told
+    page_of(owner, project)  # consume the message
 
     seen = {client: page_of(client, project) for client in (owner, editor, viewer)}
     for kind, thing in made.items():

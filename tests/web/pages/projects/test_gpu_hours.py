@@ -1,4 +1,4 @@
-"""Where GPU hours go: a run's, a project's, and what they cost."""
+"""GPU hours and costs of a run and a project."""
 
 import pytest
 

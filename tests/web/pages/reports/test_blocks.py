@@ -31,7 +31,7 @@ height: 6
 storable = some.text(
     some.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60
 )
-# Around paths and titles is nothing, whatever was typed.
+# Paths and titles are stripped of surrounding whitespace.
 names = storable.map(str.strip).filter(bool)
 
 

@@ -1,4 +1,4 @@
-"""Comments on reports as a browser asks for them: who may, where they stand, what is refused."""
+"""Comment endpoints of reports: permissions, positions and refusals."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def do(client, what, comment, text="", **more):
 
 
 def region(html: str, name: str) -> str:
-    """Return what stands at one place of a page."""
+    """Return the region in one position of a page."""
     start = html.index(f'id="remarks-{name}"')
     rest = re.search(
         r'class="passage |id="remarks-|</article>\s*<dialog', html[start + 9 :]
@@ -247,7 +247,7 @@ def test_who_deleted_a_comment_brings_it_back_or_an_owner(
     comment = say(report, grace)
     do(visitor, "delete", comment)
 
-    # What an owner takes away, its writer does not put back.
+    # The author cannot restore a comment that an owner deleted.
     for member in (grace, vera):
         assert do(client_of(member), "restore", comment).status_code == 403
     assert do(visitor, "restore", comment).status_code == 302

@@ -1,4 +1,4 @@
-"""What of a text can be commented on, and where comments go when it changes."""
+"""Passages of a text, and comments after the text changes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def one(text, kind):
 
 
 def moved_to(passage, text) -> str | None:
-    """Return the words that a comment on a passage stands beside in another text."""
+    """Return the passage of another text that a comment is moved to."""
     found = discussion_of([thread(passage)], passages(text))
     if found.earlier:
         return None

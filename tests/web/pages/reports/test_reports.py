@@ -1,4 +1,4 @@
-"""Reports as a browser asks for them: reading, writing, versions."""
+"""Report endpoints: reading, writing, versions."""
 
 from __future__ import annotations
 

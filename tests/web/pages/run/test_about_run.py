@@ -1,4 +1,4 @@
-"""Who, where, on what and with which code."""
+"""User, machine, hardware and code of a run."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What of a failure's text says what went wrong."""
+"""Extraction of the exception from a failure's text."""
 
 import traceback
 

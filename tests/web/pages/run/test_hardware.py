@@ -1,4 +1,4 @@
-"""What a run's machines did."""
+"""The hardware tab of a run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people say of a run on its page."""
+"""Descriptions, tags and comments on a run's page."""
 
 import pytest
 

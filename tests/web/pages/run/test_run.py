@@ -31,7 +31,7 @@ from tracker.queries.run.key_values import MAX_METRICS, MAX_PARAMS
 
 pytestmark = pytest.mark.django_db
 
-# What each tab may ask the database for.
+# Maximum number of queries per tab.
 STATEMENTS = {"": 25, "charts": 17, "hardware": 15, "attributes": 15, "logs": 14}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
@@ -510,7 +510,7 @@ def test_what_became_of_a_finding_is_told(project, page):
 
 
 class TestPolls:
-    """What a live page asks for again and again."""
+    """Polls of a live page."""
 
     def ask(self, client, address, held=""):
         headers = {"HX-Request": "true"} | ({"If-None-Match": held} if held else {})

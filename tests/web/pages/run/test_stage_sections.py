@@ -1,4 +1,4 @@
-"""What a run's first page makes of its stages."""
+"""Stages on a run's overview."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is said of a stage in which no rule is sure of a fault."""
+"""Verdicts on a stage without certain findings."""
 
 from dataclasses import replace
 

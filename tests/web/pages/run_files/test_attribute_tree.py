@@ -1,4 +1,4 @@
-"""Which part of a run's attributes a page holds."""
+"""The part of a run's attributes that a page shows."""
 
 import pytest
 from hypothesis import given

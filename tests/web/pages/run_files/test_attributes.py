@@ -123,7 +123,7 @@ class TestTree:
             link = re.search(r'<a class="tree__more" href="[^"]*(\?[^"]*)" hx', text)
             query = unescape(link[1]) if link else ""
 
-        # Of several small branches, none is open where so little is shown.
+        # With so little space, none of several small branches is open.
         assert shown == [name for name in whole if name in shown]
         assert shown[-1] == whole[-1]
 

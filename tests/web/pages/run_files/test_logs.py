@@ -73,7 +73,7 @@ def test_of_many_logs_one_is_chosen_by_stage_rank_and_stream(page, run):
     assert '<option value="3" selected>3</option>' in text
     assert '<option value="stderr" selected>stderr</option>' in text
     assert 'name="stage"' not in text
-    # A rank that has no such stream is shown with what it has.
+    # A rank without that stream is shown with its own.
     assert 'data-path="monitoring/train/rank-8/stdout"' in page(
         "logs?rank=8&stream=stderr"
     )

@@ -1,4 +1,4 @@
-"""What a page shows of a file; it may hold anything."""
+"""Previews of files with arbitrary content."""
 
 from __future__ import annotations
 

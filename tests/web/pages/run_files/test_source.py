@@ -1,4 +1,4 @@
-"""What a run was made from."""
+"""The source tab of a run."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""In what one run's source differs from another's."""
+"""Differences between the sources of two runs."""
 
 from tracker.queries.run.source import CapturedSource
 from web.pages.run_files.source_changes import MAX_CHANGES, source_changes

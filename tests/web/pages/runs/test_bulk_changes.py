@@ -263,7 +263,7 @@ def test_who_may_not_edit_changes_nothing_that_matches(
 
 @pytest.fixture
 def told(member, client_of, project):
-    """What the server says of a change, to whoever lost its answer."""
+    """The stored result of a change, for clients that missed the answer."""
 
     def look(name, *, by=member):
         address = f"/w/{project.workspace.slug}/{project.slug}/runs/changed"

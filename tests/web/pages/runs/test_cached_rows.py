@@ -1,4 +1,4 @@
-"""What a runs table is sent while it is looked at: rows that it does not hold."""
+"""Polls of a runs table return only the rows that the client lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table:
         self.status = 0
 
     def poll(self) -> Table:
-        """Ask for what is new; note whose rows were sent."""
+        """Poll for changes, and note the names of the rows sent."""
         answer = self.ask(self.tag)
         self.status, self.sent = answer.status_code, []
         if answer.status_code != NOT_MODIFIED:

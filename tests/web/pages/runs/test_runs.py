@@ -400,7 +400,7 @@ def test_columns_are_found_by_any_part_of_their_path(signed_in, address, project
 
 @pytest.fixture
 def charted(signed_in, address):
-    """Return a function that asks for the charts of runs, as their list does."""
+    """Return a function that requests the charts of runs like their list."""
 
     def ask(*runs, **query) -> str:
         ids = ",".join(str(run.id) for run in runs)

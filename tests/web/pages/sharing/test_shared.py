@@ -1,4 +1,4 @@
-"""What strangers see by a share link, and what they never do."""
+"""Content that visitors by share link see, and content that they never see."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 COMPARE = "w/ada-workspace/vision/compare"
 HOST = "monitoring/train/facts/host"
-# What an address can ask of values: some of each part.
+# Query for values of several parts.
 DIVIDED = f"colour={HOST}&dash=monitoring/train/git/remote&chart=params/optimizer"
 LAID_OUT = (
     f"dimension={HOST}&dimension=params/optimizer&dimension=note&dimension=count-of-theirs"
@@ -54,7 +54,7 @@ def site(member, settings, tmp_path):
 
 @pytest.fixture
 def quick(member):
-    """A link to a run with nothing in it."""
+    """A link to a run without data."""
     project = make_project(member)
     run = make_run(project, "<i>quick</i>", "finished")
     wanted = WantedLink("run", str(run.id))
@@ -95,11 +95,11 @@ def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
         for address, (_, text) in answers.items()
         if not address.endswith("/plotly.js")
     }
-    # Of the many branches of its tree only a few were followed.
+    # The crawl followed only a few of the tree's branches.
     for branch in ("source", "git", "failure", "environment"):
         found = f"{base}runs/{site.first.id}/attributes?search={branch}/"
         texts[found] = Client().get(found).content.decode()
-    # What only members are led to.
+    # Pages that only members have links to.
     runs = f"{site.first.id},{site.second.id},{site.sibling.id}"
     for asked in (
         f"runs/{site.first.id}/source?against={site.sibling.id}",

@@ -53,7 +53,7 @@ TOLD = {
     part: [mark for mark in marks if mark != "text-of-failure"]
     for part, marks in MARKS.items()
 }
-# How the query of a run set would be told.
+# Parts of the text of a run set's query.
 QUERIES = ["contains", "this-about"]
 ALSO_NEVER = [*QUERIES, "older version", "A draft", "csrf", "hx-post"]
 
@@ -128,7 +128,7 @@ def get(base, path=""):
 
 
 def table_of(base, thing):
-    """Return what strangers see in the table of a dashboard or a report."""
+    """Return the visible table of a shared dashboard or report."""
     if isinstance(thing, Dashboard):
         return get(base, reverse("widget-body", args=[thing.id, TABLE]))
     key = readable_blocks(REPORT)[0].key
@@ -195,12 +195,12 @@ def test_the_page_offers_nothing_to_change_and_no_way_on(site):
             assert absent not in page
 
 
-# Each kind of widget, with what is withheld
+# Each kind of widget, with its withheld parts
 
 
 @pytest.fixture
 def asked(site):
-    """Return a function from ticks and a widget to what strangers see in it."""
+    """Return a function from parts and a widget to its visible content."""
 
     def body(widget_id, *parts, part="body"):
         base = site.link("dashboard", frozenset(parts))

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 HOST = "monitoring/train/facts/host"
 DIVIDED = "colour=params/lr&dash=params/lr&together=params/lr"
-# What nginx gives the headers of an answer, if it is not told otherwise.
+# nginx's default limit for response headers.
 HEADERS_AT_MOST = 4_096
 
 
@@ -159,7 +159,7 @@ def test_of_many_runs_no_more_is_asked_than_of_few(share, project, tab):
     asked = []
     for base in links:
         address = Client().get(base)["Location"]
-        Client().get(address)  # that somebody looked is noted once a minute
+        Client().get(address)  # a visit is recorded once a minute
         with CaptureQueriesContext(connection) as said:
             assert Client().get(address).status_code == 200
         asked.append(len(said))
@@ -173,7 +173,7 @@ def test_colours_stay_with_the_runs(share, runs):
     assert "colours=5.3.7" in address
     places = [page.index(f"run-colour--{colour}") for colour in (5, 3, 7)]
     assert all(before < after for before, after in pairwise(places))
-    # Nobody who looks on changes them.
+    # Visitors have no controls to change them.
     assert 'value="hide.5"' in page
     assert 'data-part="colour"' not in page
 

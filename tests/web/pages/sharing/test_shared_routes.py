@@ -1,6 +1,7 @@
-"""Every route is open to share links with its run in them, or closed; none is forgotten.
+"""Each route is either open to share links of its run, or closed.
 
-Whoever adds a route decides here, and in web/pages/sharing/shared_routes.py if it is to be open.
+A new route needs an entry here, and in web/pages/sharing/shared_routes.py if it is
+open.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from web.pages.sharing.shared_routes import OPEN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-# Closed to strangers, whatever their link's ticks say.
+# Closed to visitors, whatever parts the link shares.
 CLOSED = {
     # Other things of the project, lists of them, and its settings.
     "projects",
@@ -54,12 +55,11 @@ CLOSED = {
     "reports",
     "shares",
     "share",
-    # What shows more than a link's ticks can say: all attributes at once, and what was
-    # written for members.
+    # Contents that no part covers: all attributes at once, and texts for members.
     "run-attributes-csv",
     "dashboard-runs",
     "report-versions",
-    # Of people.
+    # Pages of users.
     "inbox",
     "inbox-bell",
     "notification",
@@ -137,7 +137,7 @@ CLOSED = {
     "service-account",
     "service-account-new",
     "service-account-delete",
-    # What changes something.
+    # Changes.
     "runs-move",
     "runs-tag",
     "runs-trash",
@@ -179,7 +179,7 @@ CLOSED = {
     "report-draft",
     "report-discard",
     "report-widget",
-    # What members say among themselves.
+    # Discussions of members.
     "report-comments",
     "comment-answer",
     "comment-edit",
@@ -206,21 +206,21 @@ CLOSED = {
     # A link within a link.
     "shared",
     "shared-page",
-    # What agents send.
+    # Ingest endpoints of agents.
     "ingest",
     "blob",
-    # Of the server; what scripts say stands at an address of its own.
+    # Pages of the server; texts of scripts have their own address.
     "texts",
     "help",
     "help-page",
     "livez",
     "readyz",
 }
-# Of the API, only what the pages themselves ask for is open.
+# API operations are closed, except those used by the pages.
 API = "api-v1:"
 METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>")
-# What an address needs besides, to have something to answer.
+# Required query parameters.
 QUERIES = {
     "run-series": {"path": "train/loss"},
     "run-charts-figures": {"chart": "path=train/loss"},
@@ -276,7 +276,7 @@ def all_routes():
 
 
 class Reader(Client):
-    """Reads to its end what it was answered: few may export at once."""
+    """Reads answers to their end: the number of concurrent exports is limited."""
 
     def get(self, *args, **kwargs):
         response = super().get(*args, **kwargs)
@@ -338,7 +338,7 @@ def test_what_is_open_answers_and_all_else_is_refused(site, address):
     wrong = {}
     for name, route in all_routes():
         if not route:
-            continue  # the link's own address, which leads to what is shared
+            continue  # the link's own address, which redirects to its target
         kind = kind_of(name)
         query = QUERIES.get(name, {})
         if name.startswith("compare"):
