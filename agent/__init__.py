@@ -28,6 +28,7 @@ from seamark.errors import (
 from seamark.recording.file_contents import File
 from seamark.recording.histogram import Histogram
 from seamark.recording.media import Html, Image
+from seamark.recording.tables import Table
 from seamark.run import Run
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Run",
     "RunClosed",
     "RunFinished",
+    "Table",
     "TooManyAttributes",
     "TypeConflict",
     "UnsupportedValue",

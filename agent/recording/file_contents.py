@@ -40,6 +40,7 @@ _ENDINGS = {
     CSV: ".csv",
     BINARY: ".bin",
     "text/html": ".html",
+    "application/vnd.seamark.table+json": ".table.json",
 }
 _LONGEST_NAME = 255  # characters
 _LONGEST_TYPE = 100

@@ -50,9 +50,9 @@ class FileJobs:
     def put(self, job: Job) -> None:
         """Store a file; wait for it only if the job is awaited."""
         if job.content is not None and job.content.note:
-            self._notices.warn(
-                "picture", f"picture {shown(job.path)}: {job.content.note}"
-            )
+            is_picture = job.content.media_type.startswith("image/")
+            kind = "picture" if is_picture else "table"
+            self._notices.warn(kind, f"{kind} {shown(job.path)}: {job.content.note}")
         files = self._files
         if files is not None:
             # Another thread may have begun only now: earlier requests go first.

@@ -85,6 +85,7 @@ CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]}
 WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 ATTRIBUTE, FILE = "params/optimizer", "notes"
 SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
+TABLE = b'{"columns":["label"],"rows":[["cat"]],"count":1}'
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 # Query strings for further variants of a route, filled in from `kept`.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
@@ -148,6 +149,8 @@ REFUSING = {
     "run-media-panel",
     "run-media-file",
     "run-media-html",
+    "run-media-table",
+    "run-media-table-csv",
     "run-file-preview",
     "run-file-picture",
     "run-file-figure",

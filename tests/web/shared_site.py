@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
+TABLE_TYPE = "application/vnd.seamark.table+json"
 SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
 # Texts that occur only in content of one part.
 MARKS = {
@@ -195,6 +196,8 @@ def _told(run: Run) -> Run:
     write_series(run, "train/extra", [1.0, float("nan"), 2.0])
     add(run, "model/checkpoint-of-theirs", bytes(2_048))
     add(run, "sounds/name-of-sound", SOUND, name="s.wav", kind="audio/wav")
+    table = b'{"columns":["label"],"rows":[["cat"]]}'
+    add(run, "tables/name-of-table", table, name="t.table.json", kind=TABLE_TYPE)
     add(run, "pages/name-of-page", b"<b>b</b>", name="b.html", kind="text/html")
     add(run, "pictures/name-of-picture", PICTURE, name="p.png", kind="image/png")
     add(run, "pictures/name-of-figure", b'{"data": []}', name="f.plotly.json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -15,6 +17,7 @@ from tests.web.pages.run_files.test_media import (
     write_media,
 )
 
+TABLE = "application/vnd.seamark.table+json"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 FIRST, SECOND, OTHER, MASK = (picture(shade, side=16) for shade in (10, 90, 170, 250))
@@ -137,3 +140,27 @@ def test_html_runs_in_a_sandbox_without_the_session(visit, run, member, watch):
 
     frame = page.frame_locator("iframe")
     expect(frame.locator("#said")).to_have_text("origin null no cookie")
+
+
+def test_a_table_sorts_filters_and_pages_in_place(visit, run, member):
+    rows = [[row, f"label {row % 3}"] for row in range(60)]
+    content = json.dumps({"columns": ["id", "label"], "rows": rows}).encode()
+    write_media(run, "t", [content], steps=[0], kind="file", media_type=TABLE)
+    page = visit(f"/runs/{run.id}/media?search=t", member)
+    table = panel(page, "t")
+    first = table.locator("tbody td").first
+    expect(first).to_have_text("0")
+
+    table.get_by_role("button", name="id").click()
+    expect(table.locator("th[aria-sort=ascending]")).to_be_visible()
+    table.get_by_role("button", name="id").click()
+    expect(first).to_have_text("59")
+
+    table.get_by_role("searchbox").fill("label 1")
+    expect(first).to_have_text("58")
+    expect(table).to_contain_text("20 of 60 rows")
+
+    table.get_by_role("searchbox").fill("")
+    expect(table).to_contain_text("1–25 of 60")
+    table.get_by_role("button", name="Next").click()
+    expect(first).to_have_text("34")

@@ -25,7 +25,7 @@ ENLARGED_PIXELS = 128
 # Up to this size, enlarging shows pixels as squares.
 SHARP_PIXELS = 256
 BOX_COLORS = 8
-LABEL_PIXELS = 13
+LABEL_PIXELS = 18
 
 
 class Kind(StrEnum):

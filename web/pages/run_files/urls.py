@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from web.pages.run_files import attributes, files, logs, media, source
+from web.pages.run_files import attributes, files, logs, media, media_tables, source
 
 urlpatterns: list[URLPattern] = [
     path("runs/<uuid:run_id>/logs", logs.logs, name="run-logs"),
@@ -22,6 +22,16 @@ urlpatterns: list[URLPattern] = [
     path("runs/<uuid:run_id>/media", media.media, name="run-media"),
     path("runs/<uuid:run_id>/media/panel", media.media_panel, name="run-media-panel"),
     path("runs/<uuid:run_id>/media/file", media.media_file, name="run-media-file"),
+    path(
+        "runs/<uuid:run_id>/media/table",
+        media_tables.media_table,
+        name="run-media-table",
+    ),
+    path(
+        "runs/<uuid:run_id>/media/table.csv",
+        media_tables.media_table_csv,
+        name="run-media-table-csv",
+    ),
     path("runs/<uuid:run_id>/media/html", media.media_html, name="run-media-html"),
     path("runs/<uuid:run_id>/files", files.files, name="run-files"),
     path(

@@ -30,6 +30,8 @@ OPEN: dict[str, Part | None] = {
     "run-media-panel": Part.FILES,
     "run-media-file": Part.FILES,
     "run-media-html": Part.FILES,
+    "run-media-table": Part.FILES,
+    "run-media-table-csv": Part.FILES,
     "run-files": Part.FILES,
     "run-file-preview": Part.FILES,
     "run-file-picture": Part.FILES,

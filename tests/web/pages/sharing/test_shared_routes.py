@@ -229,6 +229,8 @@ QUERIES = {
     "run-media-panel": {"path": "pictures/name-of-picture"},
     "run-media-file": {"path": "sounds/name-of-sound"},
     "run-media-html": {"path": "pages/name-of-page"},
+    "run-media-table": {"path": "tables/name-of-table"},
+    "run-media-table-csv": {"path": "tables/name-of-table"},
     "run-file-preview": {"path": "pictures/name-of-picture"},
     "run-file-picture": {"path": "pictures/name-of-picture"},
     "run-file-figure": {"path": "pictures/name-of-picture"},
