@@ -25,7 +25,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK", "NODE_RANK"):
         monkeypatch.delenv(name, raising=False)
-    # Tests of what is captured say so; the others count what they logged.
+    # Tests of capture enable it; the others count the points that they logged.
     monkeypatch.setenv("SEAMARK_CAPTURE", "no")
     monkeypatch.setenv("SEAMARK_QUIET", "yes")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -57,8 +57,8 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrackerDouble]:
 
 @pytest.fixture
 def absent_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Where nobody listens yet; a double may be started at this port."""
-    # Taken meanwhile, or another test's double would get what is sent here.
+    """A port without a server, where a test may start a double later."""
+    # Bound meanwhile, so that no double of another test receives the requests.
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", 0))
@@ -70,7 +70,7 @@ def absent_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of what is asked to be on the disk, in order."""
+    """Return the names of files in the order of their fsync calls."""
     names: list[str] = []
 
     def note(file: int) -> None:
@@ -81,7 +81,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Return that of a script: it finds this agent, and whatever is found here."""
+    """Return a script's environment, with this agent and the installed packages."""
     paths = (str(REPOSITORY), os.environ.get("PYTHONPATH"))
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
@@ -152,7 +152,7 @@ def authority(tmp_path_factory):
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Return once it is so; how long that may take is a watchdog, not a promise."""
+    """Wait until a condition holds; the timeout is a watchdog, not a specification."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class FailingDisk:
-    """Stands in for `os`: what lies below a folder fails while it is broken."""
+    """Replaces `os`: operations below a folder fail while `is_broken`."""
 
     def __init__(self, below: Path, error: int, *, fails_reading: bool) -> None:
         self._below = str(below)
@@ -18,7 +18,7 @@ class FailingDisk:
         self.is_broken = False
         self.refused = 0
         self.fails_at_most = 2**63  # times
-        # What is done before each opening, as by a file system that hangs.
+        # Called before each open, for example to simulate a hanging file system.
         self.before_opening: Callable[[], object] = lambda: None
 
     def __getattr__(self, name: str) -> Any:
@@ -50,7 +50,7 @@ class FailingDisk:
 
 
 def broken_disk(monkeypatch, module, below, error):
-    """Have what a module reads below a path fail until `is_broken` is put back."""
+    """Make a module's reads below a path fail until `is_broken` is reset."""
     disk = FailingDisk(below, error, fails_reading=True)
     disk.is_broken = True
     monkeypatch.setattr(module, "os", disk)

@@ -1,4 +1,4 @@
-"""A real kernel of Jupyter, whose cells are executed one by one."""
+"""A real Jupyter kernel, whose cells are executed one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Says which threads, files and hooks there are in the kernel.
+# Prints threads, open files and hooks of the kernel.
 STATE = """
 import os, signal, sys, threading
 def state():
@@ -20,7 +20,7 @@ NEEDED = ("nbclient", "nbformat", "ipykernel", "jupyter_core")
 
 # Any: these libraries are there for tests alone, and not everywhere.
 class Kernel:
-    """Executes cells, and says what they printed and raised."""
+    """Executes cells, and returns their output and errors."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""What training code hands over: stand-ins for tensors, and values that misbehave."""
+"""Values from training code: stand-ins for tensors, and misbehaving objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLEEP_SECONDS = 0.2
 
 
 class Tensor:
-    """What a scalar tensor of PyTorch offers and refuses, on any device."""
+    """The interface of PyTorch's scalar tensors, on any device."""
 
     shape: tuple[int, ...] = ()
     ndim = 0
@@ -43,7 +43,7 @@ class Tensor:
 
 
 class Slow:
-    """A number that is computed when it is asked for."""
+    """A number that is computed on access."""
 
     def __float__(self) -> float:
         time.sleep(SLEEP_SECONDS)
@@ -82,7 +82,7 @@ NUMBERS: dict[str, Callable[[], object]] = {
     "Infinity": lambda: math.inf,
     "-Infinity": lambda: -math.inf,
 }
-# None of these is; what has a text may still be a value.
+# None is a number; those with a text may still be stored as values.
 OTHERS: dict[str, Callable[[], object]] = {
     "a complex number": lambda: 3 + 4j,
     "many numbers": lambda: np.zeros(3),

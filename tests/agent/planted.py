@@ -1,6 +1,6 @@
-"""Secrets of all sorts that must not leave the machine, and what looks like them.
+"""Secrets of all kinds that must be redacted, and similar texts.
 
-Assembled from parts, so that no scanner of repositories takes them for real ones.
+Assembled from parts, so that secret scanners do not report this file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _LETTERS = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD"
 _HEX = "0123456789abcdef0123456789abcdef"
 _BASE64 = base64.b64encode(_LETTERS.encode() * 3).decode().rstrip("=")
 
-# What stands somewhere, and the part of it that nobody else may read.
+# A text, and the secret part of it.
 SECRETS: dict[str, tuple[str, str]] = {
     "aws-key-id": ("id " + "AKIA" + "IOSFODNN7EXAMPLE", "AKIA" + "IOSFODNN7EXAMPLE"),
     "aws-secret": (
@@ -126,7 +126,7 @@ HARMLESS = [
     "uuid 123e4567-e89b-12d3-a456-426614174000",
 ]
 
-# Taken out though nobody would mind: names of secrets before words that are none.
+# Redacted without need: names of secrets before ordinary words.
 FALSE_REDACTIONS = [
     "password: forgotten",
     "sentencepiece token: Hamburg2025",

@@ -1,4 +1,4 @@
-"""What the list of a GPU's memory comes to when no more of it could be had."""
+"""Summary of a GPU's memory segments after an out-of-memory error."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def test_a_list_of_another_form_raises_nothing(segments):
 
 
 class Torch(ModuleType):
-    """As much of PyTorch as says what its allocator holds; `snapshot` may be absent."""
+    """The allocator part of PyTorch's interface; `snapshot` may be absent."""
 
     def __init__(self, snapshot=None):
         super().__init__("torch")
-        # What the modules name as they are imported.
+        # Attributes that the modules read on import.
         self.are_deterministic_algorithms_enabled = self.get_num_threads = int
         self.get_float32_matmul_precision = str
         self.cuda = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Data is held, and nothing is believed, where a server cannot show who it is."""
+"""Without a valid certificate, data stays in the queue and answers are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent as people install it: a small wheel, on every Python that it promises."""
+"""The installed agent: a small wheel, for each supported Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that wait when the run ends: what is in memory goes first, and the last wins."""
+"""Pending files at the end of a run: those in memory first, last version wins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(tracker):
 
 @pytest.fixture
 def copied(monkeypatch):
-    """What is written to the spool, in its order."""
+    """Return the contents written to the spool, in order."""
     written = []
     write = blobs._write_all
     monkeypatch.setattr(blobs, "_clone", lambda *_: False)
@@ -39,7 +39,7 @@ def copied(monkeypatch):
 
 
 def hold_until_the_end(run):
-    """Have the thread that copies do nothing else before the run ends."""
+    """Block the copying thread until the run ends."""
     files = run._session.files
 
     def make():
@@ -50,7 +50,7 @@ def hold_until_the_end(run):
 
 
 def hold_copy_until_the_end(run, monkeypatch, content):
-    """Have a copy go on only at the end; return what is set once it is begun."""
+    """Block a copy until the run ends; return an event set at its start."""
     files, write, begun = run._session.files, blobs._write_all, threading.Event()
 
     def slowly(file, data):
@@ -80,7 +80,7 @@ def test_what_is_in_memory_takes_the_place_of_a_file_that_waits(
     run.finish()
 
     assert stored(tracker, "report") == b"final"
-    # Nobody would ever see the other.
+    # The other version would never be visible.
     assert copied == [b"held", b"final"]
 
 

@@ -1,4 +1,4 @@
-"""What child processes do with the run of their parent."""
+"""Child processes and the run of their parent."""
 
 from __future__ import annotations
 

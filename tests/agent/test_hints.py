@@ -1,4 +1,4 @@
-"""What people are told to type does what it is meant to where they type it."""
+"""Commands in hints work in the shell where they are shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seamark.hints import command_line
 
 @pytest.fixture
 def interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment in which nothing is installed."""
+    """An environment without installed packages."""
     path = tmp_path / "env" / "bin" / "python3"
     path.parent.mkdir(parents=True)
     monkeypatch.setattr(sys, "executable", str(path))

@@ -1,6 +1,6 @@
-"""What a signal handler raises in the middle of a call reaches whoever waits for it.
+"""An exception of a signal handler inside a call propagates to the caller.
 
-A deadline of the script's, say. Errors of values are refused and told; this is none.
+For example the script's own deadline. Unlike errors of values, it is not suppressed.
 """
 
 import sys
@@ -23,7 +23,7 @@ CALLS = {
 
 
 def interrupted(call, number):
-    """Raise at that line of ours; return whether that was heard, and the line."""
+    """Raise at that line of the agent; return whether it propagated, and the line."""
     lines = []
 
     def trace(frame, event, _):

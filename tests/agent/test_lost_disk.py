@@ -51,7 +51,7 @@ def other(tmp_path, monkeypatch):
 
 @pytest.fixture
 def disk_of(monkeypatch, spool_root, other):
-    """Put the spools on a disk that can be broken; less patience is had with it."""
+    """Put the spools on a disk that can fail, with a short timeout."""
 
     def put(error, *, fails_reading, patience=0.3, opening=60):
         disk = FailingDisk(spool_root, error, fails_reading=fails_reading)
@@ -95,7 +95,7 @@ def test_nothing_is_lost_while_the_server_is_there(
     assert dropped(tracker) == 0
     assert tracker.states() == ["finished"]
     assert list(tracker.stored.values()) == [b"its weights"]
-    # The tracker knows of one process, whose frames follow each other.
+    # The tracker has one process, with consecutive records.
     assert len(tracker.frames) == 1
     assert caplog.text.count("the disk of the spool") == 1
     assert not [*other.glob("*/*")]
@@ -254,7 +254,7 @@ def test_a_folder_that_hangs_keeps_init_waiting_for_a_moment(
     log(run, range(10))
     run.finish(timeout=30)
     assert tracker.values("a") == [float(number) for number in range(10)]
-    # What was made too late goes away, so that nobody takes it for a run's.
+    # A spool created too late is removed, so that it is not taken for a run's.
     goes_on.set()
     wait_until(lambda: not any(spool_root.iterdir()))
 
@@ -262,7 +262,7 @@ def test_a_folder_that_hangs_keeps_init_waiting_for_a_moment(
 def test_a_file_with_the_token_that_hangs_keeps_no_run_from_its_spool(
     tracker, other, monkeypatch, tmp_path
 ):
-    # Whoever opens it waits for somebody who writes.
+    # Opening a FIFO blocks until a writer opens it.
     os.mkfifo(tmp_path / "token")
     monkeypatch.delenv("SEAMARK_TOKEN")
     monkeypatch.setenv("SEAMARK_TOKEN_FILE", str(tmp_path / "token"))
@@ -275,7 +275,7 @@ def test_a_file_with_the_token_that_hangs_keeps_no_run_from_its_spool(
 
     assert opened.is_all_written
     assert opened.folder.parent.parent == other
-    # Both who made the first spool and who sends go on.
+    # Unblock the thread that created the first spool and the sender.
     with contextlib.suppress(OSError):
         while True:
             os.close(os.open(tmp_path / "token", os.O_WRONLY | os.O_NONBLOCK))

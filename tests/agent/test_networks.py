@@ -1,4 +1,4 @@
-"""What stands between the agent and its server: points wait, and arrive in the end."""
+"""Proxies and failures between agent and server: points are queued and delivered."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_proxy_is_used_and_named_when_it_fails(doubles, monkeypatch, caplog):
 def test_a_proxy_with_tls_is_spoken_to_with_tls(
     doubles, authority, monkeypatch, caplog
 ):
-    # What it is asked for is an address of another host, which it answers itself.
+    # A request for another host's address, which the proxy answers itself.
     double = doubles(authority.certificate("proxy"))
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     monkeypatch.setenv("HTTP_PROXY", f"https://user:secret@localhost:{double.port}")

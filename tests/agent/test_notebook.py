@@ -1,4 +1,4 @@
-"""A real kernel of Jupyter: cells run on, and nothing of the agent is left behind."""
+"""A real Jupyter kernel: cells continue, and the agent leaves no threads or files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever training code hands over, nothing is raised unless a run is strict."""
+"""No value from training code raises an exception, unless a run is strict."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_a_text_of_ten_million_characters_raises_nothing_and_takes_nothing_along
         run["b"].append(1.0)
 
     assert "value" not in tracker.attributes()
-    # Of a line its beginning is kept.
+    # Of a long line, the beginning is stored.
     (line,) = tracker.texts("text")
     assert 0 < len(line) <= LONGEST_TEXT
     assert tracker.values("b") == [1.0]
-    # What is refused is not repeated as a whole.
+    # The rejected value is not repeated in full.
     assert max(len(record.getMessage()) for record in caplog.records) < 1_000
 
 

@@ -1,4 +1,4 @@
-"""What happens to a training process and to its data, shown with real processes."""
+"""Ends of a training process and delivery of its data, with real processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ run["a"].extend([1.0, 2.0, 3.0])
 """
 
 
-# What a daemon does, and what a training opens afterwards.
+# Close all descriptors like a daemon, then open files like a training.
 CLOSE_ALL = """
 import os
 from pathlib import Path
@@ -219,7 +219,8 @@ time.sleep(0.5)
         ("SIGTERM", "sys.exit(7)", (7, "finished", True)),
         ("SIGTERM", "raise RuntimeError('told to end')", (1, "failed", True)),
         ("SIGTERM", "pass", (0, "finished", True)),
-        # It means what the script says, which may be: write a checkpoint and go on.
+        # Its meaning is the script's choice, for example: write a checkpoint and
+        # continue.
         ("SIGUSR1", "sys.exit(7)", (7, "failed", False)),
         ("SIGUSR1", "run.preempt(); sys.exit(7)", (7, "finished", True)),
     ],
@@ -377,7 +378,7 @@ def test_a_killed_process_loses_nothing_it_has_logged(
             [sys.executable, "-c", COUNT_UNTIL_KILLED], stdout=output, env=environment
         )
         wait_until(lambda: (tmp_path / "out").stat().st_size)
-        # How long it logs is what varies, so nothing else can be waited for.
+        # The duration of logging varies, so there is no event to wait for.
         time.sleep(seconds)
         process.kill()
         process.wait()
@@ -388,16 +389,16 @@ def test_a_killed_process_loses_nothing_it_has_logged(
 
     values = tracker.values("a")
     assert values == [float(n) for n in range(len(values))]
-    # It may have been killed between a call and what it says of it.
+    # It may have been killed between a call and its report.
     assert len(values) - said in (0, 1)
-    # It could not say that it ended; whoever delivers the rest says when it last wrote.
+    # The process could not report its end; the deliverer reports its last write.
     assert tracker.states() == ["crashed"]
     (written,) = tracker.gone.values()
     assert written / 1e6 == pytest.approx(wrote_at, abs=2)
 
 
 def test_ctrl_c_twice_leaves_at_once(run_script, absent_server, tmp_path):
-    # CPython forgets that Ctrl-C ended it where a thread still imports modules.
+    # CPython ignores Ctrl-C at exit while a thread still imports modules.
     waiting = "import time; time.sleep(1); print('ready', flush=True); time.sleep(60)"
     script = f"{LOG_THREE}\n{waiting}"
     process = subprocess.Popen(
@@ -416,7 +417,7 @@ def test_ctrl_c_twice_leaves_at_once(run_script, absent_server, tmp_path):
         process.wait(0.5)
     process.send_signal(signal.SIGINT)
 
-    process.wait(20)  # of the thirty seconds that it would wait
+    process.wait(20)  # of the thirty seconds of sleep
     assert f"`{command_line('sync')}`" in process.stderr.read()
     process.stdout.close()
     process.stderr.close()

@@ -32,7 +32,7 @@ def test_what_training_scripts_say_stays_as_it_is(text):
 
 @pytest.mark.parametrize("text", FALSE_REDACTIONS)
 def test_known_false_redactions_are_these(text):
-    # Not wanted, but the price of the rules; the list is to be kept short.
+    # Unwanted false positives of the rules; keep the list short.
     assert redacted(text) != text
 
 
@@ -72,7 +72,7 @@ def test_of_a_secret_of_several_lines_each_is_known():
 
     assert redact("> c29tZXRoaW5n") == f"> {MARK}"
     assert redact("> ZWxzZSBlbnRpcmVseQ==") == f"> {MARK}"
-    # What other keys are known by stays.
+    # The identifiers of other keys stay.
     assert "b3RoZXIgb25l" not in redact("-----BEGIN PRIVATE KEY-----\nb3RoZXIgb25l")
 
 

@@ -1,4 +1,4 @@
-"""What the server does not store: a warning with its path, or an exception if strict."""
+"""Points rejected by the server: a warning with the path, or an exception if strict."""
 
 from __future__ import annotations
 

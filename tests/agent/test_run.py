@@ -26,7 +26,7 @@ from tests.agent.conftest import wait_until
 
 
 class Breaks:
-    """What is to be iterated, and cannot be."""
+    """An iterable that raises."""
 
     def __iter__(self):
         raise ZeroDivisionError
@@ -485,7 +485,7 @@ class Stamp(datetime):
 
 
 class Fraction:
-    """What TensorFlow's tensors offer, even where they hold no whole number."""
+    """TensorFlow's tensors have this interface, even if they hold no integer."""
 
     def __int__(self):
         return 0
@@ -563,7 +563,7 @@ def test_a_run_that_does_not_wait_for_delivery_is_written_to_its_end(spool_root)
 
 
 class Waiting:
-    """An array type of a framework that computes when it is asked for its number."""
+    """An array of a lazy framework, which computes on conversion."""
 
     def __init__(self, do):
         self.do = do
@@ -633,7 +633,7 @@ def test_what_is_no_number_is_refused_also_where_there_was_one(tracker, value):
             run.log({"b": number, "c": number})
 
     assert tracker.values("a") == tracker.values("b") == [1.0, 2.0]
-    # What is refused uses no step up.
+    # Rejected values do not use up a step.
     assert tracker.steps("a") == tracker.steps("c") == [0, 1]
 
 
@@ -729,12 +729,12 @@ class Unhashable:
     __repr__ = object.__repr__
 
 
-# One, as the place of each is part of what is said of it.
+# A single object, because its address is part of the message.
 UNHASHABLE = Unhashable()
 
 
 class Lazy:
-    """What stands for something that cannot be had."""
+    """A proxy whose target is unavailable."""
 
     @property
     def __class__(self):
@@ -742,7 +742,7 @@ class Lazy:
 
 
 class Secretive:
-    """Raises whatever is asked of it."""
+    """Raises on each attribute access."""
 
     def __getattr__(self, name):
         raise RuntimeError(name)
@@ -827,7 +827,7 @@ def test_a_dictionary_may_change_while_it_is_logged(tracker):
     changing = {"a": 1.0, "b": 2.0}
 
     class Growing:
-        """Another thread's turn may come while a number is asked for."""
+        """Another thread may run during the conversion of a number."""
 
         def __float__(self):
             changing[f"more/{len(changing)}"] = 0.0
@@ -885,7 +885,7 @@ class Table:
 
 
 class TableOfPolars:
-    """It has what pictures have, too, and another word for CSV."""
+    """Has some methods of images, and another name for CSV."""
 
     shape = (2, 2)
 
@@ -992,7 +992,7 @@ def test_a_tensor_that_is_assigned_is_its_list_or_is_refused(tracker, caplog):
 
 
 class Space:
-    """What has a shape and is no array, as spaces of reinforcement learning have."""
+    """Has a shape but is no array, like spaces of reinforcement learning."""
 
     shape = (4,)
 

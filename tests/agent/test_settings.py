@@ -60,7 +60,7 @@ def test_the_environment_comes_before_defaults():
     [
         ({"LOCAL_RANK": "1"}, 1),
         ({"LOCAL_RANK": "1", "NODE_RANK": "0"}, 1),
-        # Of another node it says too little.
+        # On another node the local rank is ambiguous.
         ({"LOCAL_RANK": "1", "NODE_RANK": "2"}, 0),
         ({"LOCAL_RANK": "1", "RANK": "9"}, 9),
     ],
@@ -130,7 +130,7 @@ def nothing_said_before(monkeypatch):
     monkeypatch.setattr(agent_settings, "_notices", Notices())
 
 
-# A variable, what somebody wrote, the setting, and what it is then.
+# Variable, invalid value, setting, and resulting value.
 SLIPS = [
     ("SEAMARK_MONITOR", "perhaps", "monitor", True),
     ("SEAMARK_SEPARATE_RANKS", "perhaps", "separate_ranks", False),
@@ -148,7 +148,7 @@ SLIPS = [
     ("SEAMARK_SPOOL_GIB", "much", "spool_files_bytes", 50 * 2**30),
     ("SEAMARK_SPOOL_POINTS_GIB", "-1", "spool_points_bytes", None),
     ("SEAMARK_SPOOL_POINTS_GIB", "\u0664", "spool_points_bytes", None),
-    # What was to be left out may be meant by a name that is none.
+    # An unknown excluded name may be a misspelling, so capture is off.
     ("SEAMARK_CAPTURE", "-enviroment", "capture", frozenset()),
     ("SEAMARK_CAPTURE", "git,consol", "capture", frozenset({"git"})),
     ("SEAMARK_URL", "ftp://host", "run", "r"),

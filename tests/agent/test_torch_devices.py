@@ -45,7 +45,7 @@ def train(run, cuda, *, steps=2):
 
 def test_phases_are_timed_on_the_gpu_that_has_the_tensors(tracker, run, use):
     cuda = use(CudaDouble({0: 0, 1: 70}))
-    # Something was there for a moment, as what initializes CUDA.
+    # Memory was used briefly, as when CUDA initializes.
     cuda.reserved[0] = 2
     train(run, cuda)
     run.finish()
@@ -97,7 +97,7 @@ def test_a_later_loop_may_touch_its_gpu_in_its_first_step(tracker, run, use):
             cuda.milliseconds[0] += 20
     run.finish()
 
-    # Not that step's own: before it, there was nothing on the GPU.
+    # Not that step: before it the GPU was unused.
     assert len(tracker.values(FORWARD)) == 5 + 2
 
 

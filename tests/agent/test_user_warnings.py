@@ -1,4 +1,4 @@
-"""A warning says whose it is, also where nobody has set up logging."""
+"""Warnings name the agent, also without logging configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that wait until a file is copied: how long, and what they say if it is not."""
+"""Calls that wait for a file's copy: duration, and the error on timeout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(tracker):
 
 
 def put(run, path, make):
-    """Have something stored whose encoder is ours."""
+    """Store an object with the test's encoder."""
     job = Job(path, Content(path, "", make=make))
     run._session.files.put(job)
 

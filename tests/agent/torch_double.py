@@ -1,4 +1,4 @@
-"""Stands in for a PyTorch with GPUs, as far as the agent asks it."""
+"""Replaces a PyTorch with GPUs, for the functions that the agent calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 class TorchDouble(ModuleType):
     def __init__(self, cuda, **more):
         super().__init__("torch")
-        # What the agent's modules name as they are imported.
+        # Attributes that the agent's modules read on import.
         self.are_deterministic_algorithms_enabled = self.get_num_threads = int
         self.get_float32_matmul_precision = str
         self.distributed = SimpleNamespace(is_available=lambda: False)

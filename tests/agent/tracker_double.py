@@ -24,7 +24,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *arguments: object) -> None:
-        """Say nothing of clients that are killed while they wait."""
+        """Ignore clients that are killed while they wait."""
 
 
 @dataclass
@@ -34,13 +34,13 @@ class Scripted:
     status: int
     body: bytes = b"{}"
     headers: dict[str, str] = field(default_factory=dict)
-    # What the server does before it answers so.
+    # Whether the server stores the request before this answer.
     stores: bool = False
     cuts: bool = False
 
 
 class TrackerDouble:
-    """Keeps frames as the protocol says, and everything it was asked."""
+    """Stores records by the protocol, and all requests."""
 
     def __init__(self, port: int = 0) -> None:
         self.token = TOKEN
@@ -48,8 +48,8 @@ class TrackerDouble:
         self.run_id = ""
         self.script: deque[Scripted] = deque()
         self.frames: dict[str, dict[int, bytes]] = {}
-        # Spools of whose processes nothing was heard since others said that they are gone,
-        # and when they were written.
+        # Spools of processes reported as gone, without records since, and their last
+        # write.
         self.gone: dict[str, int] = {}
         self.gone_script: deque[Scripted] = deque()
         # Contents of files on their way and stored, by digest; answers of their own.
@@ -67,7 +67,7 @@ class TrackerDouble:
                 double.answer(self)
 
             def log_message(self, *arguments: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_address[1]
@@ -201,7 +201,7 @@ class TrackerDouble:
         return [m for m in self.messages() if m["t"] == kind]
 
     def states(self) -> list[str]:
-        """How processes ended: as they said, then those of which others said it."""
+        """Return the end states of processes: reported by themselves, then by others."""
         return [m["state"] for m in self.of_kind("close")] + ["crashed"] * len(
             self.gone
         )

@@ -1,4 +1,4 @@
-"""A real terminal with a small shell on it, which says how its one job is doing."""
+"""A pseudo-terminal with a small shell that reports the state of its job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import time
 from tests.agent.conftest import REPOSITORY
 
 CTRL_C, CTRL_Z = b"\x03", b"\x1a"
-# What shells do: a job of its own in the foreground, continued when it has stopped.
+# Like a shell: run a job in the foreground, and continue it after a stop.
 _SHELL = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -43,7 +43,7 @@ os.write(1, b"<ended %d>" % os.waitstatus_to_exitcode(status))
 
 
 class Terminal:
-    """What a person has in front of them."""
+    """The user's side of a terminal."""
 
     def __init__(self, rows: int = 24, columns: int = 80) -> None:
         self.main, self.other = os.openpty()

@@ -1,4 +1,4 @@
-"""What a process stores about itself without being told."""
+"""Automatic capture of a process's source, environment and output."""
 
 from __future__ import annotations
 
@@ -212,8 +212,8 @@ def test_a_handler_of_the_users_runs_and_the_signal_is_known(tracker, ending, co
     if code != 5:
         moment = captured(tracker)["signals/SIGTERM"]
         assert abs((datetime.now(timezone.utc) - moment).total_seconds()) < 60
-        # The end is the script's to say; os._exit says nothing.
-        # The handler may print in the middle of the line before.
+        # os._exit (code 5) skips the last look at the output. The handler may print in
+        # the middle of the line before.
         assert "handler ran" in "".join(tracker.texts("monitoring/main/stdout"))
 
 

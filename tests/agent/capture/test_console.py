@@ -1,4 +1,4 @@
-"""What a program prints, seen from its terminal and from the tracker."""
+"""A program's output, on its terminal and in the tracker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def only_the_console(monkeypatch, everything_is_captured):
 
 
 class Watched:
-    """A console over streams of its own, whose thread takes turns when told to."""
+    """A console with its own streams, whose thread the test steps."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdout", type("Stream", (io.StringIO,), {})())
@@ -74,7 +74,7 @@ def test_what_is_written_while_the_thread_goes_to_sleep_is_looked_at_soon(
     watched = Watched(monkeypatch)
     sys.stdout.write("one\n")
     with monkeypatch.context() as patched:
-        # It comes behind the look at what was written.
+        # Replaced after the check for new output.
         patched.setattr(watched.console, "_read", lambda *, is_end: is_end)
         assert watched.turn(after=20.0) < 1
 
@@ -327,13 +327,13 @@ for n in range(10):
 stop = True; thread.join()
 sys.stderr.write("parent\\n")
 """
-    # A child of plain Python waits for ever, too, if a thread was just writing to the
-    # buffer below standard output; without a buffer, what is left is ours.
+    # In plain Python, a child can also deadlock if a thread held the lock of the stdout
+    # buffer; without a buffer, only our locks remain.
     ended = run_script(script, seconds=100, PYTHONUNBUFFERED="1")
 
     assert ended.returncode == 0, ended.stderr
     assert [f"child {n}" for n in range(10)] == ended.stderr.splitlines()[:10]
-    # Of its own streams only; those of children are theirs.
+    # Only its own streams; children capture theirs.
     assert tracker.texts(ERR) == ["parent"]
 
 
@@ -375,7 +375,7 @@ assert peak() - before < 60_000, peak() - before
 
 
 def test_what_the_agents_threads_say_is_not_sent(tracker, run_script):
-    # It would be said again of what says it, for ever.
+    # Otherwise the log message would be captured and logged again, endlessly.
     script = f"""
 import http.client
 http.client.HTTPConnection.debuglevel = 1

@@ -1,4 +1,4 @@
-"""Where a long text is cut, no half of a secret is left: nothing would recognise it."""
+"""A cut in a long text leaves no part of a secret, which redaction could not find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is captured is what the documentation says."""
+"""The documentation lists exactly the captured facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output of programs that know nothing of the agent, where it goes to a pipe or socket."""
+"""Output of programs without the SDK, into a pipe or socket."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.agent.conftest import REPOSITORY, wait_until
 
 OUT, ERR = "monitoring/train/stdout", "monitoring/train/stderr"
 PIPE_SIZE = 65_536
-# What may be under way: in two pipes, and in the hands of what carries it.
+# Bytes in transit: in two pipes and in the relay's buffer.
 MAX_UNDER_WAY = 3 * PIPE_SIZE
 
 
 class Outlet:
-    """A pipe or a pair of sockets, whose other end is read here."""
+    """A pipe or socket pair, read by the test."""
 
     def __init__(self, kind: str = "pipe") -> None:
         if kind == "pipe":
@@ -47,12 +47,12 @@ class Outlet:
         return read
 
     def read(self) -> bytes:
-        """Return everything until nobody can write any more."""
+        """Return all data until the writing end is closed."""
         self.let_go()
         return b"".join(iter(lambda: os.read(self.ours, 65_536), b""))
 
     def let_go(self) -> None:
-        """Leave the writing end to those who were started with it."""
+        """Close the writing end here; child processes keep theirs."""
         theirs, self.theirs = self.theirs, -1
         if theirs >= 0:
             os.close(theirs)
@@ -85,7 +85,7 @@ def outlet(make_outlet):
 
 @pytest.fixture
 def run_program(tmp_path):
-    """Start a Python program with `seamark run`; its streams lead where it is said."""
+    """Start a Python program with `seamark run`, with the given streams."""
     started = []
 
     def run(script, *options, stdout, stderr=None, **more):
@@ -135,7 +135,7 @@ def number_in(path):
 
 
 def relay_beside(process, folder):
-    """Return what carries the output of a program that wrote its number there."""
+    """Return the relay process of a program that wrote its PID to the folder."""
     program = number_in(folder / "program")
     children = psutil.Process(process.pid).children()
     [relay] = [one for one in children if one.pid != program]
@@ -225,7 +225,7 @@ def test_a_program_hears_that_its_reader_has_gone(
     assert states(tracker) == [("failed", failure)]
 
 
-# It writes once more than would fit if somebody held the reading end of its pipe.
+# Its last write does not fit if another process holds the reading end of its pipe.
 HALVES = f"""
 import os, time
 open("program", "w").write(f"{{os.getpid()}}\\n")
@@ -327,7 +327,7 @@ def test_the_end_waits_until_all_is_where_it_led_to(
     number_in(tmp_path / "ended")
     time.sleep(2.5)
 
-    # As a container's first process, it would take along what carries the rest.
+    # As PID 1 of a container, its exit would kill the relay.
     assert process.poll() is None
     assert outlet.read() == b"x" * 100_000
     assert ended(process) == 0
@@ -357,7 +357,7 @@ def test_a_program_does_not_wait_for_what_stores_its_lines(
 
     outlet.read_until(b"last\n")
     while not (tmp_path / "ended").exists():
-        # Nothing more may come, before or after.
+        # No further data before or after.
         if select.select([outlet.ours], [], [], 0.1)[0]:
             os.read(outlet.ours, 65_536)
     process.send_signal(signal.SIGCONT)

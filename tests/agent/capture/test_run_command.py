@@ -1,4 +1,4 @@
-"""Output of programs that know nothing of the agent, where it goes to a file."""
+"""Output of programs without the SDK, into a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_any_program_writes_to_files_is_stored(tracker, tmp_path):
 
     assert (code, written) == (3, "of an earlier job\none\nchild\n")
     assert tracker.texts(OUT) == ["one", "child"]
-    # What `seamark run` itself says stands in that file, too.
+    # Messages of `seamark run` are in that file too.
     assert tracker.texts(ERR)[0] == "bad"
 
 

@@ -82,7 +82,7 @@ def test_a_line_that_is_overwritten_is_stored_once_in_a_while_and_at_its_end():
 
 
 def nested_bars(outer, inner):
-    """What two nested progress bars write: go down, draw, go up."""
+    """Return the output of two nested progress bars: down, draw, up."""
     for one in range(outer):
         yield f"\router {one}"
         for two in range(inner):

@@ -1,4 +1,4 @@
-"""Output of programs that know nothing of the agent, where it is shown on a terminal."""
+"""Output of programs without the SDK, on a terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def states(tracker):
 
 
 def relays_of(process):
-    """Return what carries a program's output on: other children of its parent."""
+    """Return the relay processes of a program: other children of its parent."""
     siblings = psutil.Process(process).parent().children()
     return [one for one in siblings if one.pid != process]
 
@@ -69,7 +69,7 @@ raise SystemExit(3)
     assert tracker.texts(OUT) == [
         *("[True, True, True] 80 24 True", "red", "4/4 ▉", "child", "bad", "name? ada")
     ]
-    # Which of both it was nobody can see without losing their order.
+    # On a terminal both streams are one, which keeps their order.
     assert tracker.texts(ERR) == []
     assert states(tracker) == [("failed", "The program ended with exit code 3.")]
     assert termios.tcgetattr(terminal.other) == terminal.modes

@@ -13,7 +13,7 @@ from tests.agent.planted import SECRETS
 LONGEST = 2_000
 KNOWN = "q" * 40 + "correct horse battery staple" * 20
 WORDS = "some words\n" * 1_000
-# What is long, and short once it is redacted.
+# Long, and short after redaction.
 KEY = "-----BEGIN PRIVATE KEY-----\n" + "k3y\n" * 800 + "-----END PRIVATE KEY-----\n"
 PLANTED = {**SECRETS, "known": (f"it is {KNOWN}", KNOWN)}
 
@@ -28,7 +28,7 @@ def pieces(secret):
 
 @pytest.fixture(autouse=True)
 def edge(monkeypatch):
-    """One that is wide enough for what is planted here."""
+    """Set an edge that is wide enough for the planted secrets."""
     monkeypatch.setattr(texts, "_EDGE", 700)
 
 

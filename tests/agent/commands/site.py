@@ -1,4 +1,4 @@
-"""What may listen at an address: a tracker, with TLS or without, or something else."""
+"""HTTP servers for tests: a tracker, with TLS or without, or another program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ME = {
 
 
 class Site:
-    """A server that knows one token; `answers` replaces what it says at a path."""
+    """A server that accepts one token; `answers` replaces the answer of a path."""
 
     def __init__(self, certificate=None):
         self.answers = {}
@@ -42,7 +42,7 @@ class Site:
                 return site.date or super().date_time_string(timestamp)
 
             def log_message(self, *arguments):
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

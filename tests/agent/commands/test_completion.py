@@ -1,4 +1,4 @@
-"""The shell completes what there is."""
+"""Shell completion."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_script_is_one_that_the_shell_can_read(shell, perform):
 
 @pytest.fixture
 def shell(tmp_path):
-    """Say what a shell prints that finds the command, in a folder without files."""
+    """Return the output of a shell that has the command, in an empty folder."""
     folder = tmp_path / "bin"
     folder.mkdir()
     command = folder / "seamark"
@@ -122,8 +122,8 @@ def test_bash_completes_with_it(known, shell):
     assert shell("bash", "-c", script).split() == ["ok-1", "数.2"]
 
 
-# A shell that is typed to, as completion needs one; Ctrl-T completes and says what came
-# of it.
+# An interactive shell, which completion requires; Ctrl-T completes and prints the
+# result.
 ZSH = """
 zmodload zsh/zpty
 zpty typed zsh -f -i
@@ -166,5 +166,5 @@ def test_fish_completes_with_it(known, shell, typed, found):
 
     said = shell("fish", "--no-config", "-c", script, typed)
 
-    # Names of files come last, of which there are none here.
+    # File names come last; there are none here.
     assert [line.split("\t")[0] for line in said.splitlines()] == found

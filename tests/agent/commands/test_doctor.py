@@ -1,4 +1,4 @@
-"""What keeps points from arriving is found, and said with what to do about it."""
+"""`seamark doctor` finds and explains connection problems."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_a_password_in_an_address_that_is_none_is_not_said(doctor, monkeypatch):
 def test_a_spool_folder_that_may_not_be_looked_at_is_a_problem(
     doctor, known, monkeypatch, tmp_path
 ):
-    # One of a name that no file system takes is no folder that could be asked for.
+    # No file system has such long names, so that stat() fails.
     monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / ("x" * 300) / "spool"))
 
     _, found = doctor()
@@ -250,7 +250,7 @@ def test_a_module_of_the_folder_that_hides_the_library_is_noted(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent").mkdir()
-    # A folder that is no package hides nothing.
+    # A folder without a package shadows nothing.
     assert doctor()[1]["module"]["state"] == "ok"
 
     (tmp_path / "agent.py").write_text("raise RuntimeError('it must not be run')")

@@ -1,4 +1,4 @@
-"""What people already have becomes a run, without a server, too."""
+"""Import of existing logs into a run, also without a server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ timestamp, index, utilization.gpu [%], memory.used [MiB], name
 2026/08/12 10:00:01.000, 0, 46 %, 1025 MiB, Tesla V100
 2026/08/12 10:0
 """
-TEN = 1_786_528_800_000_000  # that day, 10:00 UTC
+TEN = 1_786_528_800_000_000  # 10:00 UTC of that day
 SECOND, HOUR = 1_000_000, 3_600_000_000
 UTILIZATION = "monitoring/main/gpu/0/utilization_percent"
 

@@ -1,4 +1,4 @@
-"""Signing in: what is stored, what is not, and what stands in between."""
+"""`seamark login`: stored credentials, and problems of connection and proxy."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_nobody_there_and_no_such_name_are_told_apart(login):
 
 
 def test_a_proxy_that_refuses_is_named_without_its_password(login, site, monkeypatch):
-    # As a proxy, it knows no CONNECT.
+    # The server does not support CONNECT, so as a proxy it fails.
     monkeypatch.setenv("HTTPS_PROXY", f"http://user:secret@127.0.0.1:{site.port}")
 
     code, _, errors = login("https://seamark.example.org")

@@ -1,4 +1,4 @@
-"""What is printed fits, and does nothing to a terminal."""
+"""Output fits the terminal and contains no control characters."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def on_a_terminal(folder, *, columns, **variables):
             while read := os.read(leader, 10_000):
                 said += read
         except OSError:
-            pass  # so a terminal says that nobody is left
+            pass  # EIO: the terminal has no writers left
         process.wait(60)
     os.close(leader)
     return said

@@ -1,4 +1,4 @@
-"""Every command, whatever is typed."""
+"""All commands with arbitrary arguments."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_quietly(start, tracker):
 
 
 def is_at_rest(pid):
-    """Whether the process listens to Ctrl-C and has come so far that it only waits."""
+    """Return whether the process handles Ctrl-C already and only waits."""
     import psutil
 
     status = Path(f"/proc/{pid}/status").read_text()

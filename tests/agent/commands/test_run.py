@@ -1,4 +1,4 @@
-"""The command line: programs that nobody may change are measured."""
+"""`seamark run` measures programs without changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_program_is_measured_and_knows_nothing_of_it(tracker, perform):
     assert (code, output, errors) == (0, "typed\n", "")
     opening = tracker.of_kind("open")[0]
     assert (opening["run"], opening["project"], opening["stage"]) == ("r", "p", "train")
-    # The program's processor time, not that of what waits for it.
+    # CPU time of the program, not of the waiting process.
     main = max(tracker.values("monitoring/train/job/main_cpu_cores"))
     assert main > 0.5 * max(tracker.values(JOB)) > 0
     assert tracker.of_kind("tags")[0]["add"] == ["t"]
@@ -57,7 +57,7 @@ def test_a_program_that_is_killed_is_said_to_be(tracker, perform):
     ]
 
 
-# As PyTorch says it once its compiler was used, and the seconds that samples take.
+# Durations as PyTorch prints after compilation, and time for some samples.
 COMPILING = """
 import sys, time, types
 counts = types.SimpleNamespace(counters={"stats": {"unique_graphs": 3}})
@@ -151,7 +151,7 @@ time.sleep(60)
 """
     process = start("run", "--", sys.executable, "-c", script, start_new_session=True)
     assert process.stdout.readline() == "ready\n"
-    # Ctrl-C reaches the whole group; who ends a job tells the one it started.
+    # Ctrl-C reaches the whole process group; a supervisor signals only its child.
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
     else:
@@ -160,7 +160,7 @@ time.sleep(60)
     assert process.stdout.readline() == "saved\n"
     assert process.wait(60) == 0
     assert states(tracker) == [("finished", "")]
-    # Who presses Ctrl-C is no scheduler.
+    # Ctrl-C is no preemption by a scheduler.
     was_told = number == signal.SIGTERM
     assert [m.get("preempted", False) for m in tracker.of_kind("close")] == [was_told]
 
@@ -173,7 +173,7 @@ def own_group(*ignored):
 
 
 def test_what_is_ignored_is_ignored_by_the_program_too(tracker, start):
-    """As `nohup` has SIGHUP ignored, and a shell Ctrl-C for what is behind an &."""
+    """`nohup` ignores SIGHUP, and a shell ignores Ctrl-C for background jobs."""
     script = """
 import os, signal, time
 print([signal.getsignal(n) is signal.SIG_IGN for n in
@@ -327,7 +327,7 @@ def test_a_program_that_runs_already_is_measured_until_it_ends(tracker, start):
             busy.wait()
         assert watching.wait(60) == 0
     assert states(tracker) == [("finished", "")]
-    # It was killed, which nobody but who started it is told.
+    # It was killed, which only its parent can detect.
     watched = tracker.attributes()["monitoring/train/watched"]
     assert watched == "ended, exit code unknown"
 
@@ -383,7 +383,7 @@ os.execv(sys.executable, words)
 def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
     tracker, tmp_path
 ):
-    """The program is then a child of what watches it."""
+    """The program is then a child of the watching process."""
     command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m seamark watch --pid $!'
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     told = subprocess.run(

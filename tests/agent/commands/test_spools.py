@@ -1,4 +1,4 @@
-"""What waits, what is delivered, and what programs are told of it."""
+"""`seamark sync` and `status`: pending and delivered data, and machine-readable output."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_locked_is_left_with_the_reason(
 ):
     (lock,) = spool_root.glob("*/lock")
     lock.unlink()
-    # As on a read-only disk: it is there, and nobody can have it.
+    # Like on a read-only disk: the lock exists and cannot be acquired.
     lock.mkdir()
 
     assert main(["sync", "--json"]) == 1
@@ -363,7 +363,7 @@ def test_a_server_that_takes_no_part_of_a_file_is_given_up(
 ):
     monkeypatch.setattr("seamark.commands.sync._PATIENCE_SECONDS", 2.0)
     run_script(UPLOAD, SEAMARK_MODE="offline")
-    # Whenever it is asked, it says how much is there.
+    # The server reports the received size at each request.
     tracker.part_script.extend([Scripted(200, b'{"received": 0}'), Scripted(408)] * 15)
 
     assert main(["sync"]) == 1
@@ -378,7 +378,7 @@ def test_an_address_that_is_put_right_is_used_by_who_follows(
     (spool,) = ids(spool_root)
     store_server(agent_file, Server("http://127.0.0.1:9", TOKEN))
     start("sync", "--follow")
-    # It has begun with what the other server does not take.
+    # The upload started with the content that the other server rejects.
     wait_until(lambda: locks.is_held(spool_root / spool))
 
     store_server(agent_file, Server(double.url, TOKEN))

@@ -7,7 +7,7 @@ from seamark.importers.moments import UnknownZone, zone_of
 
 @pytest.fixture
 def berlin():
-    """A zone whose clocks are put back on 25 October 2026, from 3:00 to 2:00."""
+    """Set a zone whose clocks are set back on 25 October 2026, from 3:00 to 2:00."""
     try:
         return zone_of("Europe/Berlin")
     except UnknownZone:

@@ -1,4 +1,4 @@
-"""Spans of time: what they cover together, and what of one another."""
+"""Operations on time intervals: union, intersection, difference."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_what_is_no_zone_is_refused(zone):
 
 
 def seconds_of(zone, *times):
-    """Return the seconds after the first of a log's times, and what was noted."""
+    """Return a log's times in seconds after the first, and the notes."""
     noted = Noted()
     log = LogTimes(zone, noted)
     moments = [log.read(f"2026-10-25 {time}", line) for line, time in enumerate(times)]

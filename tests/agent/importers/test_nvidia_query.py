@@ -157,7 +157,7 @@ def read_unnamed(*times):
 
 
 def queries(count, *, gpus, interval, within):
-    """Return times, in milliseconds, of queries that ask one GPU after the other."""
+    """Return times in milliseconds of queries that poll one GPU after the other."""
     period = interval + (gpus - 1) * within
     return [q * period + g * within for q in range(count) for g in range(gpus)]
 
@@ -238,7 +238,7 @@ def test_where_whole_seconds_cut_many_queries_those_of_one_second_are_of_one():
 
 def test_one_slow_query_makes_no_gpus_that_there_are_not():
     times = queries(100, gpus=4, interval=1_000, within=10)
-    # Long after what is looked at in advance: it ends just before the next one begins.
+    # After the sampled beginning: this query ends just before the next one begins.
     times[359] = times[360] - 5
 
     gpus = gpus_of(read_unnamed(*map(of_day, times))[0])

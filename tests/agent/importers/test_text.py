@@ -1,4 +1,4 @@
-"""Lines of logs, in whatever encoding they were written."""
+"""Decoding of log lines in various encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a trace's events, and that nothing in them can do harm."""
+"""Import of trace events, including hostile ones."""
 
 from __future__ import annotations
 

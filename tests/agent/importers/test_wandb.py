@@ -1,4 +1,4 @@
-"""What W&B leaves beside a run."""
+"""Import of W&B's text files."""
 
 from __future__ import annotations
 

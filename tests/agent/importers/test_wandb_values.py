@@ -1,4 +1,4 @@
-"""What W&B stores once of a run: config and summary."""
+"""Import of W&B's config and summary."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def trace_of(events, **members):
 
 
 def write_trace(path, events, **members):
-    """Write a trace, compressed where the name says so."""
+    """Write a trace, compressed if the name has that suffix."""
     text = json.dumps(trace_of(events, **members))
     if path.suffix == ".gz":
         path.write_bytes(gzip.compress(text.encode()))

@@ -1,4 +1,4 @@
-"""A thread takes its turns when they are due or it is called, and ends when told to."""
+"""A thread runs at its times or when woken, and ends on request."""
 
 import threading
 import time
@@ -147,7 +147,7 @@ def test_one_goes_on_though_its_end_cannot_be_told(monkeypatch):
 
 
 class Limit:
-    """How many threads of the agent there may be: none, or as many as it wants."""
+    """Limit of new threads: none, or unlimited."""
 
     def __init__(self) -> None:
         self.is_reached = False
@@ -178,7 +178,7 @@ def limit(monkeypatch):
         made.start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    # What was said in other tests is said again.
+    # Repeat notices that other tests have logged.
     monkeypatch.setattr(module, "_notices", Notices())
     monkeypatch.setattr(module, "_RESTART_SECONDS", 0.05)
     return made
@@ -190,7 +190,7 @@ def test_points_arrive_once_a_thread_can_be_started(
 ):
     if not has_ring:
         monkeypatch.setattr("seamark.lifecycle.session.create_ring", lambda _: None)
-    # Of other tests, some may still be ending.
+    # Threads of other tests may still be ending.
     before = set(threading.enumerate())
     with limit.reached():
         run = agent.init("r", monitor=False)
@@ -205,7 +205,7 @@ def test_points_arrive_once_a_thread_can_be_started(
 
     wait_until(lambda: len(tracker.values("a")) == 52)
     assert caplog.text.count("cannot start a thread (can't start new thread)") == 1
-    # The thread that writes is not asked for at each row any more.
+    # Rows no longer call the writer one by one.
     assert run._session.ring is None or run._session.ring._call_at > 0
     run.finish()
 

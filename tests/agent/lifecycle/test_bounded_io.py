@@ -1,4 +1,4 @@
-"""What a file system may hang in is waited for, but only so long."""
+"""Calls into a hanging file system time out."""
 
 from __future__ import annotations
 

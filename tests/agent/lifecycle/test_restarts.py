@@ -1,4 +1,4 @@
-"""A job that is started again, and what its processes say of it."""
+"""Restarted jobs, and the states of their processes."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_process_that_goes_on_says_from_which_step_once_for_each_series(
             run["train/loss"].append(0.5, step=step)
             run.log({"train/loss2": 0.5, "lr": 0.1}, step=step)
         run["late"].extend([1.0, 2.0], steps=[900, 901])
-        # Nobody knows which of these were there before.
+        # The indices of earlier points are unknown.
         run["counted"].append(1.0)
         run["counted"].append(1.0, step=7)
         run.steps._recorder.log_measured({"monitoring/main/cpu": 1.0}, 0.0)

@@ -1,8 +1,8 @@
 # ruff: noqa: N802, N815, PLR0917 - the driver library's own names
-"""A driver of NVIDIA at the border of its C library.
+"""Simulates NVIDIA's driver behind its C library.
 
-pynvml itself runs in tests, with its structures, versions and error classes; what it
-calls with pointers is answered here as a driver of 2026 would for cards of three kinds.
+The real pynvml runs in tests, with its structures, versions and error classes. Its C
+calls are answered here as by a driver of 2026, for three kinds of cards.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ GIB = 2**30
 _ULL = pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
 _UINT = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
 _INT = pynvml.NVML_VALUE_TYPE_SIGNED_INT
-# Fields that are asked for link by link, those of NVLink 5 and some before, and lane by
-# lane.
+# Fields with a value per link (NVLink 5 and some earlier), or per lane.
 BY_LINK = (161, 162, 163, 183, *range(201, 223))
 _FIRST_HANDLE = 0x1000
 _SLICE = 0x100
@@ -43,7 +42,7 @@ class Card:
     controller: int = 40
     celsius: int = 61
     mask: int = 0x4
-    reasons: int = 0x1FF  # that the mask may have
+    reasons: int = 0x1FF  # supported bits of the mask
     lacks: set[str] = field(default_factory=set)
     fails: dict[str, int] = field(default_factory=dict)
     fields: dict[int, float] = field(default_factory=dict)
@@ -152,7 +151,7 @@ class NvmlDouble:
         version._obj.value = 13000
         return SUCCESS
 
-    # What a card is.
+    # Identity and properties.
 
     def on_nvmlDeviceGetName(self, handle, text, size):
         text.value = self._card(handle).name.encode()
@@ -233,7 +232,7 @@ class NvmlDouble:
         number._obj.value = (_address(handle) - _FIRST_HANDLE) // _SLICE
         return SUCCESS
 
-    # What it does at the moment.
+    # Current state.
 
     def on_nvmlDeviceGetUtilizationRates(self, handle, rates):
         card = self._card(handle)
@@ -282,7 +281,7 @@ class NvmlDouble:
     on_nvmlDeviceGetJpgUtilization = on_nvmlDeviceGetEncoderUtilization
     on_nvmlDeviceGetOfaUtilization = on_nvmlDeviceGetEncoderUtilization
 
-    # What it counts.
+    # Counters.
 
     def on_nvmlDeviceGetFieldValues(self, handle, count, values):
         card = self._card(handle)
@@ -297,7 +296,7 @@ class NvmlDouble:
             if value is None:
                 found.nvmlReturn = INVALID if is_by_link else NOT_SUPPORTED
                 continue
-            # The sum over links is asked for like a link of the highest number.
+            # The sum over all links has the highest link number.
             scope = 0xFFFFFFFF if found.fieldId in range(138, 142) else 0
             if not is_by_link and found.scopeId != scope:
                 found.nvmlReturn = INVALID
@@ -320,7 +319,7 @@ class NvmlDouble:
             return NOT_FOUND
         value_type._obj.value = _UINT
         if samples is None:
-            # The buffer's size, whatever is in it.
+            # The size of the buffer, which may have fewer entries.
             count._obj.value = 120
             return SUCCESS
         for place, (moment, value) in enumerate(there):
@@ -329,7 +328,7 @@ class NvmlDouble:
         count._obj.value = len(there)
         return SUCCESS
 
-    # Who uses it.
+    # Processes.
 
     def on_nvmlDeviceGetComputeRunningProcesses_v3(self, handle, count, found):
         return self._processes(self._card(handle).processes, count, found)

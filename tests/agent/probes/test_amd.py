@@ -25,7 +25,7 @@ class AmdSmiLibraryException(AmdSmiException):
 
 
 class EventReader:
-    """Hears of all GPUs, whichever it was made for."""
+    """Receives events of all GPUs, whichever it was created for."""
 
     def __init__(self, library, handle, kinds):
         self.library, self.is_stopped = library, False
@@ -242,7 +242,7 @@ def test_shares_of_processes_are_their_time_on_the_engine():
     assert second["gpu/0/job_sm_percent"] == 80
     assert second["gpu/0/other_sm_percent"] == 10
     assert third["gpu/0/job_sm_percent"] == 0
-    # One that has just come: how busy it is, nobody knows yet.
+    # Of a new process, the utilization is unknown.
     assert "gpu/0/other_sm_percent" not in third
 
 
@@ -286,7 +286,7 @@ def test_what_is_not_supported_is_asked_for_once_and_what_is_busy_again():
 
 
 class Dead(dict):
-    """The answers of a GPU that answers nothing any more."""
+    """The results of a GPU that stopped responding."""
 
     def get(self, name, default=None):
         return AmdSmiLibraryException(NOT_INIT)

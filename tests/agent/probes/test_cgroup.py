@@ -27,7 +27,7 @@ def make(tmp_path):
     return build
 
 
-# The kernel counts what a limit does in the group that has it, not in those inside of it.
+# The kernel counts effects of a limit in the group with the limit, not in its children.
 V2 = {
     "cgroup.controllers": "cpu memory",
     "cpu.max": "max 100000",
@@ -72,7 +72,7 @@ V1 = {
     "memory/job/memory.max_usage_in_bytes": "4000",
     "memory/job/memory.stat": "total_cache 1500\ntotal_swap 700\ntotal_inactive_file 1000\n",
     "memory/job/memory.failcnt": "4",
-    # Kills, it counts only in the group of who was killed.
+    # Kills are counted only in the group of the killed process.
     "memory/job/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
     "memory/job/inner/memory.limit_in_bytes": UNLIMITED,
     "memory/job/inner/memory.usage_in_bytes": "30",

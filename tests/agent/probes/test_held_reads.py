@@ -1,4 +1,4 @@
-"""What the kernel says is read without a moment in which the training may go on."""
+"""Kernel files are read without releasing the GIL."""
 
 import ctypes
 import os
@@ -39,7 +39,7 @@ nonsense
 
 @pytest.fixture(autouse=True)
 def quickness(monkeypatch):
-    """Begin anew with what is known of files of processes."""
+    """Reset the measured durations of process files."""
     monkeypatch.setattr(files, "_quickness", defaultdict(Quickness))
 
 

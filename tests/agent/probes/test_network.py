@@ -12,7 +12,7 @@ def line(name, received, sent, lost=0):
 
 
 class Network:
-    """What the kernel says of interfaces, of which some have a device."""
+    """Network interfaces in /sys, some with a device."""
 
     def __init__(self, folder, *with_device):
         self.file, self.interfaces = folder / "dev", folder / "net"

@@ -44,7 +44,7 @@ POWER_SAMPLES = pynvml.NVML_TOTAL_POWER_SAMPLES
 
 def make(visible=None, **job):
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    # However long a busy machine takes, a turn is not over before all were asked.
+    # A stopped clock, so that a slow machine does not end a turn early.
     return NvmlProbe(pynvml, environment, Job(**job), clock=lambda: 0.0)
 
 
@@ -123,7 +123,7 @@ def test_functions_that_an_older_driver_lacks_have_older_ones_for_them(driver):
 
     sample = make().sample(0.0)
 
-    # Which counted what the driver keeps as used, and said nothing of it.
+    # It includes the memory reserved by the driver, which was not reported.
     assert sample["gpu/0/memory_used_bytes"] == 5.5 * GIB
     assert sample.get("gpu/0/memory_reserved_bytes") is None
 
@@ -365,7 +365,7 @@ def test_reasons_of_newer_drivers_are_told_by_those_alone(driver):
 
     assert sample["gpu/0/limited/board_share"] == 1
     assert sample["gpu/0/limited/reliability_share"] == 0
-    # An older driver would say 0 whatever holds.
+    # An older driver always reports 0.
     assert "gpu/1/limited/board_share" not in sample
     assert sample["gpu/2/limited/power_share"] == 1
     assert "gpu/2/limited/board_share" not in sample
@@ -483,7 +483,7 @@ def test_counts_go_on_when_the_driver_comes_back_with_other_numbers(driver):
     assert sample["gpu/1/energy_joules"] == 1_500
     assert sample["gpu/1/pcie_replays"] == 3
     assert sample["gpu/0/energy_joules"] == 0
-    # How long the counter was away, nobody knows.
+    # The duration without the counter is unknown.
     assert "gpu/1/power_mean_watts" not in sample
 
 
@@ -650,7 +650,7 @@ def test_the_drivers_samples_are_a_distribution_of_what_is_new(driver):
     driver(card)
     probe = make()
     first = probe.sample(0.0)
-    # Half of the time idle: the mean alone would not tell.
+    # Half of the time idle, which a mean does not show.
     card.samples[UTILIZATION_SAMPLES] += [(50 + t, 100 * (t % 2)) for t in range(20)]
 
     sample = probe.sample(5.0)
@@ -703,7 +703,7 @@ def test_of_questions_that_cost_much_few_are_asked_in_one_turn(driver):
     driver(Card(samples={kind: [(1, 5)] for kind in range(9)}))
     pynvml.nvmlInit()
     handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-    # Of a core, each time it is read: after two questions a turn is over.
+    # 2 ms of CPU time per read, so that a turn ends after two queries.
     spent = itertools.count(step=0.002)
     gpu = Gpu(pynvml, handle, Pids(os.getpid()), spent.__next__)
 
@@ -712,7 +712,7 @@ def test_of_questions_that_cost_much_few_are_asked_in_one_turn(driver):
     for turn in range(1, 20):
         gpu.sample(float(turn))
 
-    # What is asked each second never has to wait.
+    # Queries of each second are never postponed.
     assert first["utilization_percent"] == 90
     assert not {"users", "health"} & answered
     assert {call.name for call in gpu.calls if call.is_offered} == {
@@ -904,7 +904,7 @@ def test_who_only_draws_with_a_gpu_is_seen_in_its_shares(driver):
 
 
 def test_after_a_step_back_of_the_clock_samples_begin_anew(driver):
-    # Microseconds since 1970; an hour ahead of what the clock says now.
+    # Microseconds since 1970, an hour ahead of the clock.
     now = int(time.time() * 1e6)
     ahead = now + 3_600_000_000
     me = os.getpid()
@@ -1006,7 +1006,7 @@ def test_errors_of_links_are_counted_once_by_whatever_counts_them(driver):
         pynvml.NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY,
     )
     links = {(field, link): 0 for field in (crc, replays) for link in range(18)}
-    # Of Hopper, the old counter stays at 0; of a card before it, both may count.
+    # On Hopper the old counter stays at 0; on earlier cards both may count.
     hopper, before = Card(fields={old: 0}, links=links), Card(fields={old: 0})
     before.links = dict(links)
     driver(hopper, before)
@@ -1102,7 +1102,7 @@ def test_of_a_slice_that_the_driver_does_not_know_all_cards_are_read(driver):
     ("visible", "order", "read"),
     [
         ("0", "PCI_BUS_ID", {0}),
-        # CUDA's 0 is the fastest: which one that is, only CUDA knows.
+        # CUDA's device 0 is the fastest; only CUDA knows its index.
         ("0", "", {0, 1}),
         ("GPU-1111", "", {1}),
     ],

@@ -8,7 +8,7 @@ class Library:
 
 
 class Clocks:
-    """Every question takes what is set."""
+    """Each query takes the given time."""
 
     def __init__(self, cpu=0.0, waited=0.0):
         self.cost, self.now = Cost(cpu, waited), Cost(0.0, 0.0)

@@ -47,7 +47,7 @@ def test_without_the_groups_it_is_the_hosts_and_said_to_be(place):
 
 
 def test_that_all_of_a_host_waits_for_cpu_is_never_said(place):
-    # The kernel has no such state and writes 0, whatever happens.
+    # The kernel has no `full` state for it and always writes 0.
     for resource in ("cpu", "memory"):
         (place / f"proc/pressure/{resource}").write_text(lines(0))
     probe = make(place)

@@ -30,7 +30,7 @@ sys.stdin.readline()
 """
 WORKED = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
 
-# Starts a child when it is told to, kills it, and then waits for it.
+# Starts a child on request, kills it, and then waits for it.
 AT_A_WORD = f"""
 import subprocess, sys, threading
 child, end = [], threading.Event()
@@ -82,7 +82,7 @@ pool.communicate("\\n")
 @contextlib.contextmanager
 def run(script, *arguments):
     """Run a script that waits for lines, until the test has ended."""
-    # At its end, the script comes to the end of what it reads, and ends its own children.
+    # When the test closes its standard input, the script ends its children.
     with subprocess.Popen(
         [sys.executable, "-c", script, *arguments],
         stdin=subprocess.PIPE,
@@ -145,7 +145,7 @@ def test_workers_are_found_counted_and_their_time_added(parent):
 
 
 def count_workers(process, *, until):
-    """Count what loads for a script once so many processes are there in all."""
+    """Count a script's loader workers once all processes have started."""
     process.stdout.readline()
     parent = psutil.Process(process.pid)
 

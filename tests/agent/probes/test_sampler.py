@@ -25,7 +25,7 @@ from tests.agent.conftest import REPOSITORY, wait_until
 
 
 def make_probe(said=None, **more):
-    """Return a class of probes that say something; by default, they fail."""
+    """Return a class of probes with the given sample; by default they fail."""
 
     class TestProbe(Probe):
         name = "test"
@@ -59,7 +59,7 @@ class Taken(NamedTuple):
 
 
 class Bench:
-    """A sampler with given probes, and what it logs."""
+    """A sampler with given probes, and its logged values."""
 
     def __init__(self, *probes, interval=1.0, job=None):
         self.interval = interval
@@ -198,7 +198,7 @@ def test_a_driver_that_goes_away_is_tried_again_until_it_is_back(bench, monkeypa
     assert state == "fails: no driver"
     assert back.facts["m/facts/probes/test"] == "measured"
     assert back.values("m/cpu")
-    # What it counted since the agent began goes on.
+    # Its counters since the start of the agent continue.
     assert len(driver.made) == 2
     assert driver.made[0].kept is driver.made[1].kept is not None
 
@@ -240,7 +240,7 @@ def test_a_probe_that_costs_too_much_is_asked_less_often(bench):
 
     tested.turn(60)
 
-    # The first turns teach what it costs; by then, an interval is 4 s long.
+    # The first turns measure the cost; after them the interval is 4 s.
     assert 2 <= costly.asked <= 4
 
 

@@ -41,7 +41,7 @@ def test_data_whose_folder_is_known_later_are_told_then(tmp_path):
 
 @pytest.fixture
 def mounted(tmp_path):
-    """Return a folder that is mounted over a network, and where that is said."""
+    """Return a folder on a network mount, and the file that lists mounts."""
     folder, processes = tmp_path / "mnt", tmp_path / "proc"
     for each in (folder / "train", processes / "self"):
         each.mkdir(parents=True)
@@ -64,7 +64,7 @@ def test_the_file_system_is_that_of_the_data_not_of_a_link_to_them(tmp_path, mou
 
 
 def facts_of_data(tmp_path, name, mounted):
-    """What is said of a folder of this name, on which this kind and source are mounted."""
+    """Return the facts about a folder mounted with this type and source."""
     folder, process = tmp_path / name, tmp_path / "proc" / "self"
     for each in (folder, process):
         each.mkdir(parents=True)

@@ -13,7 +13,7 @@ from tests.agent.conftest import wait_until
 
 
 class Cuda:
-    """Two GPUs; the second one belongs to somebody else."""
+    """Two GPUs; the second one belongs to another user."""
 
     def __init__(self, *, is_initialized=True):
         self._is_initialized = is_initialized
@@ -72,7 +72,7 @@ def driver(monkeypatch):
 
 
 def settled(probe, now=0.0):
-    """Return what the probe reads once it has heard of the driver."""
+    """Return the probe's sample after it has received the driver's data."""
     probe.sample(now)
     wait_until(lambda: probe._driver.has_answered)
     return probe.sample(now)
@@ -80,7 +80,7 @@ def settled(probe, now=0.0):
 
 @pytest.mark.usefixtures("driver")
 def test_readings_have_the_drivers_number_and_what_is_not_offered_is_absent():
-    # Nothing else in this process asks the driver, as below `seamark run`.
+    # As with `seamark run`, this process has no other use of the driver.
     probe = TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "7,6"})
 
     assert settled(probe) == {

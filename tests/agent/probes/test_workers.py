@@ -5,7 +5,7 @@ from seamark.probes.processes import ProcessState, Traffic, parse_proportional
 from seamark.probes.reading import pattern_of
 from seamark.probes.workers import MAX_WORKERS, Workers
 
-# No process has this number: nothing is found where one is looked for.
+# No process has this PID.
 NOBODY = 2**31 - 1
 
 
@@ -20,7 +20,7 @@ class Worker:
 
 
 def look(numbered, workers, times, *, known=True):
-    """Look at each of the times; return all that was said, the last of each path."""
+    """Sample at each of the times; return the last value of each path."""
     found = {}
     for now in times:
         found |= numbered.sample(workers, float(now), is_disk_wait_known=known)

@@ -1,4 +1,4 @@
-"""On what a folder lies, and whether that goes over a network."""
+"""Detection of a folder's mount, and whether it is a network file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a killed process left in its ring is delivered, each row once."""
+"""The buffer of a killed process is delivered, each row once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _small_rings():
 
 
 class Killed(BaseException):
-    """Stands for kill -9: nothing after it is done."""
+    """Simulates kill -9: no later code runs."""
 
 
 class Process:
@@ -303,7 +303,7 @@ def test_a_copy_leaves_the_ring_to_the_spool_that_it_was_copied_from(
     assert points_left(copy) == 0
     process.log(1)
     process.end()
-    # Whoever delivers the copy once the process is gone has no right to it, either.
+    # Recovering the copy after the process's end must not take the ring either.
     recover(copy, Notices())
     recover(process.spool.folder, Notices())
 
@@ -609,7 +609,7 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
     process.log(1)
     process.end()
 
-    # Who finds the folder before has nothing of it.
+    # Recovering the earlier folder must not take the ring.
     recover(before, Notices())
     assert process.ring.path.exists()
     recover(process.spool.folder, Notices())

@@ -1,4 +1,4 @@
-"""What a call has logged is in mapped memory when it returns."""
+"""A logged row is in mapped memory when the call returns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seamark.queue.ring import (
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in for shared memory, on whatever file system this is."""
+    """Use a folder in place of shared memory, on any file system."""
     memory = tmp_path / "memory"
     memory.mkdir()
     monkeypatch.setattr(ring_module, "SHARED_MEMORY", memory)
@@ -240,7 +240,7 @@ def test_it_lies_in_shared_memory_where_only_we_can_read_it(ring: Ring, place: P
     assert ring.path.parent == place
     assert oct(place.stat().st_mode & 0o777) == "0o700"
     assert oct(ring.path.stat().st_mode & 0o777) == "0o600"
-    # In blocks that the file system gave: what is lacking later would kill the process.
+    # Allocated blocks: a missing one would later kill the process by SIGBUS.
     assert ring.path.stat().st_blocks * 512 >= ring_bytes_with(ring.row_bytes)
 
 
@@ -326,7 +326,7 @@ def test_others_are_left_alone(
     if what != "its spool is there":
         shutil.rmtree(spool)
     if what == "elsewhere":
-        # Of a container that shares this memory, and not its folders.
+        # As in another container that shares this memory but not its folders.
         monkeypatch.setattr(ring_module, "_namespace", lambda: "mnt:[1]")
 
     made = create_ring(another)

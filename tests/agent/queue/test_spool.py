@@ -171,7 +171,7 @@ def test_a_living_spool_is_looked_through_once_for_each_file_that_is_delivered(
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
     opened.write(b"\x90")
     assert len(list(opened.folder.glob("*.frames"))) == 2
-    reader.acknowledge(11)  # of the second nothing is delivered
+    reader.acknowledge(11)  # nothing of the second one is delivered
     reader.acknowledge(12)
 
     assert [path.stem for path in opened.folder.glob("*.frames")] == [f"{12:020}"]
@@ -265,7 +265,7 @@ def numbers_of(path):
 
 @pytest.fixture
 def of_the_training(written, tmp_path):
-    """Closes what the spool has open, and opens a file under each of the numbers."""
+    """Close the spool's files, and open another file at each descriptor."""
     path = tmp_path / "checkpoint"
     path.write_bytes(b"weights" * 9)
     opened = []
@@ -497,7 +497,7 @@ def test_a_file_without_an_end_takes_no_memory(written):
 def test_the_description_holds_no_token(written, monkeypatch):
     description = msgspec.json.decode((written.folder / "spool.json").read_bytes())
 
-    # Only what tells one token from another, see test_leftovers.
+    # Only a digest of the token, see test_orphans.
     assert set(description) == {"version", "url", "token_digest", "origin", "boot"}
 
 
@@ -662,7 +662,7 @@ def test_a_disk_that_is_nearly_full_is_left_to_others(written, monkeypatch):
     monkeypatch.setattr(spool, "_MIN_FREE_PART", 1)
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
 
-    # What is sent at once finds room on any disk.
+    # Data that is sent at once fits on any disk.
     written.write(b"\x90")
     monkeypatch.setattr(spool, "_ALWAYS_BYTES", 0)
     with pytest.raises(OSError, match="nearly full"):
@@ -716,7 +716,7 @@ def test_files_under_each_others_names_are_not_sorted_by_the_names_of_unread_one
 
 
 class CutOffAt:
-    """Stands in for `os`: of each file there is a place behind which reading fails."""
+    """Replaces `os`: reading a file fails after a given offset."""
 
     def __init__(self, place):
         self.place = place

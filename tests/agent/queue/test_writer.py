@@ -1,4 +1,4 @@
-"""How soon what was logged is moved to the spool, by where it lies until then."""
+"""Delay between logging and the spool, by the buffer in use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.agent.queue.test_spool import ORIGIN
 
 
 class Place:
-    """A spool, and a writer that takes turns when it is told to."""
+    """A spool, and a writer that the test steps."""
 
     def __init__(self, root: Path, ring: bool) -> None:
         self.spool = create_spool(root, ORIGIN, url=None)
@@ -194,7 +194,7 @@ def test_a_sync_moves_all_that_the_ring_holds():
     wait_until(lambda: session.is_all_written)
     time.sleep(0.8)
     values = {f"m/{number}": 0.5 for number in range(100)}
-    # Far more than is moved at once, and less than half of what there is room for.
+    # Far more than one turn moves, and less than half of the capacity.
     for _ in range(4_000):
         run.log(values)
     assert not session.is_all_written

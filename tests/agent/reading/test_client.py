@@ -1,4 +1,4 @@
-"""What becomes of a question: a server that is busy, and something that is none."""
+"""Requests to a busy server, and to servers that are not Seamark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROW = {"id": "1", "name": "r", "state": "finished", "started_at": None, "tags": 
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only in sleep()."""
 
     def __init__(self):
         self.now = 0.0

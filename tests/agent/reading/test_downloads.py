@@ -1,4 +1,4 @@
-"""Downloads of a hostile server: nothing is written outside the folder asked for."""
+"""Downloads from a hostile server: no file outside the target folder."""
 
 from __future__ import annotations
 

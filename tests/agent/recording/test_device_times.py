@@ -7,7 +7,7 @@ from seamark.recording.device_times import MAX_SPANS, MAX_STEPS_WAITING, DeviceT
 
 
 class Device:
-    """Passes events only when it is told to, and never waits."""
+    """Passes events only on request, and never waits."""
 
     def __init__(self):
         self.milliseconds = 0.0
@@ -102,7 +102,7 @@ def test_a_step_that_goes_on_for_ever_costs_little_memory(times, device):
 
     assert device.recorded == 2 * MAX_SPANS + 2
     device.passed = device.recorded
-    # Of the first nothing is told, rather than a part.
+    # The first step has no complete measurement and is left out.
     assert list(times.take()) == [(1, 0, {"forward": 0.02})]
 
 
@@ -164,7 +164,7 @@ def test_a_step_that_never_ended_is_not_told(times, device):
 
 
 class Framework:
-    """What the loop asks, with a device of its own."""
+    """The loop's interface to PyTorch, with a fake device."""
 
     def __init__(self, device):
         self.device = device
@@ -191,7 +191,7 @@ def test_phases_of_a_loop_are_logged_with_their_steps(tracker, device):
     run = agent.init("r", stage="train", monitor=False)
     run.steps._torch = Framework(device)
     train(run, device, 4)
-    # The last one is told when the device has come so far.
+    # The last step is reported once the device has reached it.
     device.passed = device.recorded
     train(run, device, 1)
     run.finish()

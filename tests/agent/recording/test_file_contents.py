@@ -1,4 +1,4 @@
-"""What becomes of figures, images and arrays; nothing of them is imported here."""
+"""Encoding of figures, images and arrays, without importing their libraries."""
 
 from __future__ import annotations
 

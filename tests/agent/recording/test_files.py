@@ -106,7 +106,7 @@ def test_who_waits_may_write_to_the_file_again(tracker, large):
 
 
 def kinds_of(synced):
-    """Say what was synced: a content, a folder, or frames."""
+    """Return the kind of each synced path: a content, a folder, or records."""
     return [Path(name).suffix or Path(name).name for name in synced]
 
 

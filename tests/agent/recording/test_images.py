@@ -132,7 +132,7 @@ def test_more_than_8_bits_are_refused_without_numpy(monkeypatch):
 
 
 class Tensor:
-    """What NumPy can read, as tensors of JAX and TensorFlow are."""
+    """An array that NumPy can read, like tensors of JAX and TensorFlow."""
 
     def __init__(self, pixels):
         self.pixels = pixels

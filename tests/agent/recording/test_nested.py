@@ -1,4 +1,4 @@
-"""What objects of settings hold, whatever library made them."""
+"""Values of settings objects from any library."""
 
 from __future__ import annotations
 

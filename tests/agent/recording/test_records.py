@@ -17,7 +17,7 @@ def init(name="r", **arguments):
 
 
 def texts(tracker, path):
-    """What was logged to a path: steps and texts, in the order in which they arrived."""
+    """Return steps and texts logged to a path, in order of arrival."""
     found = []
     for message in tracker.messages():
         if message["t"] == "records" and message["path"] == path:

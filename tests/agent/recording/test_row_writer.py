@@ -22,11 +22,11 @@ AGENT = str(Path(seamark.__file__).parent)
 
 
 class Stop(Exception):
-    """What a signal handler of the user's raises."""
+    """Raised by a signal handler of the user."""
 
 
 class Interrupting:
-    """Raises Stop before the n-th instruction of the agent; says whether it came to it."""
+    """Raises Stop before the n-th instruction of the agent, if it gets there."""
 
     def __init__(self, instruction: int) -> None:
         self._left = instruction
@@ -59,7 +59,7 @@ class Interrupting:
 
 
 class Case:
-    """A writer without a ring, what logs with it, and what it has written."""
+    """A writer without a ring, with its caller and its output."""
 
     def __init__(self) -> None:
         self._buffer = Buffer()

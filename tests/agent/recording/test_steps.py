@@ -19,7 +19,7 @@ def run(tracker):
 
 
 class SlowBatches:
-    """Takes a while for each batch, and says what a DataLoader says."""
+    """Takes some time per batch, and has the attributes of a DataLoader."""
 
     batch_size = 4
     num_workers = 2
@@ -41,7 +41,7 @@ def test_each_step_says_how_long_it_waited(tracker, run):
     waits = tracker.values("monitoring/train/step/data_wait_seconds")
     seconds = tracker.values("monitoring/train/step/seconds")
     assert len(waits) == len(seconds) == 3
-    # Behind the last batch nothing is waited for.
+    # No wait is recorded after the last batch.
     assert min(waits[:2]) >= 0.03
     assert waits[2] < 0.03
     assert min(seconds[:2]) >= 0.05
@@ -61,7 +61,7 @@ def test_the_loader_says_its_facts(tracker, run):
 
 
 class WithSampler(list):
-    """What a script asks a loader for, beside its batches."""
+    """Attributes that scripts read from a loader, besides its batches."""
 
     epoch = None
     dataset = "cats"
@@ -211,7 +211,7 @@ def test_trials_that_overlap_may_end_in_any_order(run):
 
 
 class Unwilling:
-    """A loader that says nothing of itself before it is set up."""
+    """A loader whose attributes raise before it is set up."""
 
     @property
     def batch_size(self):
@@ -349,7 +349,7 @@ class Odd:
         (np.zeros((10, 2)), 64, 10),
         (("a text", 7), None, None),
         ([np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((3, 3))], 3, 3),
-        # Two views beside their labels, as they are and as PyTorch collates them.
+        # Two views and their labels, as a tuple and as collated by PyTorch.
         (((np.zeros((8, 3)), np.zeros((8, 3))), np.zeros(8)), None, 8),
         ([[np.zeros((8, 3)), np.zeros((8, 3))], np.zeros(8)], 32, 8),
         (({"ids": np.zeros((8, 12))}, np.zeros(8)), 32, 8),
@@ -357,14 +357,14 @@ class Odd:
         ((np.zeros((128, 8)), np.zeros((128, 8))), 32, None),
         # A batch of each of several loaders.
         ({"a": (np.zeros((8, 3)), np.zeros(8)), "b": [np.zeros((8, 3))] * 2}, None, 8),
-        # Of loaders that differ, that of the first; never how many they are.
+        # If loaders differ, the size of the first; never the number of loaders.
         ({n: (np.zeros((n, 3)), np.zeros((n, 3))) for n in (16, 48)}, None, 16),
-        # A list of examples is as long as they are many, whatever is in each.
+        # The size of a list of examples is its length, whatever the examples contain.
         ([(np.zeros((3, 28, 28)), 1)] * 20, 32, 20),
         ([(np.zeros((3, 28, 28)), 1)] * 2, 32, 2),
         ([{"image": np.zeros((3, 28, 28))}] * 20, 32, 20),
         ([[1, 2, 3], [4, 5], [6], [7], [8]], None, 5),
-        # Pictures in one tuple, what is seen on each in another.
+        # Images in one tuple, their objects in another.
         (
             (
                 tuple(np.zeros((3, 20, width)) for width in range(5)),

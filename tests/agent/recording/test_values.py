@@ -1,4 +1,4 @@
-"""What single values come to."""
+"""Conversion of single values."""
 
 from __future__ import annotations
 

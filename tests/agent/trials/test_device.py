@@ -1,4 +1,4 @@
-"""What a trial waits for in a process that has loaded JAX; of GPUs, see test_torch_devices."""
+"""Synchronization of a trial in a process with JAX; GPUs are in test_torch_devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(tracker):
 
 
 class Array:
-    """As those of JAX: computed after it was returned, unless somebody waits for it."""
+    """Like JAX's arrays: computed after the return, unless waited for."""
 
     shape = ()
     is_waited_for = False

@@ -24,7 +24,7 @@ def run(tracker):
 
 
 class Batches:
-    """What a script may have: worker processes, or none, and a cost for each batch."""
+    """A script's loader: with or without workers, and a cost per batch."""
 
     batch_size = 4
 
@@ -184,7 +184,7 @@ def test_batch_sizes_make_a_line(tracker, run):
     assert result.step_seconds[32] > result.step_seconds[4] >= 0.018
     assert stored[f"{PROBE}/batch/seconds_per_example"] > 0
     assert f"{PROBE}/batch/size/32/step_seconds" in stored
-    # No allocator says how much memory a step took.
+    # No allocator reports the memory of a step.
     assert result.memory_bytes == {}
     assert f"{PROBE}/batch/largest" not in stored
 
@@ -217,7 +217,7 @@ def test_more_workers_are_tried_and_the_fewest_good_ones_named(tracker, run):
     assert result.best == 3
     assert result.batch_seconds[3] < result.batch_seconds[0]
     assert tracker.attributes()[f"{PROBE}/workers/best"] == 3
-    # Nothing of the loaders lives on.
+    # No process of the loaders is left.
     assert not multiprocessing.active_children()
 
 

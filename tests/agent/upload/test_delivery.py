@@ -135,7 +135,7 @@ def test_that_a_spool_is_held_is_told_once_though_another_is_taken(
     for _ in range(3):
         tracker.script.append(Scripted(404))
         assert held.send_some().is_held
-        # Nothing but that the process lives.
+        # Only that the process is alive.
         assert not delivery.say_alive().is_held
     assert len(caplog.records) == 1
 
@@ -210,7 +210,7 @@ def test_out_of_order_goes_on_where_the_server_says(delivery, tracker, spool):
 
     deliver(delivery)
 
-    # The double stores nothing of a batch that leaves a gap.
+    # The double stores nothing of a batch with a gap.
     assert stored(tracker) == ALL
     assert [body[:0] for _, _, body in tracker.requests] == [b""] * 2
 

@@ -70,7 +70,7 @@ def test_whether_all_is_done_is_told_by_the_first_file(tmp_path):
 
 
 class Answering:
-    """A transport to a server that always says the same."""
+    """A transport to a server with a fixed answer."""
 
     def __init__(self, status, body=b"{}", retry_after=None):
         self.reply = Reply(status, retry_after, body)
@@ -100,7 +100,7 @@ def test_a_server_that_takes_nothing_is_asked_ever_less_and_costs_no_file(
 
     waits = [uploads.send_some(answer).wait_seconds for _ in range(12)]
 
-    # The first may have asked how much is there.
+    # The first request may have asked for the received size.
     assert all(wait > 0 for wait in waits[1:])
     assert waits[-1] >= 30
     assert [*blobs.digests()] == [digest]
@@ -144,7 +144,7 @@ class Taking:
 
 
 class Clock:
-    """Stands in for `time`, and goes on when it is told to."""
+    """Replaces `time`; the test advances it."""
 
     def __init__(self):
         self.now = 0.0
@@ -240,7 +240,7 @@ def test_of_a_folder_that_was_left_with_its_disk_nothing_more_is_expected(
 
     break_disk(blobs.folder, errno.EIO)
     assert uploads.is_done
-    # That says nothing of the disk.
+    # The error is not one of the disk.
     break_disk(blobs.folder, errno.EMFILE)
     assert not uploads.is_done
 

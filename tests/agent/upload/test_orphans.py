@@ -1,4 +1,4 @@
-"""What is delivered of processes that are gone, and what is said about them."""
+"""Delivery for processes that are gone, and the report of their end."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_that_a_process_is_gone_is_said_once_the_server_listens(
 def test_that_a_process_is_gone_keeps_nothing_else_from_being_delivered(
     abandoned, deliver, tracker, status, caplog
 ):
-    # What may pass is tried again. And not all that says 404 is a tracker.
+    # Temporary errors are retried. A 404 may come from another program.
     tries = 4 if status in (400, 500) else 1
     tracker.gone_script.extend([Scripted(status)] * tries)
     blob = Blobs(abandoned).keep(b"weights")
@@ -315,7 +315,7 @@ def test_a_process_that_said_how_it_ended_is_believed(root, deliver, tracker):
     assert tracker.states() == ["finished"]
 
 
-# Agents of before said it in a third frame, which is not on the disk.
+# Earlier agents sent it as a third record, which is not on the disk.
 @pytest.mark.parametrize("acknowledged", [2, 3])
 def test_the_end_is_said_again_where_its_deliverer_was_killed(
     abandoned, deliver, tracker, tmp_path, acknowledged
@@ -413,7 +413,7 @@ def say_of(folder, *, host="node-7", boot="another"):
 def test_a_spool_of_another_machine_is_left_alone_while_its_process_may_live(
     abandoned, deliver, tracker
 ):
-    # As on a shared file system whose locks hold within one machine.
+    # Like on a shared file system whose locks work within one machine only.
     say_of(abandoned)
     deliver()
     assert tracker.values("a") == []

@@ -100,7 +100,7 @@ def test_a_stored_token_that_was_there_before_is_left_alone(
     wait_until(lambda: tracker.requests)
     time.sleep(0.5)
 
-    # Nobody has said that it is for this run, and nobody asks more often than told.
+    # The stored token may be for another run, and the retry interval has not passed.
     assert len(tracker.requests) == 1
     assert tracker.messages() == []
     run.finish(timeout=0)
@@ -309,7 +309,7 @@ def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monke
     catch_up, send_some = Writer.catch_up, worker.Sending.send_some
 
     def write(writer):
-        # Who syncs the spool writes, too.
+        # The thread that syncs the spool also writes.
         if threading.current_thread().name == "seamark-sender":
             did.append("write")
         return catch_up(writer)
@@ -322,7 +322,7 @@ def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monke
     monkeypatch.setattr(Writer, "catch_up", write)
     monkeypatch.setattr(worker.Sending, "send_some", send)
     run = agent.init("r", monitor=False, capture=())
-    # All that a run begins with is sent once a turn that could send more had nothing.
+    # All initial data is sent once a turn that could send more had none.
     idle = ["nothing", "write", "write", "nothing"]
     wait_until(lambda: did[-len(idle) :] == idle)
     did.clear()
@@ -331,8 +331,8 @@ def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monke
     wait_until(lambda: tracker.values("a") == [1.0] and "batch" in did)
     batch = did.index("batch")
     wait_until(lambda: "nothing" in did[batch:])
-    # A turn only writes, the next one sends, a third has nothing left. Where this thread
-    # had to wait, turns without anything may come before.
+    # One turn writes, the next one sends, a third has no data left. If this thread had
+    # to wait, empty turns may come before.
     assert did[batch - 2 : batch + 3] == ["write", "write", "batch", "write", "nothing"]
     run.finish()
 

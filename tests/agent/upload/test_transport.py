@@ -9,7 +9,7 @@ import pytest
 from seamark.servers import Server
 from seamark.upload.transport import HttpTransport
 
-# More than what lies in the sockets' buffers, and nothing compresses it.
+# More than the sockets' buffers, and incompressible.
 LARGE = os.urandom(16 * 1024 * 1024)
 REFUSAL = (
     b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\n{}"
