@@ -28,12 +28,14 @@ from seamark.errors import (
 from seamark.recording.file_contents import File
 from seamark.recording.histogram import Histogram
 from seamark.recording.media import Html, Image
+from seamark.recording.sounds import Audio, Video
 from seamark.recording.tables import Table
 from seamark.run import Run
 
 __all__ = [
     "AgentError",
     "Attribute",
+    "Audio",
     "CannotRead",
     "File",
     "Histogram",
@@ -50,6 +52,7 @@ __all__ = [
     "TooManyAttributes",
     "TypeConflict",
     "UnsupportedValue",
+    "Video",
     "init",
     "open_run",
     "runs",

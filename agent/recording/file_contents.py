@@ -40,6 +40,8 @@ _ENDINGS = {
     CSV: ".csv",
     BINARY: ".bin",
     "text/html": ".html",
+    "audio/wav": ".wav",
+    "image/apng": ".png",
     "application/vnd.seamark.table+json": ".table.json",
 }
 _LONGEST_NAME = 255  # characters

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from seamark.errors import UnsupportedValue
 from seamark.recording.duck_types import can
-from seamark.recording.png import COLOURS, to_png
+from seamark.recording.png import COLOURS, to_animation, to_png
 
 _WHITE = 255
+_MAX_VIDEO_BYTES = 64 * 1024 * 1024
 # Half a level: overshoot of interpolation at the ends of the range is not visible.
 _TOLERANCE = 0.5 / _WHITE
 _PIL_MODES_OF_PNG = ("1", "L", "LA", "P", "RGB", "RGBA")
@@ -98,6 +99,38 @@ def picture_of_mask(value: Any) -> Encoder:
     height, width = classes.shape
     encode = partial(to_png, data.tobytes(), width=width, height=height, channels=4)
     return Encoder(encode, data.nbytes)
+
+
+def animation_of_array(value: Any, frames_per_second: float) -> Encoder:
+    """Return frames as an animation; raise UnsupportedValue for any other shape."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        raise UnsupportedValue(value, "needs NumPy to be stored as a video")
+    is_tensor = can(value, "detach", "cpu")
+    frames = numpy.asarray(value.detach().cpu() if is_tensor else value)
+    if frames.ndim == _WITH_CHANNELS:
+        frames = frames[..., None]
+    is_video = frames.ndim == _WITH_CHANNELS + 1 and frames.size
+    has_second = is_video and frames.shape[1] in COLOURS
+    if has_second and (is_tensor or frames.shape[3] not in COLOURS):
+        frames = numpy.moveaxis(frames, 1, 3)
+    if not is_video or frames.shape[3] not in COLOURS:
+        raise UnsupportedValue(
+            frames,
+            f"of shape {frames.shape} is not a video: frames have (frames, height,"
+            " width), with 1 to 4 channels second or last",
+        )
+    if frames.size > _MAX_VIDEO_BYTES:
+        raise UnsupportedValue(
+            frames, "is larger than 64 MiB of pixels; encode it and use its path"
+        )
+    levels, note = _as_levels(numpy, frames)
+    count, height, width, channels = levels.shape
+    # The caller may change the array: this is a copy.
+    pixels = [levels[place].tobytes() for place in range(count)]
+    size = {"width": width, "height": height, "channels": channels}
+    encode = partial(to_animation, pixels, **size, frames_per_second=frames_per_second)
+    return Encoder(encode, levels.nbytes, note)
 
 
 def _saved(image: Any) -> bytes:

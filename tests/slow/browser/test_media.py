@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import pytest
 from playwright.sync_api import expect
@@ -164,3 +165,32 @@ def test_a_table_sorts_filters_and_pages_in_place(visit, run, member):
     expect(table).to_contain_text("1–25 of 60")
     table.get_by_role("button", name="Next").click()
     expect(first).to_have_text("34")
+
+
+def test_a_long_sound_plays_from_any_position(visit, run, member):
+    seconds, rate = 120, 8_000
+    samples = bytes(2 * seconds * rate)  # more than one answer holds
+    head = struct.pack(
+        "<4sI4s4sIHHIIHH4sI",
+        *(b"RIFF", 36 + len(samples), b"WAVE", b"fmt ", 16, 1, 1, rate),
+        *(2 * rate, 2, 16, b"data", len(samples)),
+    )
+    write_media(
+        run, "s", [head + samples], steps=[0], kind="file", media_type="audio/wav"
+    )
+    page = visit(f"/runs/{run.id}/media?search=s", member)
+
+    found = panel(page, "s").locator("audio")
+    position = found.evaluate("""async (audio) => {
+      const on = (name) => new Promise((done) => audio.addEventListener(name, done))
+      const ready = on("loadedmetadata")
+      audio.load()
+      audio.preload = "auto"
+      await ready
+      const seeked = on("seeked")
+      audio.currentTime = 100
+      await seeked
+      return [audio.duration, audio.currentTime]
+    }""")
+
+    assert position == [120, 100]
