@@ -7,7 +7,7 @@ import pytest
 
 from tracker.server.processes import ROOT
 
-# Each with what stands in the last line that it prints.
+# Commands with a text of their last output line.
 COMMANDS = [
     ("many_metrics --metrics 40 --each 50 --rounds 2", "more than 200 paths"),
     ("reading --longest 20000 --metrics 20 --each 200", "pyarrow"),
@@ -28,6 +28,6 @@ def test_a_small_benchmark_comes_to_its_end(command, last):
         check=False,
     )
 
-    # 1 says that something took longer than it should, on whatever machine this is.
+    # 1 means that a measurement exceeded its limit on this machine.
     assert done.returncode in (0, 1), done.stderr[-2000:]
     assert last in done.stdout.splitlines()[-1], done.stderr[-2000:]

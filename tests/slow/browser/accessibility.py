@@ -1,4 +1,4 @@
-"""Asks axe for what people with assistive technology would stumble over."""
+"""Runs axe on a page to find accessibility problems."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 ALL = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# What a theme decides, and what the width does; the rest is the same in all of them.
+# Rules that depend on the theme, and on the width; all others are checked once.
 OF_COLOUR = ["color-contrast", "link-in-text-block"]
 OF_WIDTH = ["color-contrast", "scrollable-region-focusable", "target-size"]
-# What each line begins with: of which theme, or which width, it is.
+# Prefix of each line: the theme, or the width.
 ASKED = LIGHT, DARK, PHONE = "light", "dark", "of this width"
 ASK = """async ({ theme, options }) => {
   if (theme) document.documentElement.dataset.theme = theme
@@ -20,22 +20,22 @@ ASK = """async ({ theme, options }) => {
 
 
 def violations(page: Page) -> list[str]:
-    """Return what axe objects to in either theme, one line for each element.
+    """Return axe's violations in either theme, one line per element.
 
-    It leaves the page in the dark.
+    The page stays in the dark theme.
     """
     return _ask(page, ALL, LIGHT) + _ask(page, OF_COLOUR, DARK)
 
 
 def violations_of_width(page: Page) -> list[str]:
-    """Return what axe objects to in a window that has become narrower or wider."""
+    """Return axe's violations after the window's width has changed."""
     return _ask(page, OF_WIDTH)
 
 
 def _ask(page: Page, only: list[str], theme: str = "") -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    # Otherwise it also tells of every element that is as it should be.
+    # Without resultTypes, axe also reports each passing element.
     options = {"runOnly": only, "resultTypes": ["violations"]}
     found: list[str] = page.evaluate(ASK, {"theme": theme, "options": options})
     return [f"{theme or PHONE}: {each}" for each in found]

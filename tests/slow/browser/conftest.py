@@ -1,7 +1,7 @@
-"""A real browser on a real server, in which nothing may go wrong unseen.
+"""A real browser on a real server, in which each unexpected error fails the test.
 
-A test fails when its pages log an error, break the content security policy or ask any
-other host for anything, whatever else it asserts.
+Tests fail if a page logs an error, violates the content security policy or sends a
+request to another host.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # Tables can be imported once Django is set up, which is after this module.
     from tracker.models import Member
 
-# Behaviours' modules have been loaded and told; the API's page has none.
+# Behaviours' modules are loaded and connected; the API's page has none.
 CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
   "connected" in document.documentElement.dataset"""
 # Logged on a busy machine: a font or chart is drawn later than Chromium expects; htmx
@@ -72,7 +72,7 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 def anchor(
     browser: Browser, browser_context_args: dict[str, Any], live_server: LiveServer
 ) -> Iterator[Page]:
-    """A page that keeps a context and its process: to load the scripts anew costs seconds."""
+    """A page that keeps a context and its process: reloading the scripts takes seconds."""
     context = browser.new_context(**browser_context_args)
     page = context.new_page()
     page.goto(f"{live_server.url}/livez")
@@ -93,7 +93,7 @@ def context(request: pytest.FixtureRequest, anchor: Page) -> Iterator[BrowserCon
             page.close()
     context.clear_cookies()
     context.clear_permissions()
-    # All but the cache of what was fetched.
+    # Everything except the HTTP cache.
     session = context.new_cdp_session(anchor)
     origin = anchor.evaluate("location.origin")
     session.send(
@@ -126,9 +126,9 @@ class Watch:
             self.context.remove_listener(event, listener)
 
     def allow(self, part: str) -> None:
-        """Forget the faults a test caused on purpose; there must be one, or come soon.
+        """Expect a fault that the test causes on purpose, now or soon.
 
-        The page may show what it made of a refusal before the console is heard of it.
+        The page may show the refusal before the console reports it.
         """
         deadline = time.monotonic() + LONGEST_WAIT_SECONDS
         while not any(part in fault for fault in self.faults):
@@ -141,7 +141,7 @@ class Watch:
 
     def _console(self, message: ConsoleMessage) -> None:
         address = str(message.location.get("url", ""))
-        # Browsers ask for it on pages that name no icon, such as plain text.
+        # Browsers request it for pages without an icon, such as plain text.
         is_ordinary = address.endswith("/favicon.ico") or any(
             part in message.text for part in ORDINARY
         )
@@ -149,7 +149,7 @@ class Watch:
             self.faults.append(f"{message.type}: {message.text} at {address}")
 
     def wait_until_quiet(self, page: Page) -> None:
-        """Wait until the page answers clicks and has asked for nothing for a moment.
+        """Wait until the page handles clicks and has no request for a short time.
 
         Playwright's own "networkidle" waits half a second, for each page of each test.
         """
@@ -184,7 +184,7 @@ def watch(context: BrowserContext, live_server: LiveServer) -> Iterator[Watch]:
 
 @pytest.fixture
 def visit(page: Page, watch: Watch, live_server: LiveServer) -> Callable[..., Page]:
-    """Open an address, signed in as somebody or not, and wait until all is loaded."""
+    """Open an address, signed in or not, and wait until the page is loaded."""
 
     def open_page(path: str, member: Member | None = None) -> Page:
         if member is not None:
@@ -198,7 +198,7 @@ def visit(page: Page, watch: Watch, live_server: LiveServer) -> Callable[..., Pa
 
 
 def address_now(page: Page) -> str:
-    """Return where the page says it is; `page.url` learns of it a moment later."""
+    """Return the address from the page; `page.url` is updated later."""
     return str(page.evaluate("location.href"))
 
 

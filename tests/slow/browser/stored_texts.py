@@ -1,4 +1,4 @@
-"""Finds which stored fields hold any of some texts, whatever wrote them there."""
+"""Finds the stored fields that contain any of some texts, whatever code wrote them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from django.test import Client
 
 from tracker.models import Attribute, Run
 
-# An attribute is told by its path, as it is a field to whoever logs it.
+# Attributes are identified by path, because the client chooses paths.
 PATH_OF_OTHERS = "…"
 
 
 def fields_holding(texts: Sequence[str], stage: str) -> set[str]:
-    """Return columns as `Run.name`, and attributes that hold any text by their paths.
+    """Return columns as `Run.name`, and attributes by path, that contain any text.
 
-    Of what a stage's process captured, the stage that is named stands for all; a part of
-    a path that is itself one of the texts is written as `…`.
+    Of captured attributes only one stage is listed; a part of a path that equals one of
+    the texts is replaced by `…`.
     """
     found: set[str] = set()
     for model in apps.get_app_config("tracker").get_models():
@@ -59,7 +59,7 @@ def _values(
 
 
 def _path(path: str, stage: str, texts: Sequence[str]) -> str:
-    """Return what tells an attribute apart; "" where another stage stands for it."""
+    """Return the identity of an attribute; "" if another stage represents it."""
     within = path.removeprefix(f"monitoring/{stage}/")
     if within.startswith("monitoring/"):
         return ""
@@ -70,7 +70,7 @@ def _path(path: str, stage: str, texts: Sequence[str]) -> str:
 
 
 def _holds(value: object, texts: Sequence[str]) -> bool:
-    """Tell whether a text, or any text within lists and objects, holds one of them."""
+    """Return whether a text, or any text in lists and objects, contains one of them."""
     if isinstance(value, str):
         return any(text in value for text in texts)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What holds of every kind of chart: names, links, and the buttons of Plotly's own."""
+"""All kinds of charts: names, links, and Plotly's own buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of several runs, compared and beside their list, as their reader arranges them."""
+"""Arranging charts of several runs, on the comparison and next to the list."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def charts(request, visit, ada, runs):
 
     def open_page() -> Page:
         page = visit(compared(*runs) if request.param == "compare" else BESIDE, ada)
-        # Those in sight: of large charts not all are.
+        # The visible ones: not all large charts fit.
         expect(page.locator(DRAWN).first).to_be_visible(timeout=PATIENCE)
         return page
 
@@ -71,12 +71,12 @@ def test_a_chart_is_pinned_on_all_pages_of_the_project(charts, visit, ada, runs)
     page = charts()
     pin(page, page.locator(VAL))
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
-    # It has been drawn, and is not drawn anew where it is now.
+    # It is drawn, and moving it does not redraw it.
     expect(page.locator(f"{PINNED} path.js-line")).to_have_count(2)
     layout = parse_qs(urlsplit(address_now(page)).query)["layout"]
     assert layout == ['{"pinned":[["val/loss"]]}']
 
-    # Kept for this person, whatever the address says, and on a run's own page.
+    # Saved for this user, on a run's page too, without the address.
     page = charts()
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
     assert violations(page) == []
@@ -107,7 +107,7 @@ def test_charts_are_as_large_as_their_reader_wants_them(charts):
     page = charts()
     plot = f'document.querySelector("{LOSS} .chart__plot")._fullLayout?.height'
     wait_until(page, lambda: (page.evaluate(plot) or 0) >= 300)
-    # Or it would be taken for the answer to what comes next.
+    # Otherwise the next wait would match this response.
     with page.expect_response("**/charts/arrangement"):
         choose(page, page.locator(LOSS), "Usual size")
     wait_until(

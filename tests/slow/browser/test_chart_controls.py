@@ -1,4 +1,4 @@
-"""What can be done with charts over each other, and how they are asked for."""
+"""Controls of charts with several runs, and the requests for them."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
     text.fill("(")
     mistake = page.get_by_text("This is no regular expression: missing )")
     expect(mistake).to_be_visible()
-    # What was there stays while somebody types.
+    # The previous charts stay while typing.
     expect_lines(page, 2)
     text.fill("loss$")
     expect(mistake).to_be_hidden()

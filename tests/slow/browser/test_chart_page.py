@@ -1,4 +1,4 @@
-"""The charts of a run, as somebody reads, arranges and annotates them."""
+"""Reading, arranging and annotating the charts of a run."""
 
 import csv
 import io
@@ -220,7 +220,7 @@ def test_a_pinned_chart_stays_at_the_top(charts):
     assert kept.value.status == 204
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
 
-    # Kept for this person, whatever the address says.
+    # Saved for this user, without the address.
     page = charts()
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
     page.locator(PINNED).hover()
@@ -241,7 +241,7 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     page.reload()
     expect(page.locator(f"{JOINED} .js-line")).to_have_count(2)
 
-    # Whatever it covered is there again.
+    # The charts that it covered are visible again.
     page.locator(JOINED).hover()
     page.locator(JOINED).get_by_role("button", name="Full screen").click()
     choose(page, page.locator(JOINED), "Take this chart apart")

@@ -1,4 +1,4 @@
-"""Charts in words, for whoever does not see them."""
+"""Text summaries of charts, for screen readers."""
 
 from __future__ import annotations
 

@@ -325,7 +325,7 @@ def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(axes.nth(2)).to_have_attribute("data-path", first)
-    # What else is chosen keeps both.
+    # The other choices keep both.
     page.get_by_label("Colour by").fill(first)
     page.get_by_label("Colour by").press("Enter")
     expect(page).to_have_url(re.compile("colour="))

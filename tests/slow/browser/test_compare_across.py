@@ -1,4 +1,4 @@
-"""Runs of several projects beside each other, with what was written at their points."""
+"""Comparing runs of several projects, with annotations at their points."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_run_of_another_project_is_found_and_added(visit, ada, runs):
     page = visit(f"/w/ada-workspace/vision/compare?runs={runs[0].id}", ada)
 
     projects = page.get_by_label("Project to look in")
-    # What is found is seen while the focus is there.
+    # Suggestions are visible while the input has the focus.
     projects.focus()
     projects.select_option("speech")
     found = page.locator("#compare-found").get_by_role("link")

@@ -1,4 +1,4 @@
-"""Media of several runs beside each other, moved by one slider."""
+"""Media of several runs side by side, with one slider."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SLOW_MS = 20_000
 DRAWN = '.chart[data-drawn="true"]'
 BOX = ".chart__box:not([hidden])"
-# Of each line: how many points Plotly has, and where it ends on the axes.
+# Per line: the number of Plotly's points, and the end of the line on the axes.
 LINES = """() => {
   const plot = document.querySelector(".chart__plot")
   const { xaxis, yaxis } = plot._fullLayout
@@ -149,7 +149,7 @@ def test_lines_of_runs_are_read_together_on_all_charts(visit, ada, project, wher
     expect(rows.first).to_contain_text("low")
     expect(chart.locator(".hoverlayer")).to_have_text("")
 
-    # The same place on the other chart, and what the same line is there.
+    # The same position on the other chart, with the same line's value there.
     place = chart.locator(f"{BOX} .chart__place").text_content() or ""
     said = other.locator(".chart__reading")
     expect(other.locator(".chart__cursor")).to_be_visible()
@@ -178,7 +178,7 @@ def test_of_many_lines_the_nearest_are_listed_as_they_are_dashed(visit, ada, pro
     rows = chart.locator(f"{BOX} .chart__row")
     expect(rows).to_have_count(12)
     expect(rows.first).to_contain_text("run 14")
-    # What ended long before is not what is there.
+    # A line that ended long before is not listed.
     expect(rows.nth(1)).to_contain_text("run 12")
     expect(chart.locator(BOX)).to_contain_text("and 2 more")
     expect(chart.locator(BOX)).not_to_contain_text("at step")
@@ -227,7 +227,7 @@ def test_a_zoom_is_one_for_all_compared_charts_and_in_the_address(visit, ada, pr
         if f"path={path}" in unquote(url) and "low=" in url
     }
 
-    # A link shows the same, and so does whatever leads to this page again.
+    # A link shows the same, and so do other links to this page.
     page.reload()
     wait_for_charts(page, 2)
     assert zoomed(page) == [shown]
@@ -310,7 +310,7 @@ def test_a_line_grows_where_a_whole_one_would_be_drawn(visit, ada, project, wher
     grown = page.evaluate(LINES)
     assert sorted(line["known"] for line in grown) == [250, 300]
 
-    # Once somebody points at it, Plotly knows all of it too, and draws the same.
+    # After hovering, Plotly has all points too, and draws the same.
     page.evaluate(SETTLE)
     wait_until(page, lambda: page.evaluate(LINES)[place]["known"] == 260)
     settled = page.evaluate(LINES)
@@ -338,7 +338,7 @@ def test_a_line_grows_away_from_the_steps_it_had_in_common_with_others(
             ),
         )
 
-    # Plotly, which draws all lines anew, was not needed.
+    # The append was drawn without Plotly, which redraws all lines.
     assert [line["known"] for line in page.evaluate(LINES)] == [250, 250]
     ends = sorted(line["end"][0] for line in page.evaluate(LINES))
     assert ends == pytest.approx([249, 259], abs=0.6)

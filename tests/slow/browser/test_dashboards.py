@@ -82,13 +82,13 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     field.fill("train/accuracy")
     # Not by Enter, which the browser takes for its list of suggestions now and then.
     page.get_by_role("button", name="Another", exact=True).click()
-    # What is typed goes into the new field, not into whichever is the last so far.
+    # Wait for the new field, so that the text does not go into the last one before it.
     expect(page.get_by_role("combobox", name="Metrics")).to_have_count(2)
     page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
     # An empty field is left at the end.
     page.get_by_role("button", name="Another", exact=True).click()
     page.get_by_label("Title").fill("Both")
-    # The palette would take what was typed.
+    # The palette would capture the input.
     page.keyboard.press("Control+k")
     page.get_by_role("button", name="Add", exact=True).click()
 
@@ -112,7 +112,7 @@ def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard
     page.get_by_role("button", name="Chart Series of the runs").click()
     expect(page.locator("#widget-form .repeat").first).to_be_visible()
 
-    # Without what makes a list of the fields, Enter would send the form.
+    # Without the script of the list of fields, Enter would submit the form.
     page.keyboard.type("own/metric")
     page.keyboard.press("Enter")
     held[0].continue_()
@@ -123,7 +123,7 @@ def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard
     page.keyboard.type("own/metric")
     page.keyboard.press("Enter")
     expect(fields).to_have_count(2)
-    # Somebody who presses it once more has not said what the widget is called.
+    # Enter in an empty field does not submit the form.
     page.keyboard.press("Enter")
     page.keyboard.type("own/other")
     expect(fields.last).to_have_value("own/other")

@@ -1,7 +1,7 @@
-"""What holds of every page there is, in both themes, with much on it and with nothing.
+"""Requirements for all pages, in both themes, with a full project and an empty one.
 
-Pages come from the routes, so a new one is looked at from its first day. All of it is
-one visit to each: what a page says is read, weighed and measured while it is open.
+Pages come from the routes, so a new one is tested immediately. Each page is visited
+once: content, sizes and layout are checked while it is open.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ pytestmark = [
 WORLDS = {"empty": make_empty, "full": make_full}
 # Swagger's page is not ours; that it breaks no policy is.
 NOT_OURS = "api"
-# Bytes of script and style, as a server without a certificate sends them: of that, browsers
-# take gzip at best.
+# Bytes of scripts and styles as sent without TLS, where browsers accept gzip but not
+# brotli.
 LIGHT, WITH_CHARTS = 100_000, 700_000
-# Pages that draw charts, and may load what draws them.
+# Pages that draw charts, and may load Plotly.
 CHARTED = {
     "run",
     "run-charts",
@@ -52,10 +52,10 @@ CHARTED = {
     "shared-dashboard",
     "shared-report",
 }
-# Seen by whoever has not signed in, by how their names begin.
+# Name prefixes of pages that are visited without signing in.
 FOR_STRANGERS = ("sign-in", "join", "shared-")
 WIDTHS = (360, PHONE["width"], 1440, 2560)
-# Counted beside what the watch of every browser test hears.
+# In addition to the watch of every browser test.
 COUNT_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) => {
   (window.violations ??= []).push(`${event.violatedDirective}: ${event.blockedURI}`)
 })"""
@@ -103,14 +103,14 @@ def test_every_page_is_for_everybody_safe_light_and_fits(
         watch.context.clear_cookies()
         page = visit(address, None if name.startswith(FOR_STRANGERS) else things.member)
         objections = unsafe(page)
-        # As it was opened: what follows reaches for what few do.
+        # Before the checks below, which load further scripts.
         weights = [*weights_of(page, GZIP), *weights_of(page, BROTLI)]
         if name != NOT_OURS:
             objections += violations(page) + headings(page)
             objections += page.evaluate(WALK) + sideways(page)
             limit = WITH_CHARTS if name in CHARTED else LIGHT
             objections += too_heavy(*weights[:2], limit)
-            # For whoever prints it: benchmarks.pages.weights.
+            # Printed by benchmarks.pages.weights.
             counts = count_by_theme(objections)
             record_property(name, [*weights, limit, *counts])
         if name in NOTHING:
@@ -118,7 +118,7 @@ def test_every_page_is_for_everybody_safe_light_and_fits(
         if objections:
             found[name] = objections
 
-    # That no request leaves the host and nothing is logged, the watch asserts.
+    # The watch asserts that there are no requests to other hosts and no logged errors.
     assert not found, pformat(found, width=200)
 
 
@@ -169,7 +169,7 @@ def count_by_theme(objections: Iterable[str]) -> list[int]:
     ]
 
 
-# Nobody's order of focus is turned round, and what has it shows it.
+# No element changes the tab order, and each focused element shows its focus.
 WALK = """() => {
   const found = []
   for (const each of document.querySelectorAll("[tabindex]")) {

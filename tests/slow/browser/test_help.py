@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(find_spec("zensical") is None, reason="no zensical"),
 ]
-# Of the theme: each block of code has a landmark of its own.
+# The theme gives each block of code a landmark.
 OF_THE_THEME = "landmark-unique"
 
 

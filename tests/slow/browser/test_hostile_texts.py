@@ -1,4 +1,4 @@
-"""Whatever is logged, pages show it: nothing is run, opened, fetched or shared."""
+"""Pages show hostile texts as text: without running, opening or fetching anything."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ pytestmark = [
     pytest.mark.timeout(1200),
 ]
 
-# What hides a text that follows it hides none before it.
+# A payload that hides a later one cannot hide an earlier one.
 ORDERS = {"in order": PAYLOADS, "reversed": PAYLOADS[::-1]}
 COMMON_STAGE = PAYLOADS[0]
 # As long as each kind of name may be.
 RUN, PROJECT, USER, STAGE, AGENT = 255, 200, 150, 100, 50
 # As long as each kind of text may be that people give.
 REASON, ADDRESS, KIND = 500, 500, 100
-# Where the promise says that payloads stand; what else holds any is counted as well.
+# Fields that must contain payloads; further ones are counted too.
 HOSTILE = {
     *("Run.name", "Stage.name", "Project.name", "Workspace.name", "User.username"),
     *("Token.name", "ShareLink.label", "Ladder.name", "Rung.note"),
@@ -114,7 +114,7 @@ def texts(request) -> list[str]:
 
 @pytest.fixture
 def hostile(ada, settings, tmp_path, texts):
-    """A project in which every text that somebody may choose is a payload."""
+    """A project in which each text chosen by a user is a payload."""
     settings.DATA_FOLDER = tmp_path
     project = make_project(ada)
     rename(project, ada, packed(texts, USER)[0])
@@ -150,7 +150,7 @@ def add_failing_channels(project: Project, texts: list[str]) -> None:
 
 
 def add_dismissals(project: Project, member: Member, texts: list[str]) -> Run:
-    """Return a run of whose findings somebody said, with payloads, that they are none."""
+    """Return a run whose findings are dismissed with payloads as reasons."""
     run = make_sample_run(project, "dismissed")
     found = Finding.objects.filter(run=run, is_open=True, explained_by="")[0]
     for place, reason in enumerate(packed(texts, REASON)):
@@ -206,7 +206,7 @@ def _hostile_run(project: Project, name: str, texts: list[str]) -> Run:
 
 
 def _captured(name: str, texts: list[str]) -> dict[str, object]:
-    """Return what the agent captures, with payloads wherever a text may stand."""
+    """Return captured facts with payloads in place of all texts."""
     lines = "\n".join([name, *texts])
     options = [f"--{place}={text}" for place, text in enumerate(texts)]
     whole = {
@@ -242,7 +242,7 @@ def _diff(name: str, texts: list[str]) -> str:
 
 @pytest.fixture
 def told_everything(hostile):
-    """One run that holds all payloads in whatever is not a name, and in its stages."""
+    """Create a run with all payloads in all fields except names, and in its stages."""
     _, (run, *_), texts = hostile
     for stage in packed(texts, STAGE):
         write(run, [], stage=stage)
@@ -256,10 +256,10 @@ def told_everything(hostile):
     write(run, [records_message("samples/text", texts)])
     for place, text in enumerate(packed(texts, PROJECT)):
         _add_file(run, f"{text}/{place}", text.encode(), text[:100])
-    # The one whose page is among those that are visited.
+    # The file whose page is visited.
     name, *_ = packed(texts, PROJECT)
     _add_file(run, FILE, "\n".join(texts).encode(), name[:100])
-    # What is received is checked to be a kind; pages must not lean on that.
+    # The API validates types of files; pages must not rely on it.
     for file, kind in zip(
         File.objects.filter(run=run), cycle(packed(texts, KIND)), strict=False
     ):
@@ -304,7 +304,7 @@ def make_boards(project: Project, member: Member, texts: list[str]) -> list[str]
 
 
 def _fences(kinds: dict[str, dict[str, str | list[str]]]) -> str:
-    """Write widgets as reports do; what is said there needs none."""
+    """Return widgets as blocks of a report, without the text widget."""
     blocks = []
     for kind, settings in kinds.items():
         lines = [f"widget: {kind}"]
@@ -339,7 +339,7 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
     for name, address in pages(things, client_of(ada)).items():
         if name not in ALIKE or name == "keys":
             visited.add(address)
-    # Of the others, the pages that show more of a run than its name.
+    # Of the other runs, only pages that show more than the name.
     for run in runs[1:]:
         source = f"/runs/{run.id}/source?stage={quote(COMMON_STAGE)}"
         visited |= {f"/runs/{run.id}/", f"{source}&against={runs[0].id}"}
@@ -366,7 +366,7 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
             shown = page.locator("main").evaluate("main => main.textContent")
             unsaid[address] = [text for text in texts if text not in shown]
     hits = [*found, *dialogs, *watch.faults]
-    # For whoever prints it: benchmarks.pages.hostile_texts.
+    # Printed by benchmarks.pages.hostile_texts.
     record_property("payloads", len(texts))
     record_property("fields", sorted(fields))
     record_property("pages", len(visited))
@@ -374,7 +374,7 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
 
     assert found == {}
     assert dialogs == []
-    # Otherwise nothing would have been tried.
+    # Otherwise the test would check nothing.
     assert fields >= HOSTILE, HOSTILE - fields
     assert not any(unsaid.values()), unsaid
 

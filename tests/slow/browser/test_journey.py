@@ -30,7 +30,7 @@ RANGE = "chart => chart.querySelector('.js-plotly-plot')._fullLayout.xaxis.range
 
 @pytest.fixture
 def elsewhere(browser: Browser, live_server: LiveServer):
-    """A browser that has never been here, in which nothing may go wrong either."""
+    """A fresh browser, which also must not log errors."""
     context = browser.new_context(viewport=WIDE, base_url=live_server.url)
     watch = Watch(context, urlsplit(live_server.url).netloc)
     yield context
@@ -51,7 +51,7 @@ def test_a_run_is_found_compared_and_shared_and_its_address_leads_back(
     compared = compare(page)
     shared = share_a_ladder(page)
 
-    # A stranger has the link to the ladder, and nothing else of what there is.
+    # The visitor has only the link to the ladder.
     stranger = elsewhere.new_page()
     stranger.goto(shared)
     expect(stranger.get_by_text("Shared, view only")).to_be_visible()
@@ -82,7 +82,7 @@ def test_a_run_is_found_compared_and_shared_and_its_address_leads_back(
 
 
 class Seen:
-    """What a chart and the address said when a page was left."""
+    """A chart's lines and the address when a page was left."""
 
     def __init__(self, page: Page) -> None:
         chart = drawn(page)
@@ -119,7 +119,7 @@ def compare(page: Page) -> Seen:
     expect(drawn(page).locator("path.js-line")).to_have_count(2)
     found = Seen(page)
 
-    # Those that stay keep what they had.
+    # The remaining runs keep their styles.
     assert {name: rest for name, *rest in found.lines}.items() <= before.items()
     assert len({colour for _, colour, _ in found.lines}) == len(found.lines) == 2
     assert parse_qs(urlsplit(found.address).query)["hidden"] == ["0"]
@@ -127,7 +127,7 @@ def compare(page: Page) -> Seen:
 
 
 def share_a_ladder(page: Page) -> str:
-    """Make a ladder of what is compared; return the path of a link to it."""
+    """Make a ladder of the compared runs; return the path of a link to it."""
     follow(page, re.compile("^Make a ladder"))
     page.get_by_label("Name", exact=True).fill("Faster decoding")
     page.get_by_role("button", name="Make ladder").click()
@@ -139,7 +139,7 @@ def share_a_ladder(page: Page) -> str:
 def follow(page: Page, link: str | re.Pattern[str]) -> None:
     """Go where a link leads; the page there answers clicks."""
     before = address_now(page)
-    # Of those of this name the last stands in the page, others in its head.
+    # The page's header may have the same link, so take the last one.
     page.get_by_role("link", name=link, exact=True).last.click()
     page.wait_for_url(lambda address: address != before)
     expect(page.locator("html[data-connected]")).to_be_attached()

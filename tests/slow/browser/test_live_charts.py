@@ -1,4 +1,4 @@
-"""Charts of a run that is still going: they ask for what is new, and show all of it."""
+"""Charts of a running run: they request new points only, and show all points."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ from tracker.models import Run
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SPIKE = 1_234.5
-# What Plotly was given, and how far its vertical axis reaches.
+# Plotly's data, and the upper end of its vertical axis.
 SHOWN = """() => {
   const plot = document.querySelector(".chart__plot")
   return {
@@ -30,7 +30,7 @@ SHOWN = """() => {
     highest: plot._fullLayout.yaxis.range[1],
   }
 }"""
-# Where the line ends on the screen, as shares of what the axes show.
+# The end of the line on the screen, as shares of the axes.
 END = """() => {
   const plot = document.querySelector(".chart__plot")
   const { xaxis, yaxis } = plot._fullLayout
@@ -38,8 +38,7 @@ END = """() => {
   const [left, top] = path.split(/[ML]/).at(-1).split(",").map(Number)
   return { x: xaxis.p2c(left), y: yaxis.p2c(top), beyond: left > xaxis._length }
 }"""
-# Where the dots of the line are, as shares of what the axes show, and how many of them Plotly
-# knows.
+# The line's dots as shares of the axes, and the number that Plotly has.
 DOTS = """() => {
   const plot = document.querySelector(".chart__plot")
   const { xaxis } = plot._fullLayout
@@ -85,7 +84,7 @@ def refresh(page):
 
 
 def whole(page, run):
-    """The lines that a reader who holds nothing is sent."""
+    """Return the lines that a client without a cache receives."""
     address = f"/runs/{run.id}/figures/series?path=train/loss"
     answer = page.request.get(
         page.url.partition("/runs/")[0] + address,
@@ -160,7 +159,7 @@ def test_a_grown_line_is_drawn_where_a_whole_one_would_be(visit, ada, page, run)
     log(run, 0, 300)
     visit(f"/runs/{run.id}/charts", ada)
     expect(page.locator(DRAWN)).to_be_visible()
-    # Room is kept for what is to come.
+    # The axis leaves room for further points.
     assert 310 < page.evaluate(ROOM) < 330
 
     log(run, 300, 10)
@@ -170,7 +169,7 @@ def test_a_grown_line_is_drawn_where_a_whole_one_would_be(visit, ada, page, run)
     assert not grown["beyond"]
     assert len(page.evaluate(SHOWN)["lines"][0][0]) == 300
 
-    # Once somebody points at it, Plotly knows all of it too, and draws the same.
+    # After hovering, Plotly has all points too, and draws the same.
     page.evaluate(SETTLE)
     wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 310)
     settled = page.evaluate(END)
@@ -232,7 +231,7 @@ def test_a_chart_without_outliers_grows_as_others_do(visit, ada, page, run):
     before = page.evaluate(HEIGHT)
     assert before[1] < SPIKE
 
-    # Which moves the ends of what holds all but outliers, by little.
+    # These change the range without outliers a little.
     log_with_outliers(run, 300, 10)
     refresh(page)
     wait_until(page, lambda: page.evaluate(END)["x"] > 305)
@@ -262,7 +261,7 @@ def test_a_height_that_somebody_chose_stays_while_outliers_are_left_out(
     wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
     assert page.evaluate(HEIGHT) == chosen
 
-    # Whoever wants all of it again is not shown the outliers, too.
+    # Resetting the zoom does not show the outliers either.
     page.locator(".nsewdrag").first.dblclick()
     wait_until(page, lambda: before[1] + 0.5 < page.evaluate(HEIGHT)[1] < SPIKE)
 
@@ -333,7 +332,7 @@ def test_a_chart_out_of_sight_catches_up_when_it_is_scrolled_to(visit, ada, page
 
     page.locator(".chart").last.scroll_into_view_if_needed()
     log(run, 300, 20)
-    # What the page looks for by itself is what can be seen.
+    # The page polls only for visible charts.
     with page.expect_response(is_figure, timeout=WAIT_MS) as seen:
         pass
     assert "train/loss" not in str(query_of(seen.value)["chart"])

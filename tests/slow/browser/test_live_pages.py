@@ -1,4 +1,4 @@
-"""What is logged while a page is open appears on it, and nobody has to load it again."""
+"""Data logged while a page is open appears without a reload."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def files(settings, tmp_path):
 
 
 def look_again(page: Page, selector: str) -> None:
-    """Have a part of the page ask now, as it does by itself after some time."""
+    """Make a part of the page poll now, instead of after its interval."""
     page.evaluate(
         "(s) => document.querySelector(s).dispatchEvent(new CustomEvent('every'))",
         selector,
@@ -57,7 +57,7 @@ def look_again(page: Page, selector: str) -> None:
 
 
 def describe(page: Page, text: str) -> None:
-    """Begin to write a description, as somebody does who waits."""
+    """Start writing a description, and do not submit it."""
     page.locator("#run-describe summary").click()
     page.get_by_label("Description", exact=True).fill(text)
 
@@ -191,7 +191,7 @@ def test_attributes_change_in_branches_as_somebody_has_opened_them(visit, ada, r
     expect(page.locator("#attributes")).to_contain_text("first")
     expect(page.locator("#attributes-told")).to_contain_text("32 attributes")
     assert branch.evaluate("(each) => each.open")
-    # It is as it was for whoever closes it.
+    # A branch that the user closed stays closed.
     branch.locator("summary").first.click()
     write_values(run, {"params/b/y": 6})
     look_again(page, "#attributes")

@@ -176,7 +176,7 @@ def test_errors_are_told_from_output_and_few_texts_are_a_table(visit, ada, run):
 
 
 def test_the_last_line_of_a_million_is_reached(visit, ada, run):
-    # Not all of them: what is told is their number, and blocks that are asked for.
+    # Only the number of lines and the requested blocks.
     log(run, lines(60_000))
     page = visit(f"/runs/{run.id}/logs", ada)
     page.route(

@@ -94,7 +94,7 @@ def test_what_is_typed_and_chosen_before_the_page_answers_holds_once_it_does(
     sign_in(page.context, live_server.url, ada)
     page.goto(f"{live_server.url}/w/ada-workspace/vision/")
     page.get_by_label("Filter by name or tag").press_sequentially("one")
-    # As people do: what Playwright chooses by itself is no event of theirs.
+    # Typing sends the events of a user, which Playwright's fill() does not.
     page.get_by_label("Filter by state").press_sequentially("fai")
     expect(page.get_by_label("Filter by state")).to_have_value("failed")
     page.wait_for_function("() => document.readyState === 'complete'")

@@ -1,4 +1,4 @@
-"""The runs table with ten thousand runs: what a browser has to do for it."""
+"""The runs table with ten thousand runs: the browser's work."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_links_are_kept_to_the_axes_and_their_windows(run):
       ]
     }""")
 
-    # Commas are escaped once an address is written anew.
+    # Commas are escaped when an address is rewritten.
     start = "http://x/compare?runs=1%2C2"
     assert whole == f"{start}&dimension=b&dimension=a%3Ac&brush=0.1%3A2%3Aa%3Ac"
     assert part == "http://x/compare?dimension=b"
@@ -115,7 +115,7 @@ def test_links_are_kept_to_the_axes_and_their_windows(run):
     ("event", "is_found"),
     [
         ({"key": "["}, True),
-        # AltGr, as Windows tells it, and Option.
+        # AltGr as reported on Windows, and Option.
         ({"key": "[", "altKey": True, "ctrlKey": True}, True),
         ({"key": "[", "altKey": True}, True),
         ({"key": "j", "altKey": True}, False),
@@ -223,8 +223,8 @@ def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
     assert found == ["abct", "cnewat", "xyz", ["one", "one", "two", None]]
 
 
-# A table of many rows, and what it asks for: where each block begins, and whether anybody
-# still waits for it. `answer` gives what was asked for, in that order.
+# A long table, with the offset of each requested block, and whether it was aborted.
+# `answer` answers the requests in order.
 PASSED = """
   const { BLOCK, RunBlocks } = await import("/static/web/js/models/run_blocks.js")
   const { RowsAhead } = await import("/static/web/js/models/rows_ahead.js")
@@ -262,7 +262,7 @@ def test_rows_are_fetched_while_they_are_passed_and_the_next_ones_before(run):
     # Downwards, as most people go; and then to where they turn.
     assert then == [400, 500, 600]
     assert back == 300
-    # What is not in sight needs no drawing.
+    # Parts outside of the view are not drawn.
     assert drawn == 1
 
 
@@ -358,7 +358,7 @@ def test_an_opened_eye_is_in_the_address_with_its_colour(run):
 def test_a_chosen_colour_is_swapped_and_comes_back_with_its_run(run):
     assert eyes(run, ["choose", "a", 2])[:2] == ["a2 b1 c0", "dyed=c.0,a.2"]
     assert eyes(run, ["choose", "c", 7])[:2] == ["a0 b1 c7", "dyed=c.7"]
-    # Of a run that is not there yet, and of two that want the same.
+    # A colour for a run that is not loaded yet, and one colour for two runs.
     later = eyes(run, ["follow", "abe"], search="dyed=eeeeeeee~.0")
     assert later[0] == "a2 b1 e0"
     both = eyes(run, search="dyed=bbbbbbbb~.0,aaaaaaaa~.0")
@@ -390,7 +390,7 @@ def test_no_more_are_shown_than_can_be_told_apart(run):
     steps = ["toggle", "d", 4], ["toggle", "f", 5]
 
     assert eyes(run, *steps, most=4) == ["a0 b1 c2 d3", "on=d&shades=3", False]
-    # What is closed gives its colour away.
+    # A hidden run frees its colour.
     closed = ["toggle", "a", 0]
     assert eyes(run, steps[0], closed, steps[1], most=4)[0] == "b1 c2 d3 f0"
 
@@ -417,7 +417,7 @@ def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
 
     # Between its points a line is there, however far these are.
     assert found[0] == [["goes on", 50], ["just ended", 95]]
-    # Where nothing else is, the end of what there is.
+    # Without other lines, the end of the ended one.
     assert found[1] == [["ended", 50]]
 
 

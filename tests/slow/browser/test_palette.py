@@ -110,7 +110,7 @@ def test_enter_that_comes_before_the_answer_opens_what_is_found(
     visit, ada, run, project
 ):
     page = visit(f"/runs/{run.id}/", ada)
-    # By what they ask for: whoever types slowly has more asked than once.
+    # By query: slow typing sends several requests.
     held: dict[str, Route] = {}
 
     def hold(route: Route) -> None:

@@ -94,7 +94,7 @@ def test_three_people_join_and_each_does_what_their_role_allows(ada, person):
     assert roles["ines@example.com"] == Role.ADMIN
     assert ProjectMember.objects.get().role == Role.VIEWER
 
-    # The viewer of one project sees that one and changes nothing.
+    # The viewer of one project sees only that project, read-only.
     vera.goto("/")
     expect(vera.get_by_role("link", name="vision").first).to_be_visible()
     expect(vera.get_by_text("speech")).to_have_count(0)
@@ -195,7 +195,7 @@ def test_three_people_sign_in_with_a_provider_and_get_the_role_of_their_groups(
         sign_in_with_provider(page, name, f"/sign-in?next=/runs/{run.id}/")
     ines, max_, vera, eve = pages.values()
 
-    # The first sign-in makes the account and opens the page that was asked for.
+    # The first sign-in creates the account and opens the requested page.
     for page in (ines, max_, vera):
         expect(page.get_by_role("heading", name="baseline")).to_be_visible()
     expect(eve.get_by_text("None of your groups gives access")).to_be_visible()
@@ -208,7 +208,7 @@ def test_three_people_sign_in_with_a_provider_and_get_the_role_of_their_groups(
         "vera@corp.example": Role.VIEWER,
     }
 
-    # Each does what the role allows, and meets a page for the rest.
+    # Each user can do what the role allows, and sees an error page for the rest.
     expect(max_.get_by_role("button", name="Move to trash")).to_be_visible()
     expect(vera.get_by_role("button", name="Move to trash")).to_have_count(0)
     ines.goto(members_url)

@@ -30,7 +30,7 @@ def test_every_page_about_people_is_accessible_and_fits(visit, watch):
         page = visit(address, member)
         if objections := violations(page) + headings(page) + sideways(page):
             found[name] = objections
-        # A refusal is what the page shows.
+        # These pages show a refusal.
         watch.faults = [each for each in watch.faults if "status of 4" not in each]
     watch.context.clear_cookies()
     for name in second_factor_pages(visit, page, team.member.user):

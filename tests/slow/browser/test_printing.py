@@ -1,4 +1,4 @@
-"""What comes on paper: all of the page, in dark words on white, whatever the screen shows."""
+"""Print layout: the whole page, dark text on white, in either theme."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CHARTS = 9
 DRAWN = '.chart[data-drawn="true"]'
-# What is on the page at the moment that the browser prints it.
+# The content of the page when the browser prints it.
 NOTE = """() => addEventListener("beforeprint", () => {
   const words = [...document.querySelectorAll(".xtick text")]
   const lines = [...document.querySelectorAll("path.js-line")]

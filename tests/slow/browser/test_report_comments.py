@@ -18,7 +18,7 @@ from web.pages.reports.passages import passages_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Enough that what stands below is out of sight.
+# Long enough to scroll.
 LONG = "\n\n".join(f"Paragraph {number} of many." for number in range(60))
 TEXT = f"## What helped\n\nDecoding **ahead**.\n\n{LONG}\n"
 
@@ -81,7 +81,7 @@ def test_a_reader_comments_beside_a_heading_and_another_answers(
     page.get_by_role("button", name="Resolve").click()
     expect(page.get_by_text("Resolved by ada")).to_be_visible()
     expect(comment(page, "By a third.")).to_be_hidden()
-    # Whoever goes by keys is where they were.
+    # The keyboard focus stays.
     expect(page.locator(".thread__settled > summary")).to_be_focused()
     page.keyboard.press("Enter")
     expect(comment(page, "By a third.")).to_be_visible()

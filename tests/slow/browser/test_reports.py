@@ -1,4 +1,4 @@
-"""A report as people write it, read it and go back to what it said."""
+"""Writing and reading a report, and its earlier versions."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_draft_that_is_refused_is_said_and_sent_as_the_page_is_left(
     page.unroute("**/draft")
 
     visit(f"/reports/{report.id}/")
-    # It may arrive after the next page was asked for.
+    # The draft may be saved after the next page request.
     wait_until(page, ReportDraft.objects.filter(text="half a thou").exists)
 
 

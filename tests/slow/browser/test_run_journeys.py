@@ -1,4 +1,4 @@
-"""A run's pages, from the first question to what is done about the answer."""
+"""A user's way through a run's pages, from a finding to its dismissal."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -115,7 +115,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
 
     finding.locator(".finding__dismiss > summary").click()
     why = finding.get_by_label("Reason")
-    # Nobody could follow a finding that went without one.
+    # A reason is required.
     finding.get_by_role("button", name="Dismiss this finding").click()
     expect(why).to_be_focused()
     expect(finding).to_be_visible()

@@ -1,4 +1,4 @@
-"""A run's pages, as somebody uses them who wants to know why it was slow."""
+"""A run's pages, used to find the reason of a slow run."""
 
 import re
 from datetime import timedelta
@@ -83,7 +83,7 @@ def is_figure(request):
 
 
 def chart_query(request):
-    """What is asked of the first chart of a request for many."""
+    """Return the query of the first chart in a request for many."""
     return parse_qs(query_of(request)["chart"][0])
 
 
@@ -259,7 +259,7 @@ def test_the_search_hides_what_was_not_meant(visit, ada, page, project):
     page.get_by_role("searchbox").fill("CPU_cores")
 
     expect(page.locator("[data-part=count]")).to_have_text("6 series")
-    # Its sections were folded; what is found is drawn.
+    # Its sections were folded; matching charts are drawn.
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(6)
     page.get_by_role("searchbox").fill("(.*")
     expect(page.get_by_role("heading", name="No series matches")).to_be_visible()
@@ -355,7 +355,7 @@ def test_for_how_long_a_run_is_silent_is_counted_without_being_sent(
     expect(silent).not_to_have_text(at_first, timeout=POLLS_MS)
     assert answers.count(200) == 1  # the first, as pages hold no version yet
 
-    # Counting goes on from what is sent when it is silent anew.
+    # The counter restarts from the value in the next answer.
     heard_of(hours=2)
     expect(silent).to_have_text("2 h", timeout=POLLS_MS)
 
@@ -425,7 +425,7 @@ def test_very_many_attributes_come_part_by_part(visit, ada, page, project):
     expect(rows.first).to_contain_text("0500")
     page.get_by_role("searchbox").fill("119")
     expect(rows).to_have_count(12)
-    # Of few rows: axe compares each button with every other.
+    # With few rows, because axe compares each button with all others.
     assert violations(page) == []
     page.get_by_role("link", name="All attributes").click()
     expect(page.locator(".tree__branch > summary")).to_have_count(1)
@@ -483,7 +483,7 @@ def test_on_a_phone_the_header_leaves_the_first_screen_to_the_run(
     assert box["height"] <= PHONE["height"] * 0.3
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert violations(page) == []
-    # What is beyond the edge is reached by scrolling its own line.
+    # Long lines scroll horizontally.
     copy = page.get_by_role("button", name="Copy the id")
     copy.scroll_into_view_if_needed()
     expect(copy).to_be_in_viewport()

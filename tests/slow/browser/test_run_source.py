@@ -1,4 +1,4 @@
-"""A run's source, as somebody reads it who wants to make the run again."""
+"""A run's source tab, used to reproduce the run."""
 
 import pytest
 from playwright.sync_api import expect

@@ -239,7 +239,7 @@ def test_groups_are_there_before_their_numbers(visit, ada, project):
     expect(first).to_contain_text("optimizer x")
     expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
     expect(first.get_by_role("gridcell").nth(1)).to_have_text("")
-    # Nothing that came with the page is asked for again.
+    # The page's own content is not requested again.
     assert [url for url in asked if "runs.json" in url] == []
     held[0].continue_()
     expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.3")
@@ -444,7 +444,7 @@ def test_runs_stay_on_top_and_the_first_is_what_others_are_compared_with(
     expect(on_top.nth(1)).to_contain_text("+2 %")
     assert len(state(page)["top"]) == 2
 
-    # By the order, first comes the last; what is on top stays, scrolled or sorted.
+    # Sorting puts the last one first; pinned rows stay, scrolled or sorted.
     head(page, "Name").click()
     expect(page.locator("[data-position='2']")).to_contain_text("run-59")
     grid.press("Control+End")
@@ -626,7 +626,7 @@ def test_the_language_s_own_words_are_completed(open_runs, project):
     expect(options).to_have_text(["duration"])
     field.fill("")
     field.press_sequentially("energ")
-    # The number of every run says its unit, and an attribute so called keeps its quotes.
+    # The number of each run has a unit, and an attribute of that name is quoted.
     expect(options).to_have_text(["energy kilowatt-hours", '"energy"'])
     assert violations(page) == []
     field.press("ArrowDown")

@@ -1,4 +1,4 @@
-"""The runs as charts beside a list with eyes, as people use them."""
+"""The runs as charts next to a list with eyes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_from_the_table_to_charts_without_a_run_and_back_by_the_address(
     assert address_now(page).endswith("?as=charts")
     assert violations(page) == []
 
-    # Nothing is loaded anew: a chart that is there stays the same element.
+    # No reload: existing charts keep their elements.
     page.evaluate("document.querySelector('.chart').dataset.same = 'yes'")
     eye(page, "one").click()
     expect_lines(page, 2)
@@ -163,7 +163,7 @@ def test_charts_come_and_go_with_runs_and_the_others_stay(open_runs, project):
 
     eye(page, "rich").click()
     expect(page.locator(".chart")).to_have_count(1)
-    # What somebody folded stays so.
+    # A section that the user folded stays folded.
     section = page.locator(".charts__section[data-key='train/']")
     expect(section).not_to_have_attribute("open", "")
     eye(page, "rich").click()
@@ -211,7 +211,7 @@ def test_dots_have_the_colors_of_the_lines_of_groups(open_runs, project):
 
 
 def test_the_run_under_the_pointer_stands_out(open_runs, project):
-    # Of fewer, one box names all at a time.
+    # With fewer runs, one box names all of them.
     for number in range(9):
         logged(project, f"run {number}")
     page = open_runs("?as=charts")

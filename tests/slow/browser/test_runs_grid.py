@@ -226,7 +226,7 @@ def test_what_most_visits_never_open_is_fetched_once_somebody_reaches_for_it(
     wait_until(page, lambda: page.evaluate(FETCHED) == 1)
     mark(page, runs[0].name).click()
     wait_until(page, lambda: page.evaluate(FETCHED) == 2)
-    # And if it does not come, the page says so.
+    # If it fails to load, the page shows an error.
     page.route("**/query_form.js", lambda route: route.abort())
     page.get_by_label("Conditions as a form").click()
     expect(page.get_by_role("alert")).to_contain_text("did not come")
@@ -447,7 +447,7 @@ def test_a_mistake_in_a_query_is_shown_where_it_is(open_runs, project):
     expect(mistake).to_contain_text("should be")
     expect(mistake.locator("mark")).to_have_text("<")
     expect(field).to_have_attribute("aria-invalid", "true")
-    # What was found before stays in sight, and nothing that was written is markup.
+    # The earlier result stays visible, and texts are escaped.
     assert names(page) == ["kept"]
     assert violations(page) == []
     page.reload(wait_until="networkidle")
@@ -509,7 +509,8 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     asked = page.get_by_role("dialog", name="Tag 1\u202f203 runs “old”?")
     expect(asked).to_be_visible()
     assert violations(page) == []
-    # One more comes before somebody agrees: they are asked again, with the new number.
+    # A further run arrives before the confirmation: the page asks again with the new
+    # number.
     make_run(project, "run that came")
     asked.get_by_role("button", name="Go on").click()
     again = page.get_by_role("dialog", name="Tag 1\u202f204 runs “old”?")
@@ -531,7 +532,7 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     assert [run.name for run in Run.objects.not_in_trash()] == ["another"]
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("1\u202f204 of 1\u202f205 runs")).to_be_visible()
-    # Which may be said of what was there before, where the table is slow to follow.
+    # The table may still show the text of the earlier state.
     wait_until(page, lambda: Run.objects.in_trash().count() == 0)
 
 
@@ -556,7 +557,7 @@ def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_aga
     expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "true")
     expect(row_of(page, "run 00002")).to_have_attribute("aria-selected", "false")
 
-    # Who goes there anew has ticked nothing.
+    # A new visit has no selection.
     page.goto(page.url.partition("?")[0], wait_until="networkidle")
     expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "false")
 
@@ -622,7 +623,7 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
 
 
 def lose(page: Page, what: str) -> None:
-    """Have the server do as it is asked, and its answer lost once."""
+    """Let the server handle a request, and drop its answer once."""
 
     def pass_on(route: Route) -> None:
         route.fetch()
@@ -716,7 +717,7 @@ def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     expect(page.get_by_text("asking what has changed")).to_be_visible()
     page.clock.fast_forward(60_000)
     expect(page.get_by_text("runs may have changed")).to_be_visible()
-    # What is shown is what is there now.
+    # The table shows the current runs.
     expect(page.get_by_role("link", name="one")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("nothing is undone yet")).to_be_visible()

@@ -1,4 +1,4 @@
-"""A report from nothing to somebody who reads it by a link, and a frozen dashboard."""
+"""Creating a report and reading it by a share link, and a frozen dashboard."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def runs(ada):
 def reader(
     request, browser: Browser, live_server: LiveServer
 ) -> Iterator[tuple[Page, list[str]]]:
-    """A phone that has never been here, and what it asked for."""
+    """A phone with a fresh profile, and its requests."""
     context = browser.new_context(
         viewport=PHONE,
         base_url=live_server.url,

@@ -27,7 +27,7 @@ def runs(ada):
 
 @pytest.fixture
 def stranger_page(browser: Browser, live_server: LiveServer):
-    """A page of a browser that has never been here, in which nothing may go wrong."""
+    """A page of a fresh browser, which also must not log errors."""
     context = browser.new_context(viewport=WIDE, base_url=live_server.url)
     watch = Watch(context, urlsplit(live_server.url).netloc)
     page = context.new_page()

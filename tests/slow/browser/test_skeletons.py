@@ -1,4 +1,4 @@
-"""What is on its way has lines in its place, and says so to those who do not see them."""
+"""Placeholders of loading content, also for screen readers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def runs(ada):
 
 @pytest.fixture
 def open_at_once(page, ada, watch, live_server):
-    """Open an address, and do not wait for what it loads."""
+    """Open an address without waiting for its content."""
     sign_in(page.context, live_server.url, ada)
 
     def open_page(path: str) -> Page:
@@ -163,7 +163,7 @@ def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs,
     assert held.routes
     watch.allow("AbortError")
 
-    # It was given up; asked for again, it comes.
+    # After a failed request, a second one succeeds.
     page.unroute("**/widgets/new*")
     page.get_by_role("button", name="Add widget").click()
     expect(dialog.get_by_role("button", name="Value")).to_be_visible()

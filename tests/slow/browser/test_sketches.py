@@ -18,8 +18,8 @@ from web.figures.smoothing import Smoothing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Draws figures with both, in boxes of one size. What each shows of them: words and where
-# they stand, and how far the lines reach.
+# Draws figures with both, in boxes of one size. Returns the visible texts with their
+# positions, and the extent of the lines.
 BOTH = """async ([figures, width, height]) => {
   const { sketched } = await import("/static/web/js/charts/sketch.js")
   const { CONFIG, loadPlotly } = await import("/static/web/js/charts/plotly.js")
@@ -61,7 +61,7 @@ BOTH = """async ([figures, width, height]) => {
   for (const [name, figure] of Object.entries(figures)) found[name] = await both(figure)
   return found
 }"""
-# Half of what an eye can tell.
+# Half of the smallest visible distance.
 NEAR_PIXELS = 0.5
 
 
@@ -114,7 +114,7 @@ FIGURES = {
     "a range": figure_of(line(WAVE), low=40, high=60),
     "seconds": figure_of(line(WAVE, x=STEPS * 37), axis="relative"),
 }
-# Drawn in place; Plotly adds what some ticks say.
+# Drawn in place; Plotly abbreviates some ticks.
 WITHOUT_TICKS = {
     "time": figure_of(line(WAVE, x=NOON + STEPS * 60_000), axis="time"),
 }
@@ -150,7 +150,7 @@ def test_a_sketch_lies_where_plotly_draws(chart_page, size):
         assert [word[0] for word in sketch] == [word[0] for word in plotly], name
         places = [[word[1:] for word in words] for words in (sketch, plotly)]
         assert is_near(*places), (name, *places)
-        # Beyond an axis that was chosen, Plotly leaves out what nobody sees.
+        # Plotly drops invisible parts outside a fixed range.
         is_cut = "range" in FIGURES[name]["layout"]["xaxis"]
         assert is_cut or is_near(*found["drawn"]), (name, found["drawn"])
 
@@ -181,7 +181,7 @@ def test_lines_are_seen_before_plotly_is_there_and_are_one_chart(
     def hold(route):
         held.append(route)
 
-    # What a slow line would do; released below.
+    # Simulates a slow connection; released below.
     page.route(lambda url: "/plotly-cartesian" in url, hold)
     sign_in(page.context, live_server.url, ada)
     page.goto(f"{live_server.url}/runs/{run.id}/charts", wait_until="commit")

@@ -1,4 +1,4 @@
-"""What opens closes again, a phone leads back, and a chart alone names its lines."""
+"""Closing of overlays, navigation on a phone, and legends of single charts."""
 
 from __future__ import annotations
 

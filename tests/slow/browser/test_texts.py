@@ -1,4 +1,4 @@
-"""Scripts say what they say in the language of the page."""
+"""Scripts show texts in the language of the page."""
 
 from __future__ import annotations
 

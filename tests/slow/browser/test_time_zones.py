@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SECONDS = 500
 BEGIN = START // 1_000  # 12:00 UTC on 2 January 2026, in milliseconds
-# A zone as Chromium names it, and what its clock shows then.
+# A zone of Chromium, and the local time then.
 ZONES = {
     "UTC": "2 Jan 2026, 12:0[1-4]:\\d\\d UTC",
     "America/Los_Angeles": "2 Jan 2026, 04:0[1-4]:\\d\\d GMT-8",
@@ -68,7 +68,7 @@ def test_a_zoom_of_a_time_axis_shows_the_instants_that_were_chosen(
     near = pytest.approx((high - low) / 1_000, abs=3)
     wait_until(page, lambda: page.evaluate(DRAWN_POINTS) == near)
     expect(chart.locator(".xtick text").first).to_contain_text(HOURS[zone])
-    # Reloaded, and so for everyone who opens the link.
+    # After a reload, and so for each user of the link.
     visit(address_now(page).removeprefix(page.evaluate("location.origin")))
     expect(page.locator(DRAWN).first).to_be_visible()
     wait_until(page, lambda: page.evaluate(DRAWN_POINTS) == near)

@@ -1,7 +1,7 @@
-"""What opens over a page is for everybody, too: dialogs, menus and panels, both themes.
+"""Accessibility of dialogs, menus and panels, in both themes.
 
-Dialogs are found in the pages, so that a new one is an error here until somebody says how
-it is opened, or one button does.
+Dialogs are found in the pages: a new one needs an entry here, unless a single button
+opens it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 DIALOG = re.compile(r'<dialog\b[^>]*?\b(?:id|data-part)="([^"]+)')
-# Of many of a kind, one.
+# IDs, so that one of many similar dialogs is tested.
 OWN_NUMBER = re.compile(r"[0-9a-f-]{36}|\d+")
 SHOWN = "dialog[open], [popover]:popover-open, details.drop[open] > .drop__panel"
 
@@ -86,7 +86,7 @@ def discard(page: Page) -> None:
     page.locator("button[form=discard-form]").click()
 
 
-# What opens, on which page, and how.
+# Dialog, its page, and the steps to open it.
 DIALOGS: Mapping[str, tuple[str, Steps]] = {
     "palette": ("runs", press("Control+k")),
     "shortcuts": ("runs", press("?")),
@@ -108,7 +108,7 @@ OTHERS: Mapping[str, tuple[str, Steps]] = {
 }
 
 
-# What opens only where there are more runs than a page has here: test_runs_grid.py.
+# Needs more runs than a page has here: test_runs_grid.py.
 ELSEWHERE = {"confirm-matching"}
 
 
@@ -117,7 +117,7 @@ def kind(dialog: str) -> str:
 
 
 def opener(dialog: str) -> Steps:
-    """Press the button that names the dialog, or that it asks to confirm."""
+    """Press the button that names the dialog, or that triggers its confirmation."""
     asks = f"form[data-confirm='{dialog}'] button[type=submit]"
     return lambda page: page.locator(f"[data-opens='{dialog}'], {asks}").click()
 

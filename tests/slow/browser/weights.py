@@ -1,4 +1,4 @@
-"""Adds up what a page has a browser fetch, as the server sends it."""
+"""Adds up the bytes of a page's scripts and styles, as the server sends them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from django.test import Client
 from playwright.sync_api import Page
 
 SCRIPT, STYLE = "script", "style"
-# What browsers take, by the packing that the server chooses of it. They take brotli only of
-# servers with a certificate, and of their own machine.
+# Encodings that browsers accept: brotli only over TLS and from localhost.
 GZIP, BROTLI = "gzip", "brotli"
 ACCEPTED = {GZIP: "gzip, deflate", BROTLI: "gzip, deflate, br"}
-# What the browser's own list of what it fetched calls scripts, styles and modules.
+# Scripts, styles and modules in the browser's resource timing.
 FETCHED = """() => performance.getEntriesByType("resource")
   .map(({ name }) => new URL(name).pathname).filter((path) => /\\.(js|css)$/.test(path))"""
 
 
 def weigh(page: Page, packing: str) -> Counter[str]:
-    """Return the bytes of scripts and styles that an open page has fetched, by kind.
+    """Return the bytes of an open page's scripts and styles, by kind.
 
-    The server of the tests compresses nothing; what was fetched is asked for again, from
-    where the real one answers.
+    The test server compresses nothing, so the files are requested again, through the
+    code of the real server.
     """
     weights: Counter[str] = Counter()
     for path in set(page.evaluate(FETCHED)):

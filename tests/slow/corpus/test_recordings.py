@@ -95,7 +95,7 @@ def test_ranks_are_one_run(replay):
 
 
 def regimes_without_steps(run, stage):
-    """The parts of a stage as they would be found if nobody had timed its steps."""
+    """Return the phases of a stage as detected without step times."""
     measured = read_measurements(Stage.objects.get(run=run, name=stage))
     measured = clean(replace(measured, steps=Steps.none()))
     span = measured.span()
@@ -122,5 +122,5 @@ def test_a_job_that_does_one_thing_is_one_regime(replay, case, stage):
 
 @pytest.mark.django_db
 def test_a_job_that_sleeps_most_of_the_time_does_not_work(replay):
-    # Less than a fifth of its cores, and no GPU: what it does is not seen.
+    # Less than a fifth of its cores, and no GPU: the activity is not visible.
     assert regimes_without_steps(replay("healthy-long-steps"), "train") == []

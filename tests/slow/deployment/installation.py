@@ -1,4 +1,4 @@
-"""A team's installation as the image has it: its files and packages, and nothing else."""
+"""An installation like the image's: its files and packages only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WATCHDOG_SECONDS = 240
 
 
 def install(folder):
-    """Do what the Dockerfile does in its work folder: copy files, install packages."""
+    """Repeat the Dockerfile's steps in a folder: copy files, install packages."""
     _, _, steps = SERVER.partition("WORKDIR")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for step, words in STEP.findall(steps):
@@ -116,7 +116,7 @@ class Team:
             process.wait()
 
     def get(self, path):
-        """Return the JSON of an answer, or None while there is none."""
+        """Return the JSON of an answer, or None without one."""
         token = json.loads((self.home / ".config/seamark/agent.json").read_text())
         request = urllib.request.Request(
             f"{self.url}{path}", headers={"Authorization": f"Bearer {token['token']}"}

@@ -27,7 +27,7 @@ run.finish(60)
 
 
 class Installation:
-    """A team's installation, whose database and data folder a backup has to hold."""
+    """An installation whose database and data folder a backup must contain."""
 
     def __init__(self, home, server):
         home.mkdir()

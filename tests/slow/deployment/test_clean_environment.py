@@ -1,4 +1,4 @@
-"""What ships works alone: no package of development, no file outside the image."""
+"""The product works without development packages and files outside the image."""
 
 from __future__ import annotations
 

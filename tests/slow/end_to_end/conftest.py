@@ -8,7 +8,7 @@ from tests.slow.end_to_end.installation import DATABASE, Up
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory):
-    """A database file that is up to date and holds nothing: to make one takes seconds."""
+    """A migrated, empty database file; creating one takes seconds."""
     home = Up(tmp_path_factory.mktemp("empty"), free_port())
     made = home.manage("migrate", "-v0")
     assert made.returncode == 0, made.stderr
@@ -23,7 +23,7 @@ def up(tmp_path, empty_database):
 
 @pytest.fixture
 def first_up(tmp_path):
-    """A server of which there is nothing yet, not even a folder."""
+    """A server without existing data, not even a folder."""
     yield from stopped(Up(tmp_path, free_port()))
 
 

@@ -29,7 +29,7 @@ CHILDREN = {
 
 
 def eventually(is_so, seconds=90.0):
-    """Return what is so; how long that may take is a watchdog, not a promise."""
+    """Return the first true result; the timeout is a watchdog, not a specification."""
     deadline = time.monotonic() + seconds
     while not (value := is_so()):
         assert time.monotonic() < deadline, "did not happen in time"

@@ -55,7 +55,7 @@ def program(name):
 
 
 class Proxy(Server):
-    """A proxy on `port`, whose certificate is signed by `authority`."""
+    """A proxy on `port` with a certificate signed by `authority`."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,8 @@
-"""What anybody may throw at the running server, while a healthy script goes on logging.
+"""Attacks on the running server while a healthy script logs.
 
-Each attack gets the refusal that docs/protocol.md and docs/how-to/http-api.md
-promise; after each, the server answers and the healthy script is still served.
+Each attack receives the refusal documented in docs/protocol.md and
+docs/how-to/http-api.md. After each, the server answers and still serves the healthy
+script.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Attacked:
         return Answer(response.status, content, time.perf_counter() - start)
 
     def send(self, body, *, spool=None, token=None, **headers):
-        """Send a batch as an agent would, but for what the caller says."""
+        """Send a batch like an agent, with the caller's changes."""
         known = {
             "Authorization": f"Bearer {token or self.ingest_token}",
             "Content_Type": CONTENT_TYPE,
@@ -158,7 +159,7 @@ class Attacked:
         return client
 
     def raw(self, data, *, is_ended=False):
-        """Send bytes as they are; return the first line of what is answered."""
+        """Send raw bytes; return the first line of the answer."""
         with socket.create_connection(
             ("127.0.0.1", self.up.port), timeout=10
         ) as client:
@@ -207,7 +208,7 @@ def server(tmp_path_factory, empty_database):
         eventually(attacked.is_logging)
         yield attacked
         logged = attacked.end()
-        # All but what it had not yet written down when it was killed; nothing twice.
+        # All except data not yet in the queue when it was killed; no duplicates.
         eventually(lambda: len(attacked.steps()) > logged - 200)
         steps = attacked.steps()
         assert steps == list(range(len(steps)))
@@ -406,7 +407,7 @@ def drips(client, bytes_sent):
 
 @pytest.fixture
 def hang(server):
-    """Begin requests that go no further; end them, whatever becomes of the test."""
+    """Start requests that stall; end them when the test ends."""
     with ExitStack() as clients:
         yield lambda head: clients.enter_context(closing(server.hang(head)))
 
@@ -439,7 +440,8 @@ def test_bodies_of_which_nothing_comes_end_too(server, hang):
 
     assert TOO_SLOW in lines
     assert set(lines) <= {TOO_SLOW, UNAVAILABLE}
-    # Whoever does not close the connection keeps a thread, and no batch of others.
+    # A client that keeps its connection open occupies a thread, but does not block
+    # batches.
     answers = [server.send(BATCH, token=server.tokens["full"]) for _ in range(10)]
     assert {answer.status for answer in answers} == {200}
 
@@ -458,12 +460,12 @@ def test_the_system_looks_after_each_connection(server):
         eventually(lambda: timer_of(client) == KEEPALIVE)
 
 
-# As /proc/net/tcp calls a connection at which it is asked whether anybody is there.
+# A connection with a keep-alive timer in /proc/net/tcp.
 KEEPALIVE = "02"
 
 
 def timer_of(client):
-    """Return what the server's end of a connection waits for, as /proc calls it."""
+    """Return the timer of the server's end of a connection, as in /proc/net/tcp."""
     ends = [
         f":{port:04X}" for port in (client.getpeername()[1], client.getsockname()[1])
     ]
@@ -544,7 +546,7 @@ def test_a_foreign_token_cannot_go_on_with_a_spool(server):
     following = server.send(frames([[]], first=3), spool=spool, token=foreign)
     unknown = server.send(frames([[]], first=3), token=foreign)
 
-    # Whether a spool is another's or nobody's, the answer is the same.
+    # The answer is the same for another user's spool and for an unknown one.
     assert following.body == unknown.body
     assert following.refusal == (409, "out_of_order")
     mine = server.send(frames([[]], first=3), spool=spool)

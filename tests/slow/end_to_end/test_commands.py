@@ -1,4 +1,4 @@
-"""The command line beside a server as people start it."""
+"""The command line with a real server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.slow.end_to_end.test_kills import Reader
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
-# Until it is told to end.
+# Runs until it receives a signal.
 LOGGING = """
 import sys
 import time
@@ -93,7 +93,7 @@ def test_a_script_whose_token_is_revoked_goes_on_after_a_login(up, tmp_path, sou
         done = seamark(up, "login", "--url", up.url, "--token-stdin", said=reader.token)
 
         assert done.returncode == 0, done.stderr
-        # While it runs, and long before it would have asked again by itself.
+        # While it runs, and long before its next regular check.
         eventually(lambda: reader.steps()[-1] > before, seconds=20)
         assert script.poll() is None
     finally:
@@ -132,7 +132,7 @@ def test_the_server_is_started_from_a_named_checkout(tmp_path, up):
 
 
 def test_without_a_checkout_it_says_how_and_runs_nothing_it_finds(tmp_path):
-    # The package alone, as where it is installed; beside it, what anybody left there.
+    # The package alone, as installed; next to it, unrelated files.
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "seamark").symlink_to(ROOT / "agent")
     (tmp_path / "tracker").mkdir()

@@ -1,4 +1,4 @@
-"""Somebody else writes to a script's spool: all that the script logs arrives, once."""
+"""Another machine writes to a script's spool: the script's data arrives, once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.slow.end_to_end.test_kills import Reader
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 POINTS = 400
-# Says when it is half way, and goes on once it is told to.
+# Reports when it is half way, and continues on request.
 TRAINING = f"""
 import time
 import agent
@@ -33,7 +33,7 @@ for step in range({POINTS}):
 
 
 class Copy:
-    """What another copy of the machine sends, under the id of the same spool."""
+    """Sends batches like a copy of the machine, with the same spool ID."""
 
     def __init__(self, up):
         token = up.agent_file()["token"]

@@ -1,4 +1,4 @@
-"""kill -9 of the training script, the web server and the worker: nothing is lost."""
+"""kill -9 of the training script, the web server and the worker: no data is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.slow.end_to_end.installation import ROOT, eventually
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
-# Says when each call had returned.
+# Prints a line after each call.
 TRAINING = """
 import time
 import agent
@@ -39,7 +39,7 @@ print(make_token(found_installation(), "test", Scope.MANAGE))
 
 
 class Training:
-    """A script that logs a counter, and what it said it had logged."""
+    """A script that logs a counter, and the steps that it reported."""
 
     def __init__(self, up):
         self.process = subprocess.Popen(
@@ -59,7 +59,7 @@ class Training:
             steps -= 1
 
     def kill(self):
-        """Kill it; return the last step of which it said that it was logged."""
+        """Kill it; return the last step that it reported as logged."""
         self.process.kill()
         rest, _ = self.process.communicate()
         # The last line may have been cut.
@@ -67,7 +67,7 @@ class Training:
 
 
 class Reader:
-    """Reads back what the server has, as any program would."""
+    """Reads the server's data through the API."""
 
     def __init__(self, up):
         made = subprocess.run(
@@ -117,7 +117,7 @@ def test_every_point_logged_before_a_kill_is_there_once(up):
     safe = training.kill()
 
     assert safe > 300
-    # The forwarder delivers what the dead process had written down and not yet sent.
+    # The forwarder delivers the data that the dead process had queued.
     eventually(lambda: reader.steps()[-1] >= safe)
     steps = reader.steps()
     assert steps == list(range(len(steps)))

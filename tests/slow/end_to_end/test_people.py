@@ -68,7 +68,7 @@ def test_each_person_gets_in_by_a_command_and_is_refused_where_the_role_ends(up)
         assert person.send(link, password=PASSWORD, **form).status_code == 200
         assert Person(up.url).status(link) == 410
 
-    # The member makes what the guest must not see.
+    # The member creates items that the guest must not see.
     made = max_.send(f"{HOME}/projects/new", name="speech", access="open")
     assert made.url == f"{up.url}{HOME}/speech/"
     opened = {

@@ -50,7 +50,7 @@ server {{
 
 
 def run_script(tmp_path, script, url, token, *arguments, authority=""):
-    """Run an agent against a server; return what it wrote to stderr."""
+    """Run a script against a server; return its stderr."""
     environment = {
         **os.environ,
         "HOME": str(tmp_path),

@@ -1,4 +1,4 @@
-"""Ranks of one run, as torchrun starts them, beside a server as people start it."""
+"""Ranks of one run, as started by torchrun, with a real server."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_ranks_that_share_a_path_are_named_or_kept_apart_or_start_again(up):
     )
     assert writers("apart", "train/loss") == writers("apart", "rank-1/train/loss") == []
 
-    # From a checkpoint; the one that is late hides nothing of what the first one logs.
+    # From a checkpoint; the late rank hides no data of the first one.
     train(up, "shared", first=15, late=2.0, TORCHELASTIC_RESTART_COUNT="1")
     query = {"path": "train/loss", "buckets": 5_000}
     (line,) = reader.get(f"/runs/{run_id(reader, 'shared')}/series", **query)["series"]

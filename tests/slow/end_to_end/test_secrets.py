@@ -1,4 +1,4 @@
-"""What an installation writes down holds no secret that opens it, and is its owner's."""
+"""Files of an installation contain no secrets and are readable by the owner only."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_no_secret_is_written_down(up):
     token = up.agent_file()["token"]
     cookies = sign_in(up, link)
     assert [cookie for cookie in cookies if cookie.startswith("seamark-session=")]
-    # Whatever fails or is refused may end in a log, with its address.
+    # Addresses of failed and refused requests may be logged.
     request(up, "GET", f"/sign-in/{secret}")
     request(up, "POST", f"/sign-in/{secret}", "x")
     request(up, "GET", f"/sign-in/{secret}/", Host="evil.test")
@@ -87,7 +87,7 @@ def test_no_secret_is_written_down(up):
         if one.encode() in content
     ]
     assert found == []
-    # The token is in one place only: the agents' own file, beside the address.
+    # The token is in one place only: the agents' own file, with the address.
     assert token in (up.home / "config/seamark/agent.json").read_text()
     spool = up.home / "state"
     assert not [
@@ -96,7 +96,7 @@ def test_no_secret_is_written_down(up):
 
 
 def test_only_the_owner_may_read_what_is_written(first_up):
-    # Somebody made the folder beforehand, for everybody to look into.
+    # A folder that was created world-readable before.
     first_up.data.mkdir(mode=0o755)
     first_up.start()
     first_up.send("first", [1.0])
@@ -110,7 +110,7 @@ def test_only_the_owner_may_read_what_is_written(first_up):
 
 
 def is_private(path, folder):
-    """Whether nobody else can open the file, or cannot even reach it."""
+    """Return whether other users cannot open or reach the file."""
     inside = [path, *path.parents][: len(path.relative_to(folder).parts)]
     return any(not stat.S_IMODE(one.stat().st_mode) & 0o077 for one in inside)
 

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 POINTS = 500
 EXIT_SECONDS = 5
-# Also says how long it took from its own end to that of the process. What is registered
-# before the agent's own hooks runs after them.
+# Also prints the time from the script's end to the process's end. Exit handlers
+# registered before the agent's run after them.
 LOGGING = f"""
 import atexit
 import sys
@@ -39,7 +39,7 @@ ENDINGS = {
 
 
 def log(up, ending, name="offline"):
-    """Run a script that logs and ends so; return what came of it."""
+    """Run a script that logs and ends in this way; return the finished process."""
     return subprocess.run(
         [sys.executable, "-c", LOGGING + ending, name],
         cwd=ROOT,
@@ -52,7 +52,7 @@ def log(up, ending, name="offline"):
 
 
 def know_a_server(up):
-    """Leave behind what an earlier server wrote: its address, where nobody listens."""
+    """Leave an earlier server's address, at which no server listens."""
     up.start()
     assert up.stop() == 0
     assert up.agent_file()["url"] == up.url
@@ -62,7 +62,7 @@ def know_a_server(up):
 @pytest.mark.parametrize("knows_a_server", [True, False], ids=["down", "unknown"])
 def test_a_script_ends_with_its_own_code_and_on_time(up, ending, code, knows_a_server):
     if knows_a_server:
-        # An address of this machine at which nobody listens.
+        # An address of this machine without a server.
         path = up.home / "config/seamark/agent.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"url": up.url, "token": "smk_unknown"}))
@@ -87,7 +87,7 @@ def test_the_points_arrive_once_and_by_themselves_when_the_server_is_back(up):
     reader = Reader(up)
     eventually(lambda: delivered(reader) == list(range(POINTS)))
     eventually(lambda: reader.run()["state"] == "failed")
-    # Nothing is left that could be sent again.
+    # No queue is left that could be sent again.
     eventually(lambda: not list((up.home / "state/seamark/spool").iterdir()))
     assert delivered(reader) == list(range(POINTS))
     assert up.stop() == 0

@@ -1,4 +1,4 @@
-"""The whole server as `python3 manage.py up` starts it, and what it survives."""
+"""The whole server started by `python3 manage.py up`, and its recovery."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_it_starts_prints_a_link_and_does_its_work(first_up):
     assert visit(link) < 400
     assert first_up.agent_file()["url"] == first_up.url
     assert first_up.send("first", [0.5, float("nan"), 0.25]) == 2
-    # The worker and the scheduler together make chunks of what was sent.
+    # The worker and the scheduler compact the received points.
     eventually(lambda: first_up.count("tracker_serieschunk") == 1)
     # Both background processes report that they run.
     eventually(lambda: first_up.count("tracker_heartbeat") == 2)
-    # Nobody has asked for a page's scripts yet, and they are compressed already.
+    # The scripts are compressed before the first page request.
     eventually(lambda: any((first_up.data / "assets").glob("*.br")))
     assert first_up.stop() == 0
 
@@ -149,7 +149,7 @@ def test_a_port_in_use_is_refused_in_one_line(up):
 def test_link_prints_another_link_to_the_running_server(up):
     up.start()
 
-    # Asked from elsewhere, it knows the data folder and nothing else.
+    # Started from another folder, it has only the data folder.
     result = up.manage("link", SEAMARK_PORT="1")
 
     assert result.stdout.startswith(f"{up.url}/sign-in/")

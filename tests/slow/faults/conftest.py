@@ -26,5 +26,5 @@ def installation(database, tmp_path_factory):
 
 @pytest.fixture
 def size(tmp_path):
-    """Return a function that says how much a case does, always with the same seed."""
+    """Return a function that returns the size of a case, with a fixed seed."""
     return partial(Size, tmp_path / "home", clients=2)

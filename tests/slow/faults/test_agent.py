@@ -1,4 +1,4 @@
-"""What the agent promises, each case of `benchmarks.agent_faults` at its smallest."""
+"""The agent's guarantees: each case of `benchmarks.agent_faults` at its smallest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker finds each fault that is planted, and nothing where none is."""
+"""The checker finds each planted fault, and reports none without faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(steps, *, at=5.0, path="loss", took=1.0):
 
 
 def found(events, readings):
-    """Return the promises that were broken, with how often."""
+    """Return the violated guarantees, with their counts."""
     verdict = History(LAYOUT, list(events), list(readings)).check()
     assert verdict.is_kept is not any(asdict(verdict).values())
     return {name: count for name, count in asdict(verdict).items() if count}

@@ -1,4 +1,4 @@
-"""kill -9, again and again: what was acknowledged is there once, nothing else is.
+"""Repeated kill -9: acknowledged data is stored exactly once, and no other data.
 
 The same cases run for much longer with `python -m benchmarks.faults`.
 """
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 
 def assert_kept(result, *, happened=("stored", "points")):
-    """Every promise was kept, and there was something to keep it against."""
+    """Assert that no guarantee was violated, and that there was data to check."""
     assert result.passed, f"seed {SEED}: {result.figure}"
     assert all(result.figure[name] for name in happened), result.figure
 

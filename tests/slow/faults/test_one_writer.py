@@ -1,6 +1,7 @@
-"""SQLite before 3.51.3 can corrupt a file in WAL mode when two connections write or
-checkpoint at once (sqlite.org/wal.html#walresetbug). Here no two ever do, whatever its
-version: every statement of ingest and compaction that writes runs under one lock.
+"""All writes of ingest and compaction hold one lock, for SQLite before 3.51.3.
+
+These versions can corrupt a file in WAL mode if two connections write or checkpoint at
+the same time (sqlite.org/wal.html#walresetbug).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def traced(raw: sqlite3.Connection, path: Path | str) -> Iterator[dict[str, bool
 
 
 def unlocked_writes(seen: dict[str, bool]) -> list[str]:
-    # What a trigger or a foreign key does is told as a comment of the same statement.
+    # SQLite traces triggers and foreign keys as comments of the same statement.
     return [
         text
         for text, held in seen.items()

@@ -1,7 +1,7 @@
-"""Fixtures for tests against the real frameworks, which have an environment apart.
+"""Fixtures for tests with the real frameworks, which have their own environment.
 
-`python3 manage.py test --frameworks` makes it and runs these tests; elsewhere those
-whose framework is missing are skipped, and say so.
+`python3 manage.py test --frameworks` creates it and runs these tests. In other
+environments, tests without their framework are skipped.
 """
 
 from __future__ import annotations

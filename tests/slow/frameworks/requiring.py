@@ -1,4 +1,4 @@
-"""Skips a test file whose framework is not installed."""
+"""Skips a test file if its framework is not installed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def forget_accelerators():
 
 @pytest.fixture(autouse=True)
 def first_accelerator():
-    """Let each test say how its training is set up, which a process says once."""
+    """Reset the facts about the training setup, which are logged once per process."""
     forget_accelerators()
     yield
     forget_accelerators()
@@ -77,7 +77,7 @@ def test_a_loop_logs_through_its_accelerator(tracker, run):
     assert facts["params/net/depth"] == 2
     assert facts[f"{FACTS}/batch_size"] == 4
     assert facts[f"{FACTS}/optimizer/class"] == "SGD"
-    # Whoever opened the run ends it.
+    # A run is finished by the code that opened it.
     assert tracker.values("after") == [1]
 
 
@@ -110,7 +110,7 @@ def test_how_training_is_set_up_is_stated(tracker, run, is_prepared_first):
     assert facts["optimizer/fused"] is True
     assert facts["batch_size"] == 4
     assert facts["loader_workers"] == 1
-    # The script may compile or wrap what it was given.
+    # The script may compile or wrap the model later.
     assert "model/compiled" not in facts
     assert "model/wrapper" not in facts
 
@@ -184,7 +184,7 @@ def test_accelerate_puts_autocast_into_the_model_where_phases_do_not_see_it(
             model(inputs)
     run.finish()
 
-    # Only the tracker says so.
+    # Only the tracker provides this fact.
     assert "torch/autocast" not in stated(tracker)
 
 
@@ -269,7 +269,7 @@ def test_what_is_spread_over_processes_is_stated_by_the_first(
     assert facts["distributed/world_size"] == 2
     assert facts["model/wrapper"] == "DistributedDataParallel"
     assert facts["model/ddp_bucket_bytes"] == 3 * 2**20
-    # The other rank has described what `prepare` returned.
+    # The other rank has described the result of `prepare`.
     described = stated(tracker, "/rank-1")
     about_model = {n: v for n, v in facts.items() if n.startswith("model/")}
     assert about_model == {n: described[n] for n in about_model}

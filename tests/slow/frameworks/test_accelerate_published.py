@@ -1,9 +1,8 @@
-"""Accelerate's own tests of trackers of others, with ours in place of its example.
+"""Accelerate's own tests of custom trackers, applied to ours.
 
-They are in its repository and in no distribution, so whoever wants them says where a
-checkout lies: `ACCELERATE_TESTS=… python3 manage.py test --frameworks`; and
-`python -m benchmarks.frameworks_contract` fetches it. test_accelerate.py asks the same
-without them.
+They are only in its repository: `ACCELERATE_TESTS=… python3 manage.py test
+--frameworks` uses a checkout, and `python -m benchmarks.frameworks_contract` fetches
+it. test_accelerate.py has equivalent tests.
 """
 
 from __future__ import annotations

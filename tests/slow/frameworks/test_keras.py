@@ -1,6 +1,6 @@
-"""What the callback promises, where PyTorch computes, and where JAX does.
+"""The Keras callback with the PyTorch and JAX backends.
 
-Keras takes one backend as it is imported: the other has a process of its own.
+Keras selects one backend on import, so the other needs its own process.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_slow_data_is_seen_as_a_wait(tracker, run):
     waits = tracker.values(f"{STEP}/data_wait_seconds")
     assert len(waits) == 4
     assert min(waits[:-1]) >= 0.025
-    # Behind the last batch nothing is waited for.
+    # No wait is recorded after the last batch.
     assert waits[-1] < 0.025
 
 

@@ -1,4 +1,4 @@
-"""What Lightning's own tests of loggers ask, which test_lightning_published.py runs, and more."""
+"""Requirements of Lightning's own logger tests (test_lightning_published.py), and more."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_phases_of_manual_optimization_are_timed(tracker, run, tmp_path):
     for seconds, *parts in zip(tracker.values(f"{STEP}/seconds"), *spent, strict=True):
         assert min(parts) > 0
         assert sum(parts) <= seconds
-        # What was not the backward pass is the rest of the module's own step.
+        # The step without the backward pass is the module's own code.
         assert parts[1] >= 0.1
 
 
@@ -285,7 +285,7 @@ def test_only_the_first_process_logs(tracker, run, monkeypatch):
 
 
 class RunIsThere(Callback):
-    """What Lightning's own tests ask of every logger, in each process."""
+    """Requirements of Lightning's tests for each logger, in each process."""
 
     def setup(self, trainer, pl_module, stage=None):
         assert isinstance(trainer.logger, SeamarkLogger)

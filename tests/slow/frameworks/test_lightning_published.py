@@ -1,9 +1,8 @@
 """Lightning's own tests of loggers, with ours in their list.
 
-They are in its repository and in no distribution, so whoever wants them says where a
-checkout lies: `LIGHTNING_TESTS=… python3 manage.py test --frameworks`; and
-`python -m benchmarks.frameworks_contract` fetches it. test_lightning.py asks the same
-without them.
+They are only in its repository: `LIGHTNING_TESTS=… python3 manage.py test --frameworks`
+uses a checkout, and `python -m benchmarks.frameworks_contract` fetches it.
+test_lightning.py has equivalent tests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The loop of PyTorch whose cost is measured runs with the real library, in turns."""
+"""The PyTorch loop of the overhead benchmark runs with the real library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of the real PyTorch are numbers, of whatever type and with a gradient too."""
+"""Real PyTorch tensors are logged as numbers, for each dtype and with gradients."""
 
 from __future__ import annotations
 

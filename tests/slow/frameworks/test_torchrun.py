@@ -43,6 +43,6 @@ def test_each_rank_of_torchrun_is_a_rank_of_the_run(tracker, run_script, tmp_pat
     assert {message["run"] for message in opened} == {"r"}
     assert sorted(message["rank"] for message in opened) == [*range(RANKS)]
     for rank in range(RANKS):
-        # What all ranks added up.
+        # The sum over all ranks.
         assert tracker.values(f"loss/{rank}") == [3.0] * 5
     assert tracker.states() == ["finished"] * RANKS

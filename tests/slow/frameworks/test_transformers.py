@@ -84,7 +84,7 @@ def test_what_is_told_of_training_at_each_step_is_a_series(tracker, run, tmp_pat
 
     facts = tracker.attributes()
     runtimes = tracker.values("train/train_runtime")
-    # Of the Trainer's own, and of the evaluation.
+    # These are the Trainer's and the evaluation's own metrics.
     assert tracker.steps("train/train_runtime") == [2, 4, 6, 8, 10, 12, 14, 16, 16]
     assert tracker.steps("train/train_acc") == [16]
     assert tracker.steps("train/train_loss") == [16]
@@ -219,7 +219,7 @@ def test_models_that_several_processes_train_are_wrapped(tracker, run_script, tm
         assert facts[f"{model}/wrapper"] == "DistributedDataParallel"
         assert facts[f"{model}/ddp_bucket_bytes"] == 3 * 2**20
         assert facts[f"{model}/ddp_find_unused_parameters"] is False
-        # Chosen by nobody here.
+        # Not set here.
         assert f"{model}/ddp_static_graph" not in facts
 
 
@@ -317,7 +317,7 @@ def test_what_is_trained_anew_with_smaller_batches_is_logged_once(
     trainer.train()
     run.finish()
 
-    # Of several messages where the writer came in between.
+    # The writer may have split it into several messages.
     rewinds = tracker.of_kind("rewind")
     first = {}
     for again in rewinds:
@@ -350,7 +350,7 @@ def test_each_trial_of_a_search_has_a_run_beside_the_one_that_is_meant(
         backend="optuna",
     )
 
-    # Nothing more comes of a trial when the search goes on.
+    # The trial's run is finished when the search continues.
     assert process_hooks.open_runs() == [run]
     run.finish()
     opened = [message["run"] for message in tracker.of_kind("open")]

@@ -40,7 +40,7 @@ from tracker.series.columns import Damaged
 TESTS = Path(__file__).parents[2]
 MIB = 2**20
 UNPACKED_BYTES = MIB
-# What the smallest piece that is looked at may become, and once more while it is added.
+# Decompressed size of the smallest piece, doubled while it is appended.
 LARGEST_PIECE = 2 * SMALLEST_PIECE_BYTES * ZSTD_LARGEST_RATIO
 SPOOL_ID = str(UUID(int=7))
 MAX_BYTES = 2**16
@@ -81,7 +81,7 @@ def spool(data: bytes) -> list[Frame]:
 
 
 def spool_notes(data: bytes) -> object:
-    """Read what lies beside the segments: the spool's description, how far it is."""
+    """Read the files next to the segments: the spool's description and progress."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / SPOOL_ID
         home.mkdir()
@@ -97,7 +97,7 @@ RING_PARTS = (512, 2_048)
 
 
 def ring(data: bytes) -> object:
-    """Recover the rows of a ring whose parts lie closer together in the input."""
+    """Recover the rows of a ring buffer whose parts are packed in the input."""
     head, definitions = data[: RING_PARTS[0]], data[RING_PARTS[0] : RING_PARTS[1]]
     memory = b"".join(
         [
@@ -131,7 +131,7 @@ def some_ring() -> bytes:
         return b"".join([*parts, memory[ROWS : ROWS + 2_048]])
 
 
-# Any: whatever JSON can hold.
+# Any: JSON values.
 def origin_with(**fields: Any) -> dict[str, Any]:
     """A spool's description, but for these fields of its origin."""
     texts = dict.fromkeys(("project", "run", "stage", "host", "agent"), "x")
@@ -232,7 +232,7 @@ DECODERS = {
         (
             json.dumps(origin_with()).encode(),
             b"00000000000000000001",
-            # What JSON can say and MessagePack cannot.
+            # Valid in JSON but not in MessagePack.
             json.dumps(origin_with(run="\ud800")).encode(),
             json.dumps(origin_with(pid=2**70)).encode(),
             json.dumps(origin_with(time=[], project={})).encode(),

@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 
 from tests.slow.fuzz.decoders import MAX_BYTES, Decoder
 
-# What lengths, counts and kinds are at their ends.
+# Boundary values of lengths, counts and kinds.
 EDGES = [
     number.to_bytes(width, order)
     for width in (1, 2, 4, 8)
     for order in ("little", "big")
     for number in (0, 1, 2 ** (8 * width - 1), 2 ** (8 * width) - 1)
 ]
-# MessagePack: nested arrays, false lengths, extensions, what it never uses.
+# MessagePack: nested arrays, false lengths, extensions, unused types.
 MARKS = [b"\x91" * 2_000, b"\xdd\xff\xff\xff\xff", b"\xc7\xff\xff", b"\xc1", b"\xc0"]
 pieces = st.sampled_from(EDGES) | st.sampled_from(MARKS) | st.binary(max_size=16)
 
 
 @st.composite
 def changed_bytes(draw: st.DrawFn, decoder: Decoder) -> bytes:
-    """Bytes that the decoder knows, changed in a few places."""
+    """Return valid bytes, changed in a few positions."""
     parts = decoder.wrapping.parts(draw(st.sampled_from(decoder.seeds)))
     for _ in range(draw(st.integers(1, 6))):
         place = draw(st.integers(0, len(parts) - 1))

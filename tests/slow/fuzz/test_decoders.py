@@ -1,6 +1,6 @@
-"""Whatever bytes are read, they are answered or refused, and take little room.
+"""Decoders accept or reject arbitrary bytes, within a limit of memory.
 
-In short what benchmarks/fuzz does for as long as one likes; and longer when asked to:
+A short version of benchmarks/fuzz, and longer with:
 
     TEST_EXAMPLES=5000 .venv/bin/python -m pytest tests/slow/fuzz
 """
@@ -29,11 +29,10 @@ looking = hypothesis.settings(max_examples=EXAMPLES)
 
 
 def read(decoder, data):
-    """Read bytes; return how much room that took, as nothing but a refusal is raised.
+    """Decode bytes; return the peak memory in bytes. Only the refusals may be raised.
 
-    All threads of the process are weighed together, those that other tests left behind
-    among them. What is beyond the cap is therefore weighed again: a decoder takes the
-    same room each time.
+    tracemalloc includes all threads, also those left by other tests. A result over the
+    limit is therefore measured again: a decoder needs the same memory each time.
     """
     room = room_of_reading(decoder, data)
     if room < decoder.cap_bytes:

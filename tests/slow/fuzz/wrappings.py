@@ -1,7 +1,7 @@
-"""What lies around the bytes that decoders read: checksums, lengths, numbers.
+"""Wrapping of decoder inputs: checksums, lengths, numbers.
 
-A checksum hides everything behind it from whoever changes bytes by chance. So bytes
-are taken apart before they are changed, and wrapped again with checksums that fit.
+Random changes would only reach the checksum. So inputs are unwrapped before the change,
+and wrapped again with valid checksums.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_UNPACKED = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How to take bytes apart, whatever they are, and how to put them together."""
+    """How to unwrap arbitrary bytes, and to wrap them again."""
 
     parts: Callable[[bytes], list[bytes]]
     whole: Callable[[Sequence[bytes]], bytes]

@@ -1,7 +1,7 @@
-"""Records the job anew: `python -m tests.slow.recordings.record`, with PyTorch installed.
+"""Records the job again; needs PyTorch.
 
-Wants a machine of two cores or more with nothing else to do. What names the machine is
-replaced; everything measured stays as it was.
+Run `python -m tests.slow.recordings.record` on an idle machine of two cores or more.
+Names of the machine are replaced; measurements stay as they were.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What real PyTorch jobs on a GPU sent, from ingest to diagnosis; neither is needed."""
+"""Replays records of real PyTorch jobs on a GPU, from ingest to diagnosis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real PyTorch job sent, from ingest to diagnosis; PyTorch is not needed."""
+"""Replays records of a real PyTorch job, from ingest to diagnosis."""
 
 from __future__ import annotations
 
