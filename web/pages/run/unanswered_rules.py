@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tracker.diagnosis.engine.finding import NO_GPU
+from tracker.diagnosis.signals.signal import INIT
 from tracker.queries.diagnoses.diagnoses import RuleElsewhere, UnansweredRule
 
 
@@ -39,7 +40,12 @@ def by_what_would_answer(rules: Iterable[UnansweredRule]) -> list[UnansweredGrou
     """Group rules, the largest group first; one of a kind stay in their order."""
     found: dict[tuple[tuple[str, ...], str], list[UnansweredRule]] = {}
     for rule in rules:
-        codes = tuple(dict.fromkeys(lack.code for lack in rule.lacks if lack.code))
+        # A stage exists because its script has called agent.init.
+        codes = tuple(
+            dict.fromkeys(
+                lack.code for lack in rule.lacks if lack.code not in ("", INIT)
+            )
+        )
         found.setdefault((codes, "" if codes else rule.needs), []).append(rule)
     groups = [
         UnansweredGroup(_most_common_need(same), codes, tuple(same))
