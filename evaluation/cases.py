@@ -1,4 +1,4 @@
-"""Imports files as public tools write them and compares the result with what is right.
+"""Imports files written by public tools and compares the result with expectations.
 
 python -m evaluation.cases FOLDER
 
@@ -71,7 +71,7 @@ def check(name: str, case: Mapping[str, str], paths: list[Path]) -> list[str]:
 
 
 def imported(run: str, paths: list[Path]) -> list[list[tuple[int, bytes]]] | str:
-    """Import files with the agent offline; return what it would send, or the error."""
+    """Import files with the agent offline; return the records to upload, or the error."""
     importer, *options = shlex.split(run)
     with tempfile.TemporaryDirectory() as spool:
         done = subprocess.run(

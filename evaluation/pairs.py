@@ -1,11 +1,11 @@
-"""What findings promised against what their fixes achieved.
+"""Compares predictions of findings with the measured speedups of their fixes.
 
 python -m evaluation.pairs --record    run each fault and its fix, one after
                                                  the other, and keep both
 python -m evaluation.pairs             replay them, and print the table
 
-A pair is the same job twice: with the fault, and with what the finding recommends. The
-speed is steps per second from the first step to the last, whatever lies between them.
+A pair is the same job twice: with the fault, and with the recommended fix. The speed is
+the number of steps per second from the first step to the last, including pauses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Speeds are steps per second from the first step to the last. Promised is what th
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`likely` and `bound` are NaN where the finding promised nothing."""
+    """`likely` and `bound` are NaN if the finding has no prediction."""
 
     fault: str
     seed: int

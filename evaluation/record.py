@@ -1,14 +1,14 @@
-"""Records jobs: runs each script with the agent offline and keeps what it would send.
+"""Records jobs: runs each script with the agent offline and keeps its upload data.
 
-python -m evaluation.record --missing                    all jobs, in both modes
-python -m evaluation.record --missing --mode alone       one mode
-python -m evaluation.record NAME … --mode neighbors      jobs by name, again
-python -m evaluation.record --list                       what is missing
+python -m evaluation.record --missing                    all jobs, in both modes python
+-m evaluation.record --missing --mode alone       one mode python -m evaluation.record
+NAME … --mode neighbors      jobs by name, again python -m evaluation.record --list
+jobs without recordings
 
 Scripts run at normal priority, one at a time. `alone` waits until other programs use
-less than a tenth of a core and repeats what they disturbed; `neighbors` runs a program
-next to the job. Some scripts need NumPy, scikit-learn or PyTorch: `--python` names an
-interpreter that has them and what the agent requires.
+less than a tenth of a core, and repeats disturbed jobs; `neighbors` runs a program next
+to the job. Some scripts need NumPy, scikit-learn or PyTorch: `--python` names an
+interpreter that has them and the agent's requirements.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parse() -> argparse.Namespace:
 
 
 def missing(options: argparse.Namespace) -> list[tuple[Job, str]]:
-    """Return what to record, modes one after the other."""
+    """Return the jobs and modes without recordings, mode by mode."""
     parts = [options.part] if options.part else PARTS
     jobs = [job for part in parts for job in jobs_of(part)]
     if options.names:
@@ -92,10 +92,10 @@ def missing(options: argparse.Namespace) -> list[tuple[Job, str]]:
 def record(job: Job, mode: str, options: argparse.Namespace) -> str:
     """Record a job and describe the result.
 
-    The least disturbed attempt is kept, with what other programs used meanwhile.
+    The least disturbed attempt is kept, with the CPU use of other programs during it.
 
     Raises:
-        ValueError: The job ended in another way than it should.
+        ValueError: The job did not end as expected.
     """
     best: Recording | None = None
     for _ in range(options.attempts if mode == "alone" else 1):
@@ -117,11 +117,11 @@ def _foreign(recording: Recording) -> float:
 
 
 def run_script(job: Job, mode: str, python: str) -> Recording:
-    """Run a script as its user would and return what its processes would send."""
+    """Run a script like its user, and return the upload data of its processes."""
     with tempfile.TemporaryDirectory(prefix="job-") as folder:
         spool, work = Path(folder, "spool"), Path(folder, "work")
         work.mkdir()
-        # A folder outside of the repository, whose state the agent would record.
+        # Outside of the repository, whose Git state the agent would record.
         script = shutil.copy(job.path, work)
         began, busy = time.monotonic(), busy_seconds()
         own = time.process_time()

@@ -28,7 +28,7 @@ REPLACED = {
     r"/facts/gpu/\d+/pci_bus": "00000000:01:00.0",
     r"/facts/.*(serial|board_id|machine_id|boot_id|user)": "",
 }
-# What names them within a text, such as an error's or the summary of an allocator.
+# Identifiers in texts, such as an error or the allocator's summary.
 _HEX = "[0-9a-fA-F]"
 _REPLACED_IN_TEXTS = (
     # UUIDs: of cards, slices, boots, containers.
@@ -40,8 +40,8 @@ _REPLACED_IN_TEXTS = (
     (rf"\b({_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:{_HEX}{{2}}\.[0-7]\b", "0000:01:00.0"),
     (rf"\b{_HEX}{{32,64}}\b", "0" * 32),
     (r"\b[Pp]rocess \d+", "process 1"),
-    # Folders, but for the names of files in them: people, mounts, control groups. What
-    # is in /proc is the kernel's, and the same everywhere.
+    # Folders, except the names of files in them: they contain users, mounts and control
+    # groups. Paths below /proc are the same on all machines.
     (r"(?<![\w./])/(?!proc/)(?:[\w.@+:-]+/)+(?=[\w.@+:-]+)", "/job/"),
 )
 ENDING = ".msgpack.zst"
@@ -69,7 +69,7 @@ class Recording(msgspec.Struct, frozen=True):
         return f"{self.case}-{self.mode or self.seed}{ENDING}"
 
     def bodies(self) -> list[bytes]:
-        """Return what each process would send."""
+        """Return the upload data of each process."""
         return [
             b"".join(Frame(number, payload).to_bytes() for number, payload in frames)
             for frames in self.spools
@@ -110,7 +110,7 @@ def recordings_of(part: str) -> list[Path]:
 
 
 def frames_of(folder: Path) -> list[list[tuple[int, bytes]]]:
-    """Return what the processes with their queues in a folder would send."""
+    """Return the upload data of processes with their queues in a folder."""
     return [
         [
             (frame.number, anonymous(frame.payload))
@@ -121,7 +121,7 @@ def frames_of(folder: Path) -> list[list[tuple[int, bytes]]]:
 
 
 def anonymous(payload: bytes) -> bytes:
-    """Replace what names the machine or its cards; what was measured stays."""
+    """Replace names of the machine and its cards; measurements stay."""
     messages: list[dict[str, Any]] = msgspec.msgpack.decode(payload)
     for message in messages:
         if message["t"] == "open":
@@ -137,7 +137,7 @@ def anonymous(payload: bytes) -> bytes:
     return msgspec.msgpack.encode(messages)
 
 
-# Any: whatever a message holds.
+# Any: any value of a message.
 def _anonymous_value(value: Any) -> Any:
     if isinstance(value, str):
         return anonymous_text(value)

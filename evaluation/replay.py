@@ -12,7 +12,8 @@ from math import nan
 from pathlib import Path
 from uuid import uuid4
 
-# Settings read the environment when Django loads, below; nobody's data are touched.
+# Django reads settings from the environment when it loads, below; keep the user's
+# installation untouched.
 for name in [each for each in os.environ if each.startswith("SEAMARK_")]:
     del os.environ[name]
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
@@ -100,7 +101,7 @@ def ingest(recording: Recording) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run's finding promised, and how fast the run was from end to end."""
+    """Prediction of a run's finding, and the run's overall speed."""
 
     rule: str
     likely: float
@@ -109,7 +110,7 @@ class Promise:
 
 
 def promise_of(run: Run, numbers: Collection[str]) -> Promise:
-    """Return the promise of the primary finding, or of the first of these numbers."""
+    """Return the prediction of the primary finding, or of the first of these rules."""
     findings = sorted(
         Finding.objects.filter(run=run, is_open=True),
         key=lambda f: (f.is_primary, f.confidence),

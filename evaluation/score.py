@@ -62,7 +62,7 @@ def parse() -> argparse.Namespace:
 
 
 def replay_part(part: str, prefixes: Sequence[str] = ()) -> Iterator[Replayed]:
-    """Replay what a part has; recordings of synthetic jobs are in tune."""
+    """Replay a part's recordings; those of synthetic jobs belong to tune."""
     from evaluation.replay import replay  # noqa: PLC0415
 
     def is_wanted(name: str) -> bool:
@@ -151,7 +151,7 @@ def mistakes(replayed: Iterable[Replayed]) -> str:
 
 
 def rules_table(scored: dict[str, list[Replayed]]) -> str:
-    """Count, for each rule, the recordings whose label names it, and what became of them."""
+    """Count, for each rule, the recordings whose label names it, by verdict."""
     from evaluation.replay import NUMBERS  # noqa: PLC0415
 
     rows = []
@@ -184,7 +184,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def write_page(scored: dict[str, list[Replayed]]) -> None:
-    """Replace what lies between the markers of the page for each part."""
+    """Replace the text between the page's markers for each part."""
     today = datetime.now(UTC)
     content = {}
     for part, replayed in scored.items():

@@ -1,9 +1,10 @@
-"""What a profiler's traces are found to say, before and after a change of one job.
+"""Diagnoses profiler traces from before and after a change of one job.
 
 python -m evaluation.traces FOLDER
 
 Each folder in FOLDER is one state of the job, in the order of names, and holds its
-traces (*.pt.trace.json, also compressed by gzip). Without FOLDER's data this says so.
+traces (*.pt.trace.json, also compressed by gzip). Without data in FOLDER it prints a
+message.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tracker.diagnosis.engine.measurements import Measurements, Steps
 from tracker.diagnosis.signals import SIGNALS, Kind, Samples
 
 PATTERNS = ("*.pt.trace.json", "*.pt.trace.json.gz")
-# Milliseconds of a step that are printed, and what they are called.
+# Printed durations of a step in milliseconds, with their labels.
 SHOWN = (
     ("seconds", "step"),
     ("data_wait_seconds", "wait"),
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def read_state(folder: Path) -> State | None:
-    """Return what the traces of a folder say; None where there are none."""
+    """Return the traces of a folder and their analysis; None without traces."""
     paths = sorted(path for pattern in PATTERNS for path in folder.glob(pattern))
     traces = []
     for path in paths:
@@ -82,7 +83,7 @@ def read_state(folder: Path) -> State | None:
 
 
 def show_state(state: State) -> Diagnosis:
-    """Print each trace, and what all of them together are diagnosed with."""
+    """Print each trace, and the diagnosis of all of them."""
     print(f"## {state.name}")
     for path, trace, found in state.traces:
         print(f"\n{path.name}: {trace.events:,} events, {len(found.steps)} steps; ms")
@@ -140,7 +141,7 @@ def show_pair(before: State, after: State, diagnosis: Diagnosis) -> None:
 
 
 def measurements(parts: Iterable[tuple[Trace, Account]]) -> Measurements:
-    """Return what rules are asked about, as if it had been imported."""
+    """Return the input of rules, as after an import."""
     parts = list(parts)
     facts: dict[str, object] = {}
     rows: list[tuple[float, float, dict[str, float]]] = []

@@ -1,4 +1,4 @@
-"""Whether a diagnosis agrees with the label of its job (pure)."""
+"""Compares a diagnosis with the label of its job (pure)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def verdict_of(one: Replayed) -> Verdict:
     if main is not None and main.rule in one.label.causes:
         return Verdict.RIGHT
     if main is not None and main.rule not in one.beside:
-        # A wrong main finding misleads whatever is listed after it.
+        # A wrong main finding is misleading, whatever is listed after it.
         return Verdict.WRONG
     listed = {each.rule for each in one.found}
     return Verdict.PARTLY if listed & one.label.causes else Verdict.NOT_ENOUGH_DATA

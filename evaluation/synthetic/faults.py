@@ -23,10 +23,10 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expects` is the primary cause; `also` would be no wrong answer either.
+    """`expects` is the primary cause; `also` lists further correct answers.
 
-    `gpu` says how a job is run on one GPU, `lacks` what a fault needs that one GPU is
-    not; a case with neither needs none.
+    `gpu` is the setup on one GPU, `lacks` the reason that one GPU is not enough; a case
+    with neither needs no GPU.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Case:
     expects: str = ""  # empty: healthy
     also: tuple[str, ...] = ()
     job: Job = field(default_factory=Job)
-    # Nearly always asleep: several may be recorded beside each other.
+    # Mostly asleep: several of these may be recorded at the same time.
     is_light: bool = False
     gpu: OnGpu | None = None
     lacks: str = ""
@@ -288,7 +288,7 @@ HEALTHY = tuple(
     for name, told, is_light, job in HEALTHY_JOBS
 ) + tuple(Case(f"healthy-{name}", told, gpu=gpu) for name, told, gpu in GPU_HEALTHY)
 
-# What a reader of the finding would do, by the name of the fault.
+# The recommended fix as changes of the job, by the name of the fault.
 FIXES: dict[str, dict[str, object]] = {
     "no-workers": {"workers": 1},
     "one-worker": {"workers": 2},

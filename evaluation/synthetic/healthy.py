@@ -6,7 +6,7 @@ from evaluation.synthetic.job import Job
 
 MIB = 1 << 20
 
-# Name, what it is, whether it is nearly always asleep, and the job.
+# Name, description, whether it is mostly asleep, and the job.
 HEALTHY_JOBS = (
     ("usual", "2 workers that keep up", True, Job()),
     (

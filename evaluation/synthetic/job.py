@@ -1,4 +1,4 @@
-"""What a job of the corpus does: every number that a fault may change."""
+"""Parameters of a job of the corpus: all numbers that a fault may change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Times in seconds, of one mini-batch or one step unless said otherwise.
+    """Times in seconds, per mini-batch or step unless stated otherwise.
 
-    "Device" is an emulated accelerator: the process sleeps while it would compute, and
-    no reading of a GPU is invented for it.
+    "Device" is an emulated accelerator: the process sleeps instead of computing. No GPU
+    samples are made up for it.
     """
 
     kind: str = "train"  # or "serve"
@@ -26,20 +26,20 @@ class Job:
     prepare_cpu: float = 0.003
     prepare_sleep: float = 0.0
     prepare_threads: int = 1  # each spends `prepare_cpu`
-    prepare_spread: float = 0.1  # of the preparation, from one mini-batch to the next
+    prepare_spread: float = 0.1  # variation of the preparation between mini-batches
     slow_every: int = 0  # mini-batches
     slow_factor: float = 1.0
     files: int = 0  # read of each mini-batch
     file_bytes: int = 4096
     files_there: int = 4000
-    remote: float = 0.0  # of each read, from a file system in user space
+    remote: float = 0.0  # delay of each read, from a FUSE file system
     cold: str = "never"  # "always", "first epoch"
 
     # The step.
     device: float = 0.030
     device_spread: float = 0.02
     step_cpu: float = 0.001
-    growth: float = 0.0  # of the step's time, until the end of the loop
+    growth: float = 0.0  # increase of the step's time until the end of the loop
     log: float = 0.0  # in the phase `log`
     stall_every: int = 0  # steps
     stall: float = 0.0
@@ -49,7 +49,7 @@ class Job:
     leak_bytes: int = 0
     learning_rate: float = 0.05
 
-    # Epochs and what surrounds them.
+    # Epochs, and work between them.
     epoch_steps: int = 100_000
     evaluate: float = 0.0  # at each epoch's end
     start: float = 0.0  # before the first step
@@ -68,10 +68,10 @@ class Job:
     loads_in_first_request: bool = False  # instead of before it
     first_request_factor: float = 1.0
 
-    # What record.py arranges around it.
+    # The environment set up by record.py.
     sample_seconds: float = 1.0  # long recordings are kept small by fewer readings
     quota_cores: float = 0.0  # 0: none
-    neighbours: int = 0  # processes beside it that compute all the time
+    neighbours: int = 0  # processes next to it that compute all the time
 
     def varied(self, seed: int) -> Job:
         """Return the same fault at another size: seed 1 is as written."""
@@ -84,12 +84,12 @@ class Job:
             self,
             batch_size=random.choice([16, 32, 64]),
             **times,
-            # What a remote read takes is scaled already.
+            # The duration of remote reads is scaled already.
             files=self.files if self.remote else round(self.files * scale),
         )
 
     def described(self) -> dict[str, object]:
-        """Return what differs from an ordinary job."""
+        """Return the parameters that differ from an ordinary job."""
         usual = Job()
         return {
             field.name: getattr(self, field.name)

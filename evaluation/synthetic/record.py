@@ -1,13 +1,12 @@
-"""Records a case: runs its job with the agent offline, and keeps what it would send.
+"""Records a case: runs its job with the agent offline, and keeps its upload data.
 
-python -m evaluation.synthetic.record no-workers --seed 1
-python -m evaluation.synthetic.record --all --seeds 1 2 3
-python -m evaluation.synthetic.record --gpu --to FOLDER      on a machine with a GPU
-python -m evaluation.synthetic.record --gpu --plan           how long that takes
+python -m evaluation.synthetic.record no-workers --seed 1 python -m
+evaluation.synthetic.record --all --seeds 1 2 3 python -m evaluation.synthetic.record
+--gpu --to FOLDER      on a machine with a GPU python -m evaluation.synthetic.record
+--gpu --plan           how long that takes
 
-Wants Linux and two cores with nothing else to do; for the jobs on a GPU four, PyTorch,
-and a GPU that nobody uses. How busy others kept the machine meanwhile is among the
-readings, and score.py tells it.
+Needs Linux and two idle cores; for GPU jobs four cores, PyTorch, and an unused GPU. The
+CPU use of other programs is among the samples, and score.py reports it.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ Wanted = Sequence[tuple[Case, int]]
 
 
 def plan(wanted: Wanted) -> str:
-    """Say how long recordings on a GPU take, one after the other."""
+    """Print the duration of recordings on a GPU, one after the other."""
     rows = [(case.name, case.gpu) for case, _ in wanted if case.gpu]
     lines = [
         f"{name:28} {on.start_seconds:5.0f} s to start, {on.seconds:5.0f} s of the loop"
@@ -162,11 +161,11 @@ def tell(
 
 
 def run_job(case: Case, seed: int, arguments: Sequence[str] = ()) -> Recording:
-    """Run the job and return what its processes would have sent.
+    """Run the job and return the upload data of its processes.
 
     Raises:
-        ValueError: It failed, or did not fail as it is meant to.
-        subprocess.TimeoutExpired: It took too long, and was ended.
+        ValueError: It failed, or did not fail as intended.
+        subprocess.TimeoutExpired: It took too long, and was killed.
     """
     with ExitStack() as stack:
         wanted = case.job_of(seed)
@@ -210,9 +209,9 @@ def run_job(case: Case, seed: int, arguments: Sequence[str] = ()) -> Recording:
 def ended_as_meant(
     case: Case, code: int, errors: str, arguments: Sequence[str] = ()
 ) -> bool:
-    """Whether a job ended well, or with the error that it is about.
+    """Return whether a job ended well, or with its intended error.
 
-    Tried without a GPU, where memory is not meant to run out, it may end well, too.
+    In a trial without a GPU, an out-of-memory job may end well, too.
     """
     if case.gpu is None or not case.gpu.fails_with:
         return code == 0
@@ -220,7 +219,7 @@ def ended_as_meant(
 
 
 def end_group(job: subprocess.Popen[str]) -> None:
-    """Kill what is left of a job and its workers."""
+    """Kill the remaining processes of a job and its workers."""
     with suppress(ProcessLookupError):
         os.killpg(job.pid, signal.SIGKILL)
     job.wait()
@@ -253,7 +252,7 @@ def neighbours(count: int) -> Iterator[None]:
 
 @contextmanager
 def remote_folder(job: Job) -> Iterator[list[str]]:
-    """Files whose every read takes a while, as over a network; needs root."""
+    """Mount files with slow reads, like a network file system; needs root."""
     if not job.remote:
         yield []
         return
@@ -277,7 +276,7 @@ def remote_folder(job: Job) -> Iterator[list[str]]:
 
 @contextmanager
 def cpu_quota(cores: float) -> Iterator[list[str]]:
-    """Make a control group as a container's, and say which it is; needs root."""
+    """Make a control group like a container's, and return its name; needs root."""
     if not cores:
         yield []
         return
@@ -290,7 +289,7 @@ def cpu_quota(cores: float) -> Iterator[list[str]]:
     else:
         group = _CPU_GROUPS / name
         group.mkdir()
-        # Whoever else computes gets little, as on a machine of its own.
+        # Other programs get little CPU time, as if the machine were idle.
         (group / "cpu.shares").write_text("65536")
         (group / "cpu.cfs_period_us").write_text(str(_PERIOD))
         (group / "cpu.cfs_quota_us").write_text(str(round(cores * _PERIOD)))

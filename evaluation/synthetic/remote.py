@@ -1,7 +1,7 @@
-"""A file system in user space (FUSE) whose every read takes a while, as over a network.
+"""A FUSE file system with slow reads, like a network file system.
 
-A flat folder of files that can only be read. Needs root and /dev/fuse. Answers to the
-kernel's protocol 7.31: https://github.com/torvalds/linux/blob/master/include/uapi/linux/fuse.h
+A flat, read-only folder of files. Needs root and /dev/fuse. Implements protocol 7.31 of
+https://github.com/torvalds/linux/blob/master/include/uapi/linux/fuse.h
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-KIND = "fuse.corpus"  # what the kernel, and so the agent, names its type
+KIND = "fuse.corpus"  # file system type, as reported by the kernel and the agent
 
 _LOOKUP, _FORGET, _GETATTR, _OPEN, _READ = 1, 2, 3, 14, 15
 _RELEASE, _FLUSH, _INIT, _INTERRUPT, _DESTROY, _FORGET_MANY = 18, 25, 26, 36, 38, 42
@@ -37,7 +37,7 @@ _ABOUT_US = struct.pack(
 
 
 class Server:
-    """Serves `files` files of `size` bytes; several threads answer beside each other."""
+    """Serves `files` files of `size` bytes from several threads."""
 
     def __init__(self, files: int, size: int, seconds: float) -> None:
         self.files, self.size, self.seconds = files, size, seconds
@@ -58,7 +58,7 @@ class Server:
             try:
                 os.write(self.device, header + answer)
             except OSError:
-                continue  # whoever asked is gone
+                continue  # the requesting process is gone
 
     def answer(self, kind: int, node: int, body: bytes) -> tuple[int, bytes]:
         """Return an error and the bytes of the answer."""
@@ -71,7 +71,7 @@ class Server:
         answers = {
             _INIT: _ABOUT_US,
             _GETATTR: struct.pack("<QII", _FOREVER, 0, 0) + self._attributes(node),
-            # Nothing is kept in the page cache from one opening to the next.
+            # The page cache is invalidated at each open.
             _OPEN: struct.pack("<QII", 0, 0, 0),
             _RELEASE: b"",
             _FLUSH: b"",

@@ -1,7 +1,7 @@
 """A small real trainer: a linear model in NumPy on batches of a real loader.
 
-python -m evaluation.synthetic.trainer NAME --seed 1, which record.py calls. $TMPDIR must be on a disk:
-reads from memory would show nothing.
+record.py runs it as `python -m evaluation.synthetic.trainer NAME --seed 1`. $TMPDIR
+must be on a disk: reads from memory would not show.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def train(
 
 
 def data_files(job: Job, folder: Path) -> list[str]:
-    """Return what the loader reads: files that are there, or new ones in the folder."""
+    """Return the loader's files: existing ones, or new ones in the folder."""
     if job.remote:
         there = os.environ["SEAMARK_DATASET"]
         return [f"{there}/{number}.bin" for number in range(job.files_there)]
@@ -96,7 +96,7 @@ def data_files(job: Job, folder: Path) -> list[str]:
 
 
 def preprocess(name: str, job: Job) -> None:
-    """A first stage, and then nothing for a while."""
+    """A first stage, followed by an idle period."""
     with agent.init(name, project=PROJECT, stage="preprocess", capture=False):
         until = time.monotonic() + 15.0
         while time.monotonic() < until:
@@ -179,7 +179,7 @@ class _Training:
         return self.random.gauss(1.0, self.job.device_spread)
 
     def beside(self, step: int) -> None:
-        """What a step does besides training."""
+        """Work of a step besides training."""
         job, run = self.job, self.run
         if job.log:
             with run.phase("log"):

@@ -1,4 +1,4 @@
-"""What a job's seconds are spent on: real arithmetic, real reads, or an emulated wait."""
+"""Work that takes a job's time: real arithmetic, real reads, or emulated waits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compute_in_python(cpu_seconds: float) -> None:
 
 
 def write_files(folder: Path, files: int, file_bytes: int) -> list[str]:
-    """Write files of random bytes to the disk, and nothing of them to the cache's care."""
+    """Write files of random bytes, and flush them to the disk."""
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(0)
     paths = []

@@ -1,6 +1,6 @@
-"""Jobs that need a GPU: what each is, and how long it takes; no PyTorch here.
+"""Jobs that need a GPU: description and duration; without PyTorch.
 
-What they do is in jobs/, a function each. They emulate nothing.
+Their code is in jobs/, one function each. No job emulates a device.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 class OnGpu:
     """How a job is run on one GPU; times in seconds."""
 
-    seconds: float = 11.0  # of its loop
+    seconds: float = 11.0  # duration of its loop
     # Until the loop begins: PyTorch and CUDA are loaded, sizes are tried.
     start_seconds: float = 12.0
     most_seconds: float = 70.0  # then it is ended
     sample_seconds: float = 1.0
-    # The error that ends it, where one is what it is about.
+    # The class of the error that the job is about, if any.
     fails_with: str = ""
-    # Whose rule wants minutes: recorded only by name, or with --long.
+    # Needs minutes for its rule: recorded only by name, or with --long.
     is_long: bool = False
 
     @property
@@ -29,7 +29,7 @@ class OnGpu:
 
 OUT_OF_MEMORY = "OutOfMemoryError"
 
-# Name, what is injected, the rule that should find it, others that would not be wrong.
+# Name, injected fault, expected rule, further correct rules, setup.
 GPU_FAULTS = (
     (
         "tiny-batch",
@@ -132,7 +132,7 @@ GPU_FAULTS = (
     ),
 )
 
-# Name, what is injected, the rule, and what it needs beyond one GPU as it is.
+# Name, injected fault, rule, and the requirement beyond one GPU.
 NOT_ON_ONE_GPU = (
     ("heat", "a card in hot air", "H1", "a card that may be heated"),
     ("power-cap", "a power limit below the maker's", "H2", "a card that may be set"),

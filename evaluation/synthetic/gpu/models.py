@@ -69,7 +69,7 @@ class Classifier(Transformer):
 
 
 class Residual(nn.Module):
-    """Two convolutions that add to what they are given, all of one width."""
+    """Residual block of two convolutions with equal width."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """A real PyTorch trainer for the jobs that need a GPU.
 
-python -m evaluation.synthetic.gpu.trainer NAME, which record.py calls. With
---device cpu every job is tiny: it shows that the code runs, and nothing else.
+record.py runs it as `python -m evaluation.synthetic.gpu.trainer NAME`. With `--device
+cpu` jobs are tiny, only to test that their code runs.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ PROJECT = "corpus"
 LOG_STEPS = 100
 _WARM_UP, _TIMED = 3, 4
 
-# Opens a phase: the run's, or one that nobody times.
+# Opens a phase: one of the run, or an untimed one.
 Phase = Callable[[str], AbstractContextManager[Any]]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a job is told; `seconds` is the time of its loop."""
+    """Parameters of a job; `seconds` is the time of its loop."""
 
     name: str
     device: torch.device
@@ -51,7 +51,7 @@ class Setting:
 
 
 def unseen(_: str) -> AbstractContextManager[None]:
-    """A phase that nobody times."""
+    """A phase without timing."""
     return nullcontext()
 
 
@@ -142,7 +142,7 @@ class Timing:
 
 
 def timed(work: Work, batch: Batch) -> Timing:
-    """Return what a step takes once it is warm."""
+    """Return the duration of a step after warm-up."""
     for _ in range(_WARM_UP):
         work.step(unseen, batch)
     wait_for_device(work.device)
@@ -162,10 +162,10 @@ Make = Callable[[int], tuple[Work, Batch]]
 def fitted(
     setting: Setting, make: Make, *, seconds: float, sizes: tuple[int, int], most: int
 ) -> tuple[Work, Batch]:
-    """Return the work of the size whose step takes so long, on whichever card.
+    """Return work of the size at which a step takes the given time on this card.
 
-    Two `sizes` are tried; a step's time is taken to be a constant and a part that
-    grows with the size. So both must be large enough to be more than launching.
+    Two `sizes` are measured, and a step's time is modelled as a constant plus a term
+    linear in the size. So both sizes must be large enough not to be launch-bound.
     """
     if not setting.on_gpu:
         seconds, sizes, most = 0.01, (2, 4), 4
@@ -192,7 +192,7 @@ def peak_bytes(setting: Setting, work: Work, batch: Batch) -> int:
 
 
 def free_memory(setting: Setting) -> None:
-    """Give back what trials took, and count from here on."""
+    """Free the memory of trials, and reset the allocator's statistics."""
     if setting.on_gpu:
         gc.collect()
         torch.cuda.synchronize()

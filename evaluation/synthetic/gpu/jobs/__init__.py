@@ -1,6 +1,6 @@
-"""What the GPU jobs do: one function for each case, and a line here.
+"""The GPU jobs: one function for each case, registered here.
 
-Sizes follow from how fast the card is: see `fitted` in training.py.
+Sizes depend on the card's speed: see `fitted` in training.py.
 """
 
 from __future__ import annotations

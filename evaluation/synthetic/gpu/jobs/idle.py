@@ -1,4 +1,4 @@
-"""Jobs that hold a GPU that has nothing to do."""
+"""Jobs that occupy a GPU without using it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def prepare_images(seed: int, images: int = 8) -> int:
 
 
 def idle_with_memory(setting: Setting) -> None:
-    """Some cells of a notebook have run, and nobody has ended its kernel."""
+    """A notebook kernel that stays open after some cells have run."""
     length, vocabulary = setting.size(512, 16), setting.size(8192, 64)
     model = transformer(
         setting,

@@ -1,4 +1,4 @@
-"""What several jobs are made of: a model and its training, batches on the device."""
+"""Shared parts of jobs: a model and its training, batches on the device."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MIB = 1 << 20
 
 
 def nearly_full(setting: Setting) -> None:
-    """The largest batch that somebody found by trying, and no room beside it."""
+    """The largest batch that fits, without free memory next to it."""
     length, vocabulary = setting.size(1024, 16), setting.size(8192, 64)
     model = transformer(
         setting,
@@ -58,7 +58,7 @@ def nearly_full(setting: Setting) -> None:
 def largest_batch(
     setting: Setting, work: Work, batch_of: Callable[[int], Batch], *, wanted: int
 ) -> int:
-    """Return the batch size whose step takes so many bytes; it was tried."""
+    """Return the batch size whose step needs this number of bytes, by measurement."""
     few, more = 2, 4
     smaller = peak_bytes(setting, work, batch_of(few))
     of_each = (peak_bytes(setting, work, batch_of(more)) - smaller) / (more - few)
@@ -87,7 +87,7 @@ def slow_device_leak(setting: Setting) -> None:
 
 
 def leak(setting: Setting, *, fills: float) -> None:
-    """Keep outputs for a metric at the end: of as many steps as fill so much."""
+    """Keep outputs for a final metric, of as many steps as fill this share of memory."""
     length, vocabulary = setting.size(512, 16), setting.size(32_768, 64)
     model = transformer(
         setting,
@@ -123,7 +123,7 @@ def leak(setting: Setting, *, fills: float) -> None:
 
 
 def fragmentation(setting: Setting) -> None:
-    """Sizes that grow: what held the smaller images fits none of the larger."""
+    """Image sizes that grow, so that freed blocks are too small for later ones."""
     width, depth = setting.size(64, 8), setting.size(24, 1)
     model = Convolutions(width=width, depth=depth, patch=2).to(
         setting.device, memory_format=torch.channels_last
@@ -155,10 +155,10 @@ def fragmentation(setting: Setting) -> None:
 def size_in_pieces(
     setting: Setting, work: Work, batches_of: Callable[[int], list[Batch]]
 ) -> int:
-    """Return a batch size with which the allocator ends up with the wrong pieces.
+    """Return a batch size at which the allocator's memory ends up fragmented.
 
-    Where it gives all of them back at the largest size, it starts afresh and ends up
-    with the right ones: whether it does is tried.
+    If the allocator frees all cached blocks at the largest size, it starts again
+    without fragmentation, so each size is tried.
     """
     largest = batches_of(2)[-1]
     of_each = peak_bytes(setting, work, largest) / 2
@@ -168,7 +168,7 @@ def size_in_pieces(
         size = max(2, int(share * total / of_each))
         free_memory(setting)
         began = time.perf_counter()
-        # In the second round nothing new is asked for, if it has settled.
+        # A settled allocator allocates nothing new in the second round.
         for batch in batches_of(size) * 2:
             work.step(unseen, batch)
         torch.cuda.synchronize()
@@ -208,7 +208,7 @@ def out_of_memory(setting: Setting) -> None:
         size = 2 + int((setting.total_bytes() / 6 - few) / ((more - few) / 4))
     batch = token_batch(setting, size, usual, vocabulary)
     timing = timed(work, batch)
-    # Before the loop is over, whatever a step takes with the agent.
+    # Enough steps for the time, also if the agent slows them down.
     steps = max(10, int(setting.seconds / timing.step / 2)) if setting.on_gpu else 60
     setting.tell(f"batches of {size}, {timing}; the {steps}. does not fit")
     long = token_batch(setting, size, longest, vocabulary)

@@ -47,7 +47,7 @@ def copies_of_a_model(setting: Setting) -> None:
 
 
 def serve_beside(setting: Setting, ready: Barrier, over: Event) -> None:
-    """What the other processes do: the same, and they log nothing."""
+    """Serve the same requests in the other processes, without logging."""
     answer, _ = service(setting)
     ready.wait(60)
     # More than there is time for: it goes on until the first one ends it.
@@ -65,7 +65,7 @@ def pauses(setting: Setting, seed: int) -> list[float]:
 
 
 def service(setting: Setting) -> tuple[Callable[[], None], nn.Module]:
-    """Return what answers a request, and its model of about a gigabyte."""
+    """Return the request handler, with a model of about a gigabyte."""
     length, vocabulary = setting.size(512, 8), setting.size(16_384, 64)
     model = transformer(
         setting,

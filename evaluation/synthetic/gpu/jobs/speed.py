@@ -1,4 +1,4 @@
-"""Jobs whose steps take longer than they need to."""
+"""Jobs with slower steps than necessary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from evaluation.synthetic.gpu.training import (
 
 
 def tiny_batch(setting: Setting) -> None:
-    """Batches of 4 small images: most of the card has nothing to do."""
+    """Batches of 4 small images, which leave most of the GPU idle."""
     size = setting.size(96, 16)
     model = Convolutions(
         width=setting.size(128, 8), depth=setting.size(12, 1), patch=4
@@ -66,7 +66,7 @@ def small_kernels(setting: Setting) -> None:
 
 
 def float32(setting: Setting) -> None:
-    """Nobody asked for 16 bits, nor for TF32."""
+    """Float32 without TF32 and without mixed precision."""
     length, vocabulary = setting.size(512, 16), setting.size(8192, 64)
     batch_size = setting.size(8, 2)
 
@@ -127,7 +127,7 @@ def item_each_step(setting: Setting) -> None:
 
 
 def pageable_copies(setting: Setting) -> None:
-    """Batches as the script has them in memory; nothing pins them."""
+    """Batches in pageable memory, without pinning."""
     batch_size, size = setting.size(256, 4), setting.size(224, 16)
 
     def make(depth: int) -> tuple[Work, Batch]:
