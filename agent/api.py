@@ -34,6 +34,7 @@ def init(
     resume: bool | None = None,
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
+    sync_tensorboard: bool | str | os.PathLike[str] = False,
 ) -> Run:
     """Create or join the run of that name and start measuring the hardware.
 
@@ -72,6 +73,8 @@ def init(
             default no.
         started_at: The start time of a run that is logged afterwards: a datetime or
             seconds since 1970. `run.finish(ended_at=...)` sets the end.
+        sync_tensorboard: Also log what this process writes for TensorBoard: True, or
+            the folder of its event files.
 
     Raises:
         InvalidSetting: An argument is invalid. An invalid environment variable is
@@ -92,6 +95,7 @@ def init(
         resume=resume,
         quiet=quiet,
         started_at=started_at,
+        sync_tensorboard=sync_tensorboard,
     )
     if _is_imported_again():
         return _opened_again(settings)
@@ -138,6 +142,7 @@ def _opened_again(settings: Settings) -> Run:
         settings._replace(
             monitor=False,
             capture=frozenset(),
+            tensorboard=None,
             is_helper=True,
             is_imported_again=True,
         )

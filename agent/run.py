@@ -379,6 +379,7 @@ class Run:
         self.settings = self.settings._replace(
             monitor=False,
             capture=self.settings.capture & {"failure"},
+            tensorboard=None,
             is_helper=True,
         )
         if session is not None:
@@ -507,6 +508,7 @@ def attach(handle: dict[str, Any], url: str | None = None) -> Run:
             # The process that made the run measures the machine.
             "monitor": False,
             "capture": frozenset(),
+            "tensorboard": None,
             "is_helper": True,
         }
     )

@@ -7,8 +7,10 @@ import operator
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import Enum
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
 
@@ -118,6 +120,8 @@ class Settings(NamedTuple):
     is_quiet: bool = False
     # The number of processes that the launcher started for the job.
     world_size: int = 1
+    # The folder of TensorBoard's event files to follow; "" to find them; None for none.
+    tensorboard: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -147,6 +151,7 @@ def read_settings(
     resume: bool | None = None,
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
+    sync_tensorboard: bool | str | PathLike[str] = False,
 ) -> Settings:
     """Return the settings of this process; raises InvalidSetting for invalid arguments.
 
@@ -191,6 +196,7 @@ def read_settings(
         ),
         is_quiet=said.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
         began_at=None if started_at is None else _past("started_at", started_at),
+        tensorboard=_tensorboard_folder(sync_tensorboard),
     )
     return settings._replace(
         measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
@@ -437,6 +443,17 @@ def _measured_by(settings: Settings, said: str | None) -> str | None:
         return None
     is_ours = whose == [machine_id(), settings.project, settings.run]
     return namespace if is_ours and isinstance(namespace, str) else None
+
+
+def _tensorboard_folder(chosen: bool | str | PathLike[str]) -> str | None:
+    if isinstance(chosen, bool):
+        return "" if chosen else None
+    with suppress(TypeError, OSError):
+        # The script may change its working directory.
+        folder = str(Path(fsdecode(chosen)).absolute())
+        if "\0" not in folder:
+            return folder
+    raise InvalidSetting("sync_tensorboard", "must be True, False or a folder")
 
 
 def _dataset(text: str) -> Path | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from seamark.capture.choice import OF_FIRST_RANK
 from seamark.capture.console import Console
@@ -24,6 +26,9 @@ from seamark.recording.attributes import Recorder
 from seamark.recording.values import LONGEST_SET_STRING, Value
 from seamark.settings import Settings
 from seamark.user_warnings import Notices
+
+if TYPE_CHECKING:
+    from seamark.capture.tensorboard import TensorBoardFiles
 
 logger = logging.getLogger(__name__)
 
@@ -50,13 +55,14 @@ class Capture:
         if "console" in wanted:
             self._console = Console(self._store_line, self._redact)
         self._signals = Signals() if "signals" in wanted else None
+        self._tensorboard = _tensorboard_files(settings, recorder, notices)
         self._is_gathered = False
         self._gatherer = Background("seamark-capture", self._turn)
 
     @property
     def threads(self) -> list[Background]:
-        console = self._console
-        return [self._gatherer, *([console.background] if console else [])]
+        parts = (self._console, self._tensorboard)
+        return [self._gatherer, *(part.background for part in parts if part)]
 
     def start(self) -> None:
         """Start; slow work is left to threads."""
@@ -74,6 +80,8 @@ class Capture:
         """Start the threads, or restart dead ones."""
         if self._console is not None:
             self._console.background.ensure()
+        if self._tensorboard is not None:
+            self._tensorboard.background.ensure()
         if self._wanted and not self._is_gathered:
             self._gatherer.ensure()
 
@@ -106,6 +114,8 @@ class Capture:
         if self._console is not None:
             self._console.finish(ending.left_of_first(_LAST_SECONDS))
         self._gatherer.stop(ending.left_for_most)
+        if self._tensorboard is not None:
+            self._tensorboard.finish(ending.left_for_most)
         self.look_for_signals()
         if self._signals is not None:
             self._signals.close()
@@ -160,6 +170,17 @@ class Capture:
                 self._recorder.append_text(
                     f"{self._namespace}/{stream}", line, moment=moment
                 )
+
+
+def _tensorboard_files(
+    settings: Settings, recorder: Recorder, notices: Notices
+) -> TensorBoardFiles | None:
+    if settings.tensorboard is None:
+        return None
+    with importing():
+        from seamark.capture.tensorboard import TensorBoardFiles  # noqa: PLC0415
+    process = settings.watched or os.getpid()
+    return TensorBoardFiles(settings.tensorboard, process, recorder, notices)
 
 
 class _Redaction:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from seamark.importers.noted import Noted
+from seamark.importers.protobuf import fields, signed
 
 # Any: JSON of strangers, here and below.
 Row = dict[str, Any]
@@ -43,11 +44,6 @@ _ENVIRONMENT_HOST, _CPU_COUNT, _CPU_COUNT_LOGICAL, _GPU_COUNT, _GPU_NVIDIA = (
 )
 _GPU_NAME, _GPU_MEMORY = 1, 2
 
-_VARINT, _BYTES = 0, 2
-_FIXED = {1: struct.Struct("<d"), 5: struct.Struct("<f")}
-_MAX_VARINT_BYTES = 10
-_CONTINUES = 0x80
-
 NO_FILE = "it is not a file of W&B"
 DAMAGED = "a part of the file is damaged and left out"
 
@@ -72,7 +68,7 @@ def read_stats(file: BinaryIO, noted: Noted) -> Iterator[Row]:
     """Yield the system metrics of each sample, with `_timestamp` in seconds."""
     for _, record in _records(file, noted, _STATS):
         row: Row = {}
-        for number, value in _fields(record):
+        for number, value in fields(record):
             if number == _STATS_TIME and isinstance(value, bytes):
                 row["_timestamp"] = _seconds(value)
             elif number == _STATS_ITEM and isinstance(value, bytes):
@@ -84,11 +80,11 @@ def read_rows(file: BinaryIO, noted: Noted) -> Iterator[Row]:
     """Yield the rows that the script logged, with `_step` and `_timestamp`."""
     for _, record in _records(file, noted, _HISTORY):
         row: Row = {}
-        for number, value in _fields(record):
+        for number, value in fields(record):
             if number == _ITEM and isinstance(value, bytes):
                 _add_item(row, value)
             elif number == _STEP and isinstance(value, bytes):
-                row.setdefault("_step", _whole(dict(_fields(value)).get(1, 0)))
+                row.setdefault("_step", signed(dict(fields(value)).get(1, 0)))
         yield row
 
 
@@ -110,7 +106,7 @@ def read_values(file: BinaryIO, noted: Noted) -> Values:
 
 def _read_run(record: bytes, values: Values) -> None:
     values.tags = []
-    for number, value in _fields(record):
+    for number, value in fields(record):
         if not isinstance(value, bytes):
             continue
         if number == _RUN_CONFIG:
@@ -129,12 +125,12 @@ def _records(file: BinaryIO, noted: Noted, *kinds: int) -> Iterator[tuple[int, b
         try:
             found = [
                 (kind, value)
-                for kind, value in _fields(data)
+                for kind, value in fields(data)
                 if kind in kinds and isinstance(value, bytes)
             ]
             # Parse the fields here, so that a damaged record is noted once.
             for _, value in found:
-                for _ in _fields(value):
+                for _ in fields(value):
                     pass
         except ValueError:
             noted.add(DAMAGED, number)
@@ -186,44 +182,6 @@ def _fragments(file: BinaryIO, noted: Noted) -> Iterator[tuple[int, bytes]]:
                 noted.add(DAMAGED, number)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """Yield the fields of a message; raise ValueError if it is invalid."""
-    place = 0
-    while place < len(data):
-        tag, place = _varint(data, place)
-        number, wire = tag >> 3, tag & 7
-        if wire == _VARINT:
-            value, place = _varint(data, place)
-            yield number, value
-        elif wire == _BYTES:
-            length, place = _varint(data, place)
-            if place + length > len(data):
-                raise ValueError("a field ends after its message")
-            yield number, data[place : place + length]
-            place += length
-        elif wire in _FIXED:
-            form = _FIXED[wire]
-            if place + form.size > len(data):
-                raise ValueError("a field ends after its message")
-            yield number, form.unpack_from(data, place)[0]
-            place += form.size
-        else:
-            raise ValueError("an unknown kind of field")
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(_MAX_VARINT_BYTES):
-        if place >= len(data):
-            break
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << (7 * shift)
-        if byte < _CONTINUES:
-            return value, place
-    raise ValueError("a number has no end")
-
-
 def _add_item(target: Row, data: bytes) -> None:
     """Set the value of one item under its name, within objects if it has several."""
     names, value = _named_value(data)
@@ -239,7 +197,7 @@ def _add_item(target: Row, data: bytes) -> None:
 def _named_value(data: bytes) -> tuple[list[str], object]:
     key, nested = "", list[str]()
     value: object = None
-    for number, content in _fields(data):
+    for number, content in fields(data):
         if isinstance(content, bytes) and number == _KEY:
             key = content.decode("utf-8", "replace")
         elif isinstance(content, bytes) and number == _NESTED_KEY:
@@ -249,7 +207,7 @@ def _named_value(data: bytes) -> tuple[list[str], object]:
         elif isinstance(content, bytes) and number == _TEXT:
             value = content.decode("utf-8", "replace")
         elif number == _INTEGER:
-            value = _whole(content)
+            value = signed(content)
         elif number == _NUMBER:
             value = content
         elif number == _BOOLEAN:
@@ -259,7 +217,7 @@ def _named_value(data: bytes) -> tuple[list[str], object]:
 
 def _update(target: Row, data: bytes) -> None:
     """Apply the updates and removals of a config or a summary."""
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if isinstance(value, bytes) and number == _UPDATE:
             _add_item(target, value)
         elif isinstance(value, bytes) and number == _REMOVE:
@@ -272,7 +230,7 @@ def _machine(data: bytes) -> Row:
     """Return the fields of `wandb-metadata.json` that are read from it."""
     found: Row = {}
     gpus: list[Row] = []
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number == _ENVIRONMENT_HOST and isinstance(value, bytes):
             found["host"] = value.decode("utf-8", "replace")
         elif number == _CPU_COUNT:
@@ -282,7 +240,7 @@ def _machine(data: bytes) -> Row:
         elif number == _GPU_COUNT:
             found["gpu_count"] = value
         elif number == _GPU_NVIDIA and isinstance(value, bytes):
-            parts = dict(_fields(value))
+            parts = dict(fields(value))
             name = parts.get(_GPU_NAME)
             gpus.append(
                 {
@@ -304,13 +262,6 @@ def _json(data: bytes) -> object:
 
 
 def _seconds(timestamp: bytes) -> float:
-    parts = dict(_fields(timestamp))
+    parts = dict(fields(timestamp))
     seconds, nanoseconds = parts.get(1, 0), parts.get(2, 0)
-    return _whole(seconds) + _whole(nanoseconds) / 1e9
-
-
-def _whole(value: int | float | bytes | Sequence[Any]) -> int:
-    """Return a number of 64 bits with its sign."""
-    if not isinstance(value, int):
-        return 0
-    return value - (1 << 64) if value >= 1 << 63 else value
+    return signed(seconds) + signed(nanoseconds) / 1e9
