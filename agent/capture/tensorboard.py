@@ -25,8 +25,8 @@ from seamark.importers.tensorboard import (
 )
 from seamark.lifecycle.background import Background
 from seamark.recording.attributes import Recorder
-from seamark.recording.file_contents import Image
 from seamark.recording.histogram import Histogram
+from seamark.recording.media import Image
 from seamark.user_warnings import Notices
 
 _INTERVAL_SECONDS = 1.0
@@ -102,7 +102,8 @@ class TensorBoardFiles:
         )
 
     def _search(self) -> None:
-        for path in self._found():
+        # The oldest first: names begin with the time of creation.
+        for path in sorted(self._found(), key=lambda path: (path.name, path)):
             if len(self._files) >= _MAX_FILES:
                 return
             if path not in _followed:
