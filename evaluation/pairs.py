@@ -25,12 +25,12 @@ FOLDER = HERE / "tune" / "pairs"
 # Two runs of one job differ by so much on a machine that is shared.
 NOISE = 0.03
 
-HEAD = """# What findings promise, and what fixes achieve
+HEAD = """# Predicted and measured speedups
 
 Printed by `python -m evaluation.pairs` on {today:%d %B %Y}.
-Each pair is a real job that was run twice with the agent offline: with a fault, and with what its finding recommends; `--record` runs them anew.
-Speeds are steps per second from the first step to the last. Promised is what the finding said of the first run, before anybody had seen the second:
-*likely* is what fixes usually recover, and nothing goes beyond *at most*. Pairs differ by {noise:.0%} without any change, which is allowed for.
+Each pair is a real job run twice with the agent offline: with a fault, and with the recommended fix; `--record` runs them again.
+Speeds are steps per second from the first step to the last. Predictions come from the first run alone: *likely* is the usual speedup of such fixes,
+*at most* its upper bound. Pairs differ by {noise:.0%} without any change; larger differences count.
 """
 
 
@@ -135,9 +135,9 @@ def page(pairs: list[Pair]) -> str:
     return f"""{head}
 |  |  |
 | --- | --- |
-| pairs whose finding promised a gain | {len(promised)} of {len(pairs)} |
-| achieved no more than the bound | {within} of {len(promised)} |
-| achieved at least what was likely, and no more than the bound | {inside} of {len(promised)} |
+| pairs with a prediction | {len(promised)} of {len(pairs)} |
+| measured speedup at most the upper bound | {within} of {len(promised)} |
+| measured speedup between likely and the upper bound | {inside} of {len(promised)} |
 
 | fault, seed | finding | likely | at most | achieved | |
 | --- | --- | --: | --: | --: | --- |
@@ -151,7 +151,7 @@ def _factor(value: float) -> str:
 
 def _verdict(pair: Pair) -> str:
     if not pair.is_promised:
-        return "nothing promised"
+        return "no prediction"
     if not pair.is_within_bound:
         return "**beyond the bound**"
     return "inside" if pair.is_inside else "less than likely"
