@@ -1,7 +1,7 @@
-"""What the agent costs the script it runs in: `python -m benchmarks.agent`.
+"""Measures the agent's cost for its script: `python -m benchmarks.agent`.
 
-Offline, so that no server is part of it. Calls are timed one by one, with a pause after
-each as a training step makes one; what the machine itself takes stands beside them.
+Offline, without a server. Calls are timed one by one, with a pause after each like that
+of a training step; the table also has the cost of basic operations on the machine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _milliseconds(code: str) -> float:
 
 
 def _measure_machine(folder: str) -> None:
-    """Time what a call could be at the least: a list, a buffer, a system call."""
+    """Time lower bounds of a call: a list, a buffer, a system call."""
     row = struct.Struct("<QQqd20dQ")
     numbers = (1, 1, 1, 1.0, *([0.5] * 20), 1)
     packed = row.pack(*numbers)

@@ -1,9 +1,9 @@
-"""What bad input costs the server, and others meanwhile.
+"""Measures the cost of bad input for the server, and for other clients.
 
 .venv/bin/python -m benchmarks.bad_input [case …]
 
-Bombs of a gibibyte are in benchmarks/refusals.py. Prints a Markdown table; ends with 1 if
-a bound does not hold.
+Bombs of a gibibyte are in benchmarks/refusals.py. Prints a Markdown table; exits with 1
+if a bound is exceeded.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from tracker.embedded.server import EmbeddedServer
 
 REPEATS = 8
 REQUESTS = 200
-# What must hold.
+# Bounds.
 JSON_SECONDS, ENCODING_SECONDS, ENCODING_MIB = 0.050, 0.100, 32
 OTHERS_FACTOR = 2.0
 PAGE_SECONDS = 2.0
-# Of bodies that come a byte a second, how many are sent at once, with one token.
+# Numbers of concurrent bodies at one byte per second, with one token.
 SLOW_AT_ONCE = (3, 8)
 SLOW_SECONDS = 60
 REFUSED = range(400, 500)
@@ -157,7 +157,7 @@ def json_rows(caller: Caller, _: Caller) -> Iterator[Row]:
             caller.request("POST", path, text.encode(), Content_Type="application/json")
             for _ in range(REPEATS)
         ]
-        # What is far beyond any ladder is refused for its size, read or not.
+        # Far larger than any ladder, so it may be rejected by size alone.
         yield row("BI-04", f"JSON: {name}", *refused(answers, JSON_SECONDS))
 
 
@@ -185,7 +185,7 @@ def encoding_rows(caller: Caller, _: Caller) -> Iterator[Row]:
 def refused(
     answers: Sequence[tuple[int, float, bytes]], most_seconds: float
 ) -> tuple[Sequence[str], Bound, Bound]:
-    """Return what was answered, and whether it was a refusal, and soon."""
+    """Return the answer, and whether it was a rejection in time."""
     statuses, median = summary(answers)
     return (
         [*statuses, f"{median * 1000:.0f} ms (median of {len(answers)})"],
@@ -200,7 +200,7 @@ def summary(answers: Sequence[tuple[int, float, bytes]]) -> tuple[list[str], flo
 
 
 def slow_rows(others: Caller, slow: Caller) -> Iterator[Row]:
-    """Bodies of a byte a second, of one token, beside batches of another and of it."""
+    """Measure slow bodies of one token, next to batches of the same and another token."""
     for count in SLOW_AT_ONCE:
         for who, caller in (("another token", others), ("the same token", slow)):
             alone = sent(caller)
@@ -248,7 +248,7 @@ def percentile_95(answers: Sequence[tuple[int, float]]) -> float:
 
 @contextmanager
 def slow_bodies(caller: Caller, count: int) -> Iterator[list[tuple[int, float]]]:
-    """Send so many; the list that is yielded has what became of them afterwards."""
+    """Send slow bodies; the yielded list has their outcomes afterwards."""
     ends: list[tuple[int, float]] = []
     with ThreadPoolExecutor(count) as threads:
         slow = [threads.submit(send_slowly, caller) for _ in range(count)]

@@ -1,8 +1,8 @@
-"""What capturing costs the script: `python -m benchmarks.capture`.
+"""Measures the cost of capture for the script: `python -m benchmarks.capture`.
 
-Offline, so that no server is part of it. Each figure is taken in processes of its own,
-with capturing on and off by turns, and is the best of several: what others do on the
-machine only makes things slower.
+Offline, without a server. Each figure is measured in its own processes, alternating
+with and without capture, and is the best of several: other programs only make it
+slower.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ count = 500_000_000 // len(piece)
 for _ in range(count): out.write(piece)
 sys.__stdout__.write(str(count * len(piece) / 1e6 / (time.perf_counter() - began)))
 """
-# Lines at a rate at which all are stored: what all threads take for them together.
+# Lines at a rate at which all are stored: the CPU time of all threads.
 STORED = f"""
 import sys, time, agent
 sys.stdout = open({os.devnull!r}, "w")

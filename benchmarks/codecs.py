@@ -1,11 +1,11 @@
-"""Measures what compressors make of columns of points, beside what we do with them.
+"""Compares compressors on columns of points with the encoding that Seamark uses.
 
     .venv/bin/pip install -r benchmarks/requirements-codecs.txt
     .venv/bin/python -m benchmarks.codecs
 
-Prints Markdown tables; a library that is not installed is a row that says so. Each
-compressor gets the numbers as its documentation wants them, narrowed as ours are:
-losses as 32-bit floats. "Shuffle" puts the bytes of one place side by side.
+Prints Markdown tables; a library that is not installed has a row with a note. Each
+compressor gets the numbers as its documentation recommends, narrowed like ours: losses
+as 32-bit floats. "Shuffle" groups bytes of equal significance.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tracker.series.codec import CHUNK_POINTS
 
 START = 1_767_225_600_000_000
 SECONDS_OF_A_FIGURE = 0.2
-# What a number takes as it is logged, whatever it is compressed as.
+# Size of a logged number before compression.
 LOGGED_BYTES = 8
 
-# Any: numbers of whatever width.
+# Any: numbers of any width.
 Numbers = NDArray[Any]
 Pack, Unpack = Callable[[Numbers], bytes], Callable[[bytes], Numbers]
 
@@ -203,7 +203,7 @@ def releases() -> Iterator[str]:
 
 
 def figures(coder: Coder, column: Column) -> tuple[str, ...]:
-    """Return bytes a point and the pace each way, or what prevents that."""
+    """Return bytes per point and the speed in each direction, or the error."""
     numbers = column.logged if coder.make is ours else column.narrowed
     try:
         pack, unpack = coder.make(numbers)

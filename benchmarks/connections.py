@@ -1,11 +1,12 @@
-"""Many clients at two web servers: does PostgreSQL run out of connections?
+"""Many clients with two web servers: does PostgreSQL run out of connections?
 
     .venv/bin/python -m benchmarks.connections
     .venv/bin/python -m benchmarks.connections --clients 60 --seconds 20
 
-Four in five clients log a batch every few seconds, the others look at pages. The database
+Four in five clients log a batch every few seconds, the others view pages. The database
 has PostgreSQL's default of 100 connections and a role without superuser rights. Exits
-with 1 if a request was answered with 503 for want of a connection, or they stay open.
+with 1 if a request received 503 because of missing connections, or if connections stay
+open.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Starts the database that a benchmark is asked for, before Django reads its settings."""
+"""Starts the selected database of a benchmark before Django reads its settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def start() -> None:
-    """Do what the option says; a server that is started ends with this process."""
+    """Start the selected database; a server started here ends with this process."""
     parser = argparse.ArgumentParser(add_help=False)
     add_option(parser)
     wanted = parser.parse_known_args()[0].database

@@ -1,9 +1,9 @@
-"""What a large file costs on its way up and down, in time and in memory.
+"""Measures upload and download of a large file: time and memory.
 
     .venv/bin/python -m benchmarks.files [--mib 1024]
 
 Starts the server as `manage.py up` does, stores one file of random bytes with the
-agent, and reads it back: as a whole, as a ZIP, and by readers who take their time.
+agent, and reads it back: as a whole, as a ZIP, and by slow readers.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def timed_page(settings: dict[str, str]) -> float:
 
 @contextmanager
 def watched(process: psutil.Process) -> Iterator[Callable[[], int]]:
-    """Yield what says by how much the memory of a process grew at most."""
+    """Yield a function that returns the peak growth of a process's memory."""
     before = peak = process.memory_info().rss
     is_over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What agents send: blocks of the workload as messages and frames, compressed."""
+"""Batches as agents send them: blocks of the workload as compressed records."""
 
 from __future__ import annotations
 

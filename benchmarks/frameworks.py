@@ -1,11 +1,13 @@
-"""What the hooks cost a PyTorch loop: `python -m benchmarks.frameworks [--device cuda]`.
+"""Measures the cost of PyTorch hooks.
 
-Wants PyTorch, as `.venv-frameworks` has it. Loops of the same model over the same data
-take turns within a round: bare, and with more and more of ours. A loop's figure is the
-median of its steps; ratios are taken within each round, and the median of those is
-given with the quartiles beside it. The processor time of the training thread says the
-same where other programs disturb the clock. Offline, and without hardware readings,
-which `python -m benchmarks.agent` weighs.
+    python -m benchmarks.frameworks [--device cuda]
+
+Needs PyTorch, for example in `.venv-frameworks`. Loops of the same model over the same
+data alternate within a round: bare, and with an increasing number of our features. A
+loop's figure is the median of its steps; ratios are computed per round, and reported as
+median and quartiles. The CPU time of the training thread confirms them where other
+programs disturb the clock. Offline, and without hardware metrics, which `python -m
+benchmarks.agent` measures.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def measure(run: agent.Run, width: int, device: str, rounds: int) -> None:
     wall: dict[str, list[float]] = {name: [] for name in kinds}
     cpu: dict[str, list[float]] = {name: [] for name in kinds}
     for number in range(rounds):
-        # Whoever is first in one round is last in the next.
+        # The order alternates between rounds.
         order = list(kinds) if number % 2 else list(reversed(kinds))
         for name in order:
             seconds, cpu_seconds = kinds[name]()

@@ -1,10 +1,11 @@
-"""What frameworks' own tests of loggers say of ours: `python -m benchmarks.frameworks_contract`.
+"""Runs frameworks' own logger tests on ours.
 
-Lightning and Accelerate test their loggers, and Accelerate those of others, with tests
-that lie in their repositories and in no distribution. They are fetched from there for the
-release that is installed in `.venv-frameworks`, or `--lightning FOLDER` and `--accelerate
-FOLDER` name checkouts; ours takes the place of their examples. Beside them stand our own
-tests against each framework's real library. It ends with 1 if a test fails.
+    python -m benchmarks.frameworks_contract
+
+Lightning's and Accelerate's tests of loggers, also third-party ones, are only in their
+repositories. They are fetched for the release in `.venv-frameworks`, or `--lightning
+FOLDER` and `--accelerate FOLDER` name checkouts; our loggers replace their examples.
+The table also has our own tests with each real library. Exits with 1 if a test fails.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from benchmarks.peers.tables import NO, YES, safe
 from tracker.server.processes import ROOT
 
 OWN = ROOT / "tests/slow/frameworks"
-# What our tests are about, where their file is not called like it.
+# Subjects of our test files that are not named after their framework.
 TRIED = {
     "test_boosting": ("xgboost-cpu", "lightgbm"),
     "test_overhead": ("torch",),
@@ -40,7 +41,7 @@ TRIED = {
     "test_torchrun": ("torch",),
 }
 HEADINGS = ("tests", "of", "against", "passed", "failed", "skipped", "holds")
-# A watchdog, not a promise.
+# A watchdog, not a specification.
 MAX_SECONDS = 1_800
 FETCH_SECONDS = 300
 LISTED = re.compile(r"^ALL_LOGGER_CLASSES = \(.*?^\)", re.DOTALL | re.MULTILINE)
@@ -63,8 +64,8 @@ EXAMPLES = {
     )
     for name in ("MyCustomTracker", "MyRegisteredTracker")
 }
-# They ask an example's file, or the example itself, for what was logged: here for what
-# has arrived at a server.
+# Their tests read an example's file, or the example, for the logged values: here they
+# read the server's data.
 OUR_TRACKERS = {
     "MyCustomTracker": """
 from seamark.frameworks.accelerate import SeamarkTracker
@@ -129,7 +130,7 @@ class MyRegisteredTracker(Ours):
 
 
 class NotFetched(Exception):
-    """A framework's tests could not be had; the message says why."""
+    """A framework's tests are not available; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Published:
 
     package: str
     words: str
-    archive: str  # of the repository at a release
+    archive: str  # the repository's archive of a release
     version_file: str
     # The others are about the loggers that the framework brings.
     chosen: str
@@ -159,7 +160,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table; without counts it says why there are none."""
+    """A row of the table; without counts it has the reason."""
 
     words: str
     of: str
@@ -270,7 +271,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def of_published(
     published: Published, python: str, checkout: Path | None, scratch: Path
 ) -> Line:
-    """Run a framework's tests with ours among them; a line that says why, if not."""
+    """Run a framework's tests with ours included; on failure a row with the reason."""
     installed = version_of(published.package, python)
     against = f"{published.package} {installed}"
     try:
@@ -310,7 +311,7 @@ def fetched(published: Published, version: str, scratch: Path) -> Path:
 
 
 def release_of(published: Published, checkout: Path) -> str:
-    """Return what a checkout says that it is."""
+    """Return the release of a checkout."""
     try:
         text = (checkout / published.version_file).read_text(encoding="utf-8")
     except OSError:
@@ -364,7 +365,7 @@ def perform(
 
 
 def counted(report: str) -> Counts:
-    """Return what a report of pytest says (pure)."""
+    """Return the counts of a pytest report (pure)."""
     passed, skipped, failed = 0, 0, []
     for case in ElementTree.fromstring(report).iter("testcase"):
         ends = {child.tag for child in case}

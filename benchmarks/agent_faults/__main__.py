@@ -1,7 +1,9 @@
-"""Shows what the agent promises a training script: `python -m benchmarks.agent_faults`.
+"""Tests the agent's guarantees for a training script.
 
-Scripts with the agent in them are killed and interrupted, and so is all they lean on:
-the server, the way to it, the disk, the clock. Prints one Markdown table.
+    python -m benchmarks.agent_faults
+
+Scripts with the agent are killed and interrupted, and so are the server, the network,
+the disk and the clock. Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -94,13 +96,13 @@ CASES = {
     "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
     "CF-34": Case("a token is revoked", trust.revoked, 3, "times"),
 }
-# What a case may be called by: its whole name, or each number in it.
+# Names of a case: the whole name, or each number in it.
 NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")))]
 
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
-    # Shells have it ignored by what they start in the background, and so by our scripts.
+    # Shells make background jobs ignore SIGINT, and our scripts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     rows = []
     for name, case in CASES.items():

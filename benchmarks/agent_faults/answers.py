@@ -1,4 +1,4 @@
-"""CF-07: each answer a server may give has the effect that docs/protocol.md says."""
+"""CF-07: each answer of a server has the effect that docs/protocol.md specifies."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ FRAMES = 8
 MAX_TURNS = 40
 # Seconds until the next try: at once, soon, not before a person did something.
 AT_ONCE, SOON, HELD = (0.0, 0.0), (0.01, 0.5), (60.0, 60.0)
-# Of a tracker; a 400 of anybody else says nothing of the frames.
+# From a tracker; a 400 of another program does not reject the records.
 MALFORMED = Scripted(400, b'{"error": {"code": "malformed_batch"}}')
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Answers that a spool gets before the true ones, and what must come of them."""
+    """Answers to a spool before the normal ones, and the expected effect."""
 
     words: str
     answers: Sequence[Scripted]
     # How long the agent waits after the first, from and to.
     wait: tuple[float, float]
-    # Points that go to the file of what cannot be read.
+    # Points that are moved to the file of rejected data.
     set_aside: int = 0
     is_halved: bool = False
 
     @property
     def is_held(self) -> bool:
-        """Whether nothing is sent before the settings change; then it is told."""
+        """Return whether sending stops until the settings change, with a warning."""
         return self.wait == HELD
 
 
 def rows(elsewhere: str) -> list[Row]:
-    """Return what a server may answer; `elsewhere` is the address of another one."""
+    """Return possible answers; `elsewhere` is the address of another server."""
     past = formatdate(time() - 3600, usegmt=True)
     waits = {"1": (1.0, 1.0), "3600": (3600.0, 3600.0)}
-    # What cannot be understood, or is over, is a wait, but not one for ever.
+    # An invalid or past time means a short wait.
     waits |= {"0": SOON, past: SOON, "junk": SOON}
     return [
-        # Told again, it is not told again: three times the same.
+        # Three times the same answer gives one warning.
         *(Row(f"{s}", 3 * [Scripted(s)], HELD) for s in (401, 403, 404, 415, 422)),
         *(Row(f"{s}", [Scripted(s)], SOON) for s in (500, 501, 502, 503, 504)),
         *(
@@ -163,7 +163,7 @@ def _spool(folder: Path) -> SpoolReader:
 
 @contextmanager
 def _warnings() -> Iterator[list[str]]:
-    """Hear what a person is told meanwhile, instead of showing it."""
+    """Collect warnings instead of printing them."""
     said: list[str] = []
 
     class Heard(logging.Handler):

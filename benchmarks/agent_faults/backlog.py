@@ -14,7 +14,7 @@ from benchmarks.agent_faults.scripts import (
 )
 from tests.agent.tracker_double import TrackerDouble
 
-# Of this machine's disk; the agent's own cap is the same, and larger.
+# On this machine's disk; the agent has the same cap, but larger.
 CAP_MEBIBYTES = 64
 LOGGING = f"""
 import json, sys, time

@@ -1,4 +1,4 @@
-"""What a case is asked for and what it answers, and how that is printed."""
+"""Input and result of a case, and the Markdown table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.load.table import Bound, Row, verdict
 
-# Units of what a busy machine makes worse.
+# Units that get worse on a busy machine.
 PACES = {"s", "ms", "µs", "% of a core"}
 HEADINGS = ("case", "in words", "what was done", "figures", "bound", "holds")
 
@@ -23,7 +23,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One line of the table: what was done, what was measured, what must hold."""
+    """One row of the table: action, measurements, bounds."""
 
     done: str
     figures: Sequence[str]
@@ -45,7 +45,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case of the table, and how much it does where nothing else is asked for."""
+    """A case of the table, and its default amount."""
 
     title: str
     run: Callable[[Size], list[Found]]
@@ -63,7 +63,7 @@ def at_most(words: str, value: float, most: float, unit: str) -> Bound:
 
 
 def not_shown(done: str, why: str) -> Found:
-    """A line for what this machine cannot do."""
+    """Return a row for a case that this machine cannot run."""
     return Found(done, [why], [Bound("needs another machine", None)])
 
 

@@ -111,9 +111,9 @@ FORKED = {
     SILENT: "which log nothing",
     LOGGING: "which log, and deliver what they logged",
 }
-# All at once they share what cores there are; one after another, each has one.
+# At once, children share the cores; one after another, each has a core.
 ORDERS = ("at once", "one after another")
-# Eight children, which log or do not; each says when it is to end.
+# Eight children, with or without logging; each reports the time of its end.
 FORKING = """
 import json, mmap, os, struct, sys, time
 import agent
@@ -224,15 +224,15 @@ def of_kind(kind: str, size: Size, methods: Sequence[str] = METHODS) -> Found:
 
 
 def without_agent(script: str) -> str:
-    """Return the same script, which logs to nobody."""
+    """Return the same script without logging."""
     return script.replace("import agent\n", NO_AGENT, 1)
 
 
 def forked(size: Size) -> list[Found]:
-    """CF-11: eight children of os.fork(), which log or do not.
+    """CF-11: eight children of os.fork(), with and without logging.
 
-    At its end Python takes apart all that a process has imported, and what it inherited.
-    So it is the agent's imports, too, that a child without others has to wait for.
+    Python's shutdown frees all imported modules, including inherited ones. So each
+    child also pays for the agent's imports.
     """
     bare = [_forked(kind, order, size) for kind in FORKED for order in ORDERS]
     return [*bare, *(_forked_with_torch(kind, size) for kind in FORKED)]
@@ -274,7 +274,7 @@ def _forked(
         expected = {f"child/{n}": 200 for n in logging} | {"parent": 200}
         found = lost_and_doubled(tracker, expected)
         lost, doubled = lost + found[0], doubled + found[1]
-        # Of the parent, and of each child that logs.
+        # One for the parent, and one for each child that logs.
         others += len(tracker.frames) != 1 + len(logging)
         tracker.stop()
     used = [1000 * statistics.median(of_one) for of_one in processor.values()]
@@ -297,7 +297,7 @@ def _forked(
 
 
 def loader_workers(size: Size) -> Found:
-    """CF-11: workers of PyTorch's loader, which are forks of who logs."""
+    """CF-11: workers of PyTorch's DataLoader, which are forks of the logging process."""
     words = "a DataLoader of PyTorch with 8 fork workers, two epochs"
     python = python_with_torch()
     if python is None:

@@ -1,7 +1,7 @@
-"""CF-23: the machine's clock jumps while a script logs: its C library says another time.
+"""CF-23: the machine's clock jumps while a script logs, simulated below the C library.
 
-Once the clock of the day alone, as on a machine whose clock is set; and once the
-monotonic clock with it, as under libfaketime and where a machine was asleep.
+Once only the wall clock, as if an administrator sets it; once the monotonic clock too,
+as with libfaketime and after suspend.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from benchmarks.agent_faults.case import Found, Size, at_most, none_of, not_show
 from benchmarks.agent_faults.scripts import Place, answer_of, lost_and_doubled
 from tests.agent.tracker_double import TrackerDouble
 
-# Reads anew at each call how many seconds the clock is off, or at which it stands. Waits
-# until a moment of a clock that is made up are waits for as long as is left until then:
-# the kernel knows only the true one.
+# Each call reads the clock's offset, or the time at which it stands. Absolute waits on
+# a simulated clock are converted to relative ones, because the kernel knows only the
+# real clock.
 CLOCK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -150,7 +150,7 @@ print(json.dumps({
 
 
 def library(folder: Path) -> Path | None:
-    """Build what stands before the C library; None where nothing can be built."""
+    """Build the preloaded library; None without a compiler."""
     if not shutil.which("gcc"):
         return None
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.scripts import Place, answer_of
 
-# The goals: what a step can bear once, and what any call may take at the most.
+# Goals in ms: the cost per step that is acceptable once, and for any call.
 MEDIAN_MILLISECONDS, LONGEST_MILLISECONDS = 1.0, 5.0
 FLOOD_MEBIBYTES = 20
 NEW_SERIES = 1_000
 FLOOD_POINTS = 1_000_000
-# Each in a process of its own: what one form has made ready would serve the next.
+# Each in its own process, because one form's initialization would serve the next.
 FORMS = {
     "log, 20 metrics": "run.log({f'{n}/a': 0.5 for n in range(20)}, step=step)",
     "append": "run['a'].append(0.5, step=step)",
@@ -29,7 +29,7 @@ FORMS = {
         f"run.log({{f'{{n}}/{{step}}': 0.5 for n in range({NEW_SERIES})}}, step=step)"
     ),
 }
-# Of many series the goal is that of each, and of the call what a step can bear.
+# For many series the goal applies to each series, and the step limit to the call.
 OF_MANY = {f"log, {NEW_SERIES:,} new series": 25.0}
 SCRIPT = """
 import json, sys, time
@@ -69,7 +69,7 @@ print(json.dumps({{
 
 
 def first_calls(size: Size) -> list[Found]:
-    """Time the first call of each form in new processes, and the second beside it."""
+    """Time the first and the second call of each form in new processes."""
     return [_of_form(name, call, size) for name, call in FORMS.items()]
 
 
@@ -88,7 +88,7 @@ def flood(size: Size) -> list[Found]:
                 f"{1e6 * fastest / FLOOD_POINTS:.2f} µs a point",
             ],
             [
-                # It grows with what the thread that writes has to wait for a core.
+                # It depends on the writer thread's wait for a core.
                 replace(
                     at_most("memory", max(more), FLOOD_MEBIBYTES, "MiB more"),
                     is_pace=True,

@@ -169,7 +169,7 @@ print(json.dumps({"logged": 1000}))
 
 
 def disks(size: Size) -> list[Found]:
-    """CF-08, CF-09, CF-10: whatever becomes of the disk, training goes on."""
+    """CF-08, CF-09, CF-10: training continues whatever happens to the disk."""
     return [spoilt(cause, size) for cause in CAUSES] + [without_home(size)]
 
 
@@ -211,7 +211,7 @@ def spoilt(cause: str, size: Size) -> Found:
 
 
 def without_home(size: Size) -> Found:
-    """CF-09: no HOME, a user whom the machine does not know, no folder of its own."""
+    """CF-09: no HOME, an unknown user, no writable folder."""
     words = "no HOME, and a user without an entry"
     if not can_show("denied"):
         return not_shown(words, "it takes an administrator")
@@ -234,7 +234,7 @@ def without_home(size: Size) -> Found:
 
 
 def can_show(cause: str) -> bool:
-    """Whether this machine lets us make such a disk."""
+    """Return whether this machine can create such a disk."""
     if cause not in NEEDS_ROOT:
         return True
     can_mount = os.geteuid() == 0 and _succeeds([*AS_ROOT, "true"])

@@ -1,7 +1,7 @@
-"""CF-28: a spool is delivered by several at once, also from another host.
+"""CF-28: several processes deliver one spool, also from another host.
 
-From a copy there; from one beside it; and from a folder that both hosts share, where
-locks are each host's own.
+From a copy on that host; from a copy next to it; and from a folder shared by both
+hosts, where each host has its own locks.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ for step in range(int(sys.argv[1])):
     run["a"].append(step, step=step)
     time.sleep(0.002)
 """
-# Of two milliseconds each, and more.
+# Steps of at least two milliseconds.
 STEPS, SHARED_STEPS = 2_000, 4_900
-# Says each step that is safe; what it says has room until somebody reads it.
+# Prints each safe step; the output is buffered until it is read.
 SAYING = LIVE.replace("    time.sleep", "    print(step, flush=True)\n    time.sleep")
 SYNC = "import sys; from seamark.commands import main; sys.exit(main(sys.argv[1:]))"
 # Another name, another start of the machine, and other memory.
@@ -45,7 +45,7 @@ ANOTHER_HOST = (
     "hostname elsewhere && mount -t tmpfs none /dev/shm"
     ' && mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"'
 )
-# Its lock is another file there, as on file systems whose locks each node keeps.
+# The lock is a different file there, like on file systems with node-local locks.
 ANOTHER_LOCK = ("sh", "-c", 'mount --bind "$1" "$2/lock" && shift 2 && exec "$@"', "sh")
 
 
@@ -81,7 +81,7 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
                 )
                 for _ in range(2)
             ]
-            # And where the process lives, whose lock they see.
+            # And one on the process's host, which sees its lock.
             syncs.append(place.start(SYNC, "sync"))
             for sync in syncs:
                 sync.communicate()
@@ -184,7 +184,7 @@ def _states(installation: Installation, name: str) -> list[str]:
 
 
 def _another_host(size: Size) -> tuple[str, ...]:
-    """Return what a command is to be started by, to be on another host."""
+    """Return the command prefix that runs a command on another host."""
     boot_id = size.folder / "boot_id"
     boot_id.write_text(f"{uuid.uuid4()}\n")
     unshared = ("unshare", "--uts", "--mount")
@@ -205,7 +205,7 @@ def _place(installation: Installation, size: Size, name: str, number: int) -> Pl
 def _live(
     place: Place, steps: int = STEPS, *, script: str = LIVE
 ) -> tuple[subprocess.Popen[str], Path]:
-    """Start what logs so often; return it and the folder of its spool."""
+    """Start a script that logs at this rate; return it and its spool folder."""
     process = place.start(script, str(steps))
     assert process.stdout
     folder = Path(process.stdout.readline().strip())
@@ -214,7 +214,7 @@ def _live(
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """Copy what is there just now; what is delivered meanwhile is gone."""
+    """Copy the current files; files delivered meanwhile are gone."""
     to.mkdir(parents=True)
     for file in folder.iterdir():
         if file.is_file():

@@ -20,7 +20,7 @@ from tests.agent.tracker_double import Scripted, TrackerDouble
 
 GIBIBYTE = 2**30
 SECRET = "what is nobody's business"
-# As much as an answer may be, and not what it claims or would unpack to.
+# The limit of an answer's size, independent of declared and unpacked sizes.
 MAX_MEBIBYTES = 8
 # Names of the agent's own files, and where they lead.
 LINKS = {"acknowledged": "secret", "renewal.json": "/dev/zero"}
@@ -36,7 +36,7 @@ print(json.dumps({"code": code, "kibibytes": resource.getrusage(resource.RUSAGE_
 
 
 class Planted:
-    """What runs a command where it is unpickled."""
+    """An object that runs a command when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self._marker = marker
@@ -94,7 +94,7 @@ def _spool(place: Place) -> Path:
 
 
 def _lay_traps(spool: Path, outside: Path) -> None:
-    """Put into a spool, and beside it, what leads elsewhere or never ends."""
+    """Add links and endless files to a spool and its surroundings."""
 
     def segment(number: int) -> Path:
         return spool / f"{number:020}{SEGMENT_SUFFIX}"

@@ -1,4 +1,4 @@
-"""CF-01: a training script is killed at any moment; what it lost, and of which window."""
+"""CF-01: a training script is killed at any time; measures the lost calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.faults.case import SEED
 from tests.agent.tracker_double import TrackerDouble
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 20.0
-# Of records other than points the agent promises those of calls this long ago.
+# The guarantee for records other than points: calls before this many seconds.
 PROMISED_SECONDS = 1.0
 AT_ONCE = 10
 MAX_CALLS = 40_000
@@ -44,21 +44,21 @@ while True:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is there of one series of one killed script, beside what was logged."""
+    """Stored data of one series of a killed script, compared with its calls."""
 
     logged: int
-    # Of the calls that had returned.
+    # Calls that had returned.
     lost: int
     # From the first call that is lost to the end.
     window: float
-    # Of those that had returned as long ago as is promised.
+    # Calls that had returned longer ago than the guaranteed time.
     lost_of_promised: int
     doubled: int
     gaps: int
 
 
 def killed(size: Size, longest: float = LONGEST_SECONDS) -> list[Found]:
-    """Kill scripts that log a counter and a text at 1 kHz, and deliver what is left."""
+    """Kill scripts that log a counter and a text at 1 kHz, and deliver their spools."""
     chance = random.Random(SEED)
     points: list[Kept] = []
     texts: list[Kept] = []
@@ -138,7 +138,7 @@ class Script:
         self._process.communicate()
 
     def kept(self) -> tuple[Kept, Kept]:
-        """Deliver what was left; return what is there of points, and of texts."""
+        """Deliver the spool; return the stored points and texts."""
         self._place.sync()
         lines = [int(line.rpartition(" ")[2]) for line in self._tracker.texts("said")]
         found = self._kept(0, self._tracker.steps("counter")), self._kept(1, lines)

@@ -1,4 +1,4 @@
-"""Cores for processes that run beside each other, so that none has those of another."""
+"""Exclusive cores for processes that run at the same time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TypeVar
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
-# What a process is started with, which keeps it to the cores of a lane.
+# Command prefix that limits a process to the cores of a lane.
 Lane = tuple[str, ...]
 
-# Of a lane: one for the loop, one for the agent's threads.
+# Cores per lane: one for the loop, one for the agent's threads.
 CORES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """What each of the processes at once has for itself, and what is left for all else."""
+    """The lanes of concurrent processes, and the remaining cores."""
 
     each: list[Lane]
     rest: set[int]
@@ -42,16 +42,17 @@ class Lanes:
 
     @property
     def words(self) -> str:
-        """What a table says of processes at once; of others nothing."""
+        """Return a note on concurrent processes for the table, or ""."""
         count = len(self.each)
         return f", {count} at once on {CORES} cores each" if count > 1 else ""
 
     def perform(
         self, do: Callable[[Job, Lane], Answer], jobs: Iterable[Job]
     ) -> list[Answer]:
-        """Do as many jobs at once as there are lanes; return all answers in order.
+        """Run as many jobs at once as there are lanes; return all answers in order.
 
-        A job is done in a thread that is kept to what is left, as are those it starts.
+        Jobs run in threads that are limited to the remaining cores, as are their child
+        processes.
         """
         free = SimpleQueue[Lane]()
         for lane in self.each:

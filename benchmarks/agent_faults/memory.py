@@ -33,7 +33,7 @@ while True:
 
 
 def killed_for_memory(size: Size) -> list[Found]:
-    """Let the kernel kill a script, and see what becomes of what it logged."""
+    """Let the kernel's OOM killer kill a script, and deliver its data."""
     lost = doubled = others = unsaid = 0
     for number in range(size.amount):
         with limited_group() as group:
@@ -80,7 +80,7 @@ def _made() -> Path | None:
         group = root / name
         with contextlib.suppress(OSError):
             group.mkdir()
-            # Of a tmpfs, or without the controller, there is no such file.
+            # A tmpfs, or a group without the controller, has no such file.
             with contextlib.suppress(OSError):
                 limit = os.open(group / file, os.O_WRONLY)
                 try:
@@ -93,7 +93,7 @@ def _made() -> Path | None:
 
 
 def _remove(group: Path) -> None:
-    # The kernel needs a moment to let go of who was killed.
+    # The kernel needs some time to remove the killed process.
     for _ in range(50):
         with contextlib.suppress(OSError):
             group.rmdir()

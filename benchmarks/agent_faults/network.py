@@ -41,9 +41,9 @@ WAYS = {
     "10 kB/s": Way(delay_seconds=0.1, piece_bytes=1_000),
     "resets each connection": Way(resets=True),
 }
-# Ten times a second, each time a dictionary that has just been made, as trainings do;
-# beside each call, what the machine takes for a row in memory. Every other step computes,
-# as trainings do; behind one that sleeps, a processor wakes up, and its memory is cold.
+# Ten calls per second, each with a new dictionary, like in training; next to each call,
+# the cost of a row in memory. Every other step computes, as in training; after a sleep,
+# the CPU wakes up with cold caches.
 COST = f"""
 import json, struct, sys, time
 import agent
@@ -235,7 +235,7 @@ def ends(size: Size) -> list[Found]:
 
 
 def _end(place: Place, kind: str) -> tuple[int, float, str]:
-    """Return the exit code, how long the end took, and what was said."""
+    """Return the exit code, the duration of the end, and the output."""
     process = place.start(LOG_AND_WAIT, "0.2" if kind == "end" else "60")
     assert process.stdout
     process.stdout.readline()

@@ -100,7 +100,7 @@ def _odd(words: str, kind: str, python: str, size: Size) -> Found:
         refused += answer["refused"]
         raised += answer["raised"]
     kept = tracker.values("after")
-    # Of a run that is strict and of one that is not.
+    # For a strict run and another one.
     unkept = [
         path
         for path in answer["numbers"]

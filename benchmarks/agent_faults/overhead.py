@@ -1,32 +1,30 @@
-"""CF-21: what the agent costs the loop it runs in, beside the same loop without it.
+"""CF-21: slowdown of a training loop by the agent.
 
-A process runs the loop for a while with its run at rest, then with the run awake, then
-at rest again. At rest nothing is logged and every thread of the agent waits; what they
-have missed they catch up on, once awake, in two or three steps that are not counted.
-Each round so gives one difference to the bare loop just before and behind it, of the
-same objects at the same addresses: where a process happens to have its objects makes a
-loop faster or slower by more than any agent costs, and two processes never have them
-alike. As they also make the same work of the agent dearer or cheaper, each server has
-several processes.
+A process runs the loop with an idle run, then with an active run, then idle again.
+While idle, nothing is logged and the agent's threads wait; their backlog is processed
+in the first two or three active steps, which are not counted. So each round gives one
+difference to the bare loop just before and after it, with the same objects at the same
+addresses: the layout of memory changes a loop's speed by more than any agent, and
+differs between processes. It also changes the cost of the agent's work, so each server
+is measured with several processes.
 
-The median of all rounds, with an interval from drawing anew processes and the rounds of
-each, says how large a cost can be told on this machine; and so do rounds of the same
-shape whose middle turn is at rest as well. Turns are short, as a machine drifts
-meanwhile. Beside it stands the processor time of the loop's own thread, which others
-cannot lengthen; but what the loop waits for is not in it.
+The result is the median of all rounds, with a bootstrap interval over processes and
+their rounds. Control rounds, whose middle turn is idle too, show the smallest cost that
+can be detected on this machine. Turns are short, because machines drift. The table also
+has the CPU time of the loop's thread, which other programs do not lengthen, but which
+excludes waits.
 
-One step in a hundred is the slowest for reasons of the machine more often than for the
-agent's. The same work takes clearly more processor time of its own thread only where
-the host has the processor elsewhere, or others its caches. So of the steps at rest
-those which did are left out, and as large a part of the steps with the run awake, of
-those which took most: what the agent does to more than that part is counted. The p99 of
-all steps is told beside it. Both are of steps in units of the usual one at rest beside
-them, as processes differ by more than what is asked for. What the agent's own threads
-took of a step hangs less on the machine: they hold up none by more, but for what
-switching and caches cost.
+The slowest percent of steps is more often caused by the machine than by the agent. The
+same work takes clearly more CPU time only if the host takes the core away or other
+programs evict its caches. So those idle steps are excluded, and an equal share of the
+active steps with the most CPU time; effects of the agent on more steps than that are
+counted. The p99 of all steps is also reported. Both are relative to the usual idle step
+of the process, because processes differ by more than the effect. The CPU time of the
+agent's threads per step is more stable: it delays other threads at most by that time,
+apart from context switches and caches.
 
-Where there are cores enough, several processes run at once, each on two of its own, and
-the servers on what is left.
+With enough cores, several processes run at once, each on two of its own, and the
+servers on the rest.
 """
 
 from __future__ import annotations
@@ -67,21 +65,21 @@ WAYS: dict[str, Way | None] = {
     "nobody listens": None,
 }
 DRAWS = 600
-# Of the usual processor time; what takes more at rest, the machine disturbed.
+# Relative CPU time above which an idle step counts as disturbed by the machine.
 DISTURBED = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a turn is, and what comes before all of them."""
+    """Length of turns, and of the time before them."""
 
     # Before and behind; awake it is twice as long.
     turn_seconds: float = 1.0
-    # What the start takes, with all that is captured, is no part of the loop.
+    # Startup, including capture, is not part of the loop.
     start_seconds: float = 8.0
 
 
-# Who has the middle turn of each round of a process.
+# The middle turns of a process's rounds.
 ROUNDS = (*["awake"] * 3, "control") * 2
 
 
@@ -99,9 +97,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the loop did for a while."""
+    """A sequence of the loop's steps."""
 
-    times: list[float]  # of its steps
+    times: list[float]  # durations of its steps
     spent: list[float]  # processor time of the loop's thread in each
     taken: list[
         float
@@ -123,16 +121,16 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What one process was found to do: with its run awake, and at rest throughout."""
+    """Rounds of one process: with an active run, and control rounds."""
 
     awake: list[Round]
     control: list[Round]
 
 
-# Of all steps of turns between others, and of those at rest, how long each took and the
-# processor time of its thread: shape (steps, 2), in units of what the latter usually took.
+# Duration and thread CPU time of active and of idle steps: shape (steps, 2), relative
+# to the usual CPU time of an idle step.
 Steps = tuple[Floats, Floats]
-# What one process found is drawn together, as its rounds are more alike than others.
+# Bootstrap samples processes first, because rounds of one process are similar.
 ByProcess = Sequence[Sequence[Each]]
 
 
@@ -175,12 +173,12 @@ class Loop:
 
 
 def of_python(size: Size) -> list[Found]:
-    """CF-21: what a loop of plain Python is slowed down by."""
+    """CF-21: slowdown of a loop in plain Python."""
     return compared("python", sys.executable, size)
 
 
 def of_torch(size: Size) -> list[Found]:
-    """CF-21: what a loop of PyTorch is slowed down by."""
+    """CF-21: slowdown of a PyTorch loop."""
     python = python_with_torch()
     if python is None:
         return [without_torch("torch, all servers")]
@@ -188,7 +186,7 @@ def of_torch(size: Size) -> list[Found]:
 
 
 def of_gpu(size: Size) -> list[Found]:
-    """CF-21: what a loop of PyTorch on a GPU is slowed down by."""
+    """CF-21: slowdown of a PyTorch loop on a GPU."""
     done = "gpu, all servers"
     python = python_with_torch()
     if python is None:
@@ -232,7 +230,7 @@ def compared(
 
 @contextmanager
 def served(way: Way | None) -> Iterator[str]:
-    """Yield the address of a server to which the way is as given; None: of nobody."""
+    """Yield the address of a server behind this network; None: no server."""
     if way is None:
         # Taken all the while, or it might be the next server's.
         with socket.socket() as taken:
@@ -255,12 +253,12 @@ def judged(
     pace: Pace,
     at_once: str = "",
 ) -> list[Found]:
-    """Say of each server by how much the loop is slower with the run awake (pure).
+    """Return the slowdown of the loop with an active run, per server (pure).
 
-    `at_once` says of the processes how many ran beside each other, if any did.
+    `at_once` is the note on concurrent processes, or "".
     """
     control = _control(work, [p.control for ours in processes.values() for p in ours])
-    # Where bare turns seem to differ, nothing else is shown either.
+    # If control rounds differ, no other result is reliable.
     is_quiet = control.holds is True
     found = [control]
     for name, ours in processes.items():
@@ -290,7 +288,7 @@ def _control(work: str, rounds: ByProcess[Round]) -> Found:
 
 
 def _awake(done: str, rounds: ByProcess[Round], *, is_waiting: bool) -> Found:
-    """Say how much a loop is slower; one that waits for a GPU leaves others its core."""
+    """Return the slowdown of a loop; a loop that waits for a GPU leaves its core idle."""
     middle, slow = difference(rounds, _median_time), _slow(rounds)
     awake = [r.between for ours in rounds for r in ours]
     cpu = 100 * sum(sum(t.taken) for t in awake) / sum(sum(t.times) for t in awake)
@@ -344,7 +342,7 @@ def _figures(
 
 
 def _waiting(turns: Sequence[Turn]) -> str:
-    """What of a step is no processor time of its thread."""
+    """Return the share of a step that its thread was not computing."""
     waits = sorted(
         max(0.0, 1 - spent / time)
         for turn in turns
@@ -355,7 +353,7 @@ def _waiting(turns: Sequence[Turn]) -> str:
 
 
 def _slow(rounds: ByProcess[Round]) -> Difference:
-    """What is more at p99, without as many of both as the machine disturbed at rest."""
+    """Return the increase of p99, without the share of steps disturbed when idle."""
     return _drawn(_steps(rounds), _more_at_p99_undisturbed)
 
 
@@ -390,12 +388,12 @@ def _together(steps: Sequence[Steps]) -> Steps:
 
 
 def _disturbed(steps: Floats) -> float:
-    """Return the part of steps whose thread took more processor time than is usual."""
+    """Return the share of steps with more CPU time than usual."""
     return float(np.mean(steps[:, 1] > DISTURBED))
 
 
 def _calmest(steps: Floats, share: float) -> Floats:
-    """Leave out that share of steps, of those whose thread took most processor time."""
+    """Drop that share of steps, those with the most CPU time."""
     kept = round((1 - share) * len(steps))
     return steps[np.argsort(steps[:, 1], kind="stable")[:kept]]
 
@@ -433,7 +431,7 @@ def _percent_more(one: float, other: float) -> float:
 def _drawn(
     found: ByProcess[Each], value: Callable[[Sequence[Each]], float]
 ) -> Difference:
-    """Return a value of all that was found, and its interval from drawing that anew."""
+    """Return a statistic of all processes and its bootstrap interval."""
     chance = random.Random(SEED)
 
     def anew() -> list[Each]:
@@ -446,7 +444,7 @@ def _drawn(
 
 
 def _bound(words: str, found: Difference, most: float) -> Bound:
-    """What must hold; not shown where the interval holds both answers."""
+    """Return the bound; None if the interval contains both answers."""
     holds = found.high <= most
     is_shown = holds or found.low > most
     return Bound(f"{words} ≤ {most:g} % more", holds if is_shown else None)
@@ -460,6 +458,6 @@ def _unshown(found: Found) -> Found:
 
 
 def _told(found: Difference) -> Bound:
-    """What is found where there is nothing to find must be less than one percent."""
+    """Return the bound that control rounds differ by less than one percent."""
     farthest = max(abs(found.low), abs(found.high))
     return Bound(f"one percent can be told (±{farthest:.2f})", farthest < 1 or None)

@@ -1,4 +1,4 @@
-"""CF-14, CF-15: a script is told to end and handles it; a job is started again."""
+"""CF-14, CF-15: a script handles SIGTERM; a job is restarted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.faults.repeats import installed, unused
 from benchmarks.faults.scripts import ask, run_ids
 from tests.agent.tracker_double import TrackerDouble
 
-# What kills a job, if it has not ended by then.
+# Time until the scheduler kills the job.
 GRACE_SECONDS = 30.0
 _CODE = 7
 HANDLING = """
@@ -52,7 +52,7 @@ os.kill(os.getpid(), 9)
 
 
 def preempted(size: Size) -> list[Found]:
-    """Tell scripts to end, with a server and with one that never answers."""
+    """Send SIGTERM to scripts, with a server and with one that never answers."""
     ways = {"healthy": HEALTHY, "accepts, never answers": HUNG}
     return [_told(size, name, way) for name, way in ways.items()]
 

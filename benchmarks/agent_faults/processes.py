@@ -12,7 +12,7 @@ from benchmarks.agent_faults.scripts import Place, lost_and_doubled
 from benchmarks.faults.case import SEED
 from tests.agent.tracker_double import TrackerDouble
 
-# Says how often a call has returned in a file that outlives it.
+# Stores the number of returned calls in a file that outlives the process.
 RANK = """
 import mmap, struct, sys, time, os
 import agent
@@ -94,7 +94,7 @@ def ranks(size: Size) -> list[Found]:
         place.sync()
         for rank, path in enumerate(said):
             count = int.from_bytes(path.read_bytes(), "little")
-            # The last call of a killed one may not have come to say so.
+            # A killed process may not have counted its last call.
             found = lost_and_doubled(tracker, {f"rank-{rank}/loss": count})
             doubled += found[1]
             if rank in (0, 3):
@@ -121,7 +121,7 @@ def ranks(size: Size) -> list[Found]:
 
 
 def endings(size: Size) -> list[Found]:
-    """CF-18: however a process ends, what it logged is there, and how it ended."""
+    """CF-18: for each kind of exit, the data and the state are stored."""
     found = []
     for words, (code, expected, state) in ENDINGS.items():
         lost = doubled = codes = states = 0
@@ -160,7 +160,7 @@ def at_once(size: Size) -> list[Found]:
         both = [place.start(COUNT, str(n)) for n in range(2)]
         for process in both:
             process.communicate()
-        # And what two more leave behind is delivered by four at once.
+        # Four processes deliver the spools of two more scripts at once.
         left = [place.start(COUNT, str(n), SEAMARK_MODE="offline") for n in range(2, 4)]
         for process in left:
             process.communicate()

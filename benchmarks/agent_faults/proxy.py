@@ -1,4 +1,4 @@
-"""A server's address at which anything may happen to what is sent: a TCP proxy."""
+"""A TCP proxy in front of a server, which can disturb all data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Way:
     # Waited for before each piece is passed on.
     delay_seconds: float = 0.0
     piece_bytes: int = 65_536
-    # Accepts, and passes nothing on in either direction.
+    # Accepts connections, and forwards nothing.
     hangs: bool = False
     # Ends as if the machine behind it had been started again, once something was sent.
     resets: bool = False
@@ -124,7 +124,7 @@ def random_cuts(count: int, chance: random.Random) -> list[int]:
 
 
 def free_port() -> int:
-    """Return a port of this machine at which nobody listens just now."""
+    """Return a port of this machine without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 

@@ -9,7 +9,7 @@ import sys
 from benchmarks.agent_faults.case import Bound, Found
 from tracker.server.processes import ROOT
 
-# What `python3 manage.py test --frameworks` makes.
+# Created by `python3 manage.py test --frameworks`.
 FRAMEWORKS = ROOT / ".venv-frameworks/bin/python"
 WHY = "PyTorch is not installed: python3 manage.py test --frameworks installs it"
 
@@ -22,12 +22,12 @@ def python_with_torch() -> str | None:
 
 
 def finds_gpu(python: str) -> bool:
-    """Ask a Python that has PyTorch whether that finds a GPU."""
+    """Return whether this Python's PyTorch finds a GPU."""
     code = "import sys, torch; sys.exit(not torch.cuda.is_available())"
     asked = subprocess.run([python, "-W", "ignore", "-c", code], check=False)
     return not asked.returncode
 
 
 def without_torch(done: str) -> Found:
-    """A line for what takes PyTorch, where it is not."""
+    """Return a row for a case that needs PyTorch, if it is missing."""
     return Found(done, [WHY], [Bound("needs PyTorch", None)])

@@ -16,9 +16,9 @@ from typing import Any
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 from tracker.server.processes import ROOT
 
-# A watchdog, not a promise.
+# A watchdog, not a specification.
 LONGEST_SECONDS = 300.0
-# In a namespace of its own a script may mount what it likes, and nothing of it stays.
+# In its own mount namespace a script may mount file systems that vanish with it.
 AS_ROOT = ("unshare", "--mount")
 
 
@@ -52,7 +52,7 @@ class Place:
         python: str = sys.executable,
         **more: str,
     ) -> subprocess.Popen[str]:
-        """Start a script; what it says is kept for whoever asks."""
+        """Start a script; its output is kept for `answer_of`."""
         path = self.folder / "script.py"
         if not path.exists() or path.read_text() != script:
             path = self.folder / f"script{time.monotonic_ns()}.py"
@@ -87,7 +87,7 @@ class Place:
         )
 
     def sync(self) -> subprocess.CompletedProcess[str]:
-        """Deliver what was left behind."""
+        """Deliver orphaned queues."""
         return subprocess.run(
             [sys.executable, "-m", "seamark", "sync"],
             env=self.environment,
@@ -104,7 +104,7 @@ def _inherited_path() -> list[str]:
 
 # Any: JSON.
 def answer_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Return what a script said in its last line."""
+    """Return the last line of a script's output."""
     if not done.stdout.strip():
         raise RuntimeError(f"it said nothing: {done.returncode} {done.stderr[-2000:]}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -125,7 +125,7 @@ def dropped_points(tracker: TrackerDouble) -> int:
 def lost_and_doubled(
     tracker: TrackerDouble, expected: Mapping[str, int]
 ) -> tuple[int, int]:
-    """Compare steps 0, 1, 2, … of each path with what the tracker has."""
+    """Compare steps 0, 1, 2, … of each path with the tracker's."""
     lost = doubled = 0
     for path, count in expected.items():
         found = Counter(tracker.steps(path))

@@ -1,7 +1,7 @@
-"""CF-22: a driver of eight GPUs blocks, fails, and loses a card while a run goes on.
+"""CF-22: a driver of eight GPUs blocks, fails, and loses a card during a run.
 
-The driver is one made for tests, in Python, behind NVIDIA's own binding: what it takes of
-the time is part of the figures.
+The driver is a Python test double behind NVIDIA's own binding; its time is part of the
+figures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.agent.tracker_double import TrackerDouble
 GPUS = 8
 TICK_SECONDS = 1.0
 LOSES, LOST_GPU = "loses a card", 3
-# What goes wrong, and which facts must say so.
+# Faults, with the facts that must report them.
 FAULTS = {
     "blocks": "facts/probes/nvml",
     "raises": "facts/gpu/0/state",

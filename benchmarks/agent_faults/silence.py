@@ -1,7 +1,7 @@
-"""CF-18: who is gone without a word is known by silence, and who lives is not taken for it.
+"""CF-18: a killed run is detected by missing heartbeats, and a live one is not.
 
-Against a real tracker with its own clock: nobody delivers what a killed script left, so
-nothing tells the tracker but that no heartbeat comes any more.
+Uses a real tracker with its own clock. Nothing delivers the spool of a killed script,
+so that missing heartbeats are the only evidence.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from benchmarks.faults.wire import NoAnswer
 
 # By the rule 90 s of silence, which is looked for each 15 s.
 LONGEST_SECONDS = 120.0
-# A watchdog, not a promise.
+# A watchdog, not a specification.
 GIVEN_UP_SECONDS = 240.0
 LOOK_SECONDS = 1.0
-# What is done to scripts, and for how long. A job that is suspended for longer than the
-# rule may count as crashed meanwhile, and runs again when it goes on.
+# Actions on scripts, and their durations. A job suspended for longer than the rule may
+# count as crashed meanwhile, and as running after it continues.
 KILLED, ALONE = "killed", "left alone"
 PAUSES = {"stopped for a minute": 60.0, "stopped for longer": 125.0}
 BRIEFLY = "stopped for a minute"
@@ -46,7 +46,7 @@ while True:
 
 @dataclass(slots=True)
 class Watched:
-    """A script, what is done to it, and in which states its run was seen."""
+    """A script, the action on it, and the observed states of its run."""
 
     kind: str
     process: subprocess.Popen[str]

@@ -1,4 +1,4 @@
-"""CF-02: spools are cut, zeroed, changed and mixed up; what is intact is read."""
+"""CF-02: spools are cut, zeroed, changed and mixed up; intact records are read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from seamark.queue.spool_reader import SpoolReader
 
 TAIL_BYTES, PAGE_BYTES = 64 * 1024, 4096
 LONGEST_FRAME_POINTS = 24
-FLIPS = 100  # of single bits, in each spool
-# A cut at each byte is read from this many frames before it; at some of them all of the
-# spool is opened anew, as by another process.
+FLIPS = 100  # single bits per spool
+# Cuts at each byte are read from this many records before; at every 997th the whole
+# spool is opened again, as by another process.
 FRAMES_BEFORE, OPENED_EVERY = 4, 997
 SEGMENT_BYTES = 32 * 1024
 EVERYTHING = 2**30
@@ -32,17 +32,17 @@ ORIGIN = messages.Origin(
 
 @dataclass(slots=True)
 class Read:
-    """What was read of damaged spools, summed over all damages of one kind."""
+    """Results of reading damaged spools, summed over all damages of one kind."""
 
     damages: int = 0
     raised: int = 0
     intact: int = 0  # frames that no damage touched
-    recovered: int = 0  # of these
-    altered: int = 0  # that came back with another payload
+    recovered: int = 0  # of the intact ones
+    altered: int = 0  # with another payload than written
     most_lost: int = 0  # frames by one damage
 
     def add(self, written: dict[int, bytes], touched: set[int], found: object) -> None:
-        """Compare what was read with what was written; `found` may be an exception."""
+        """Compare the records read with those written; `found` may be an exception."""
         self.damages += 1
         self.intact += len(written) - len(touched)
         if not isinstance(found, dict):
@@ -123,7 +123,7 @@ def _payloads(frames: Sequence[Frame]) -> dict[int, bytes]:
 
 
 def _read(folder: Path) -> object:
-    """Read all of a spool as another process would; return what it raised, if it did."""
+    """Read all of a spool as another process would; return an exception if raised."""
     try:
         return _payloads(SpoolReader(folder).frames_from(1, most_bytes=EVERYTHING))
     except Exception as error:  # noqa: BLE001 - that it raised is what is counted
@@ -147,7 +147,7 @@ def _cut(folder: Path, read: Read) -> None:
         while whole and frames[whole - 1].end > length:
             whole -= 1
         first = max(0, whole - FRAMES_BEFORE)
-        # Reading goes forward: what lies before these is not touched by a cut.
+        # Reading goes forward, so a cut does not affect earlier records.
         found = _read_bytes(data[starts[first] : length])
         read.add(_payloads(frames[first:whole]), set(), found)
         if length % OPENED_EVERY == 0:

@@ -6,7 +6,7 @@ from benchmarks.agent_faults.case import Found, Size, at_most, none_of
 from benchmarks.agent_faults.scripts import Place, answer_of
 from tests.agent.tracker_double import TrackerDouble
 
-# What a turn ends by; and, for good, whatever would have the thread go on as well.
+# Exceptions that end a turn; and, permanently, those in place of a restart.
 ENDS = (("SystemExit", "once"), ("MemoryError", "once"), ("SystemExit", "for good"))
 THREADS = 2
 # Kills each thread, and times every call until it works again.

@@ -16,7 +16,7 @@ from tests.agent.tracker_double import TrackerDouble
 
 RANKS = 3
 WORDS = f"the real torchrun's {RANKS} ranks log at 1 kHz, and one is killed"
-# Its process, how often a call has returned, and whether it was told to end.
+# PID, number of returned calls, and whether it received SIGTERM.
 SAID = struct.Struct("<QQQ")
 RANK = """
 import mmap, os, signal, struct, sys, time
@@ -52,7 +52,7 @@ sys.exit(main(["--standalone", "--nproc-per-node", *sys.argv[1:]]))
 
 
 def elastic(size: Size) -> list[Found]:
-    """Kill a rank, each in turn; torchrun tells the others to end."""
+    """Kill each rank in turn; torchrun stops the others."""
     python = python_with_torch()
     if python is None:
         return [without_torch(WORDS)]

@@ -1,6 +1,4 @@
-"""CF-33, CF-34: what stands between a script and its server cannot be trusted; a token
-is revoked.
-"""
+"""CF-33, CF-34: an untrusted server or proxy, and a revoked token."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ for step in range(1000):
 time.sleep(float(sys.argv[1]))
 """
 _WAIT_SECONDS = "1.5"
-# Logs until it is told to end.
+# Logs until it receives a signal.
 LASTING = """
 import json, sys, time, agent
 run = agent.init("r", monitor=False)
@@ -52,7 +50,7 @@ REVOKED_SECONDS, NEW_TOKEN = 3.0, "smk_new"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at first, and a word of the warning."""
+    """The initial problem, and a word of the warning."""
 
     certificate: dict[str, object] | None
     word: str

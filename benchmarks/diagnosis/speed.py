@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-# Run as a file, Python looks beside it and not at the root.
+# As a script, Python searches its folder, not the repository's root.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tracker.diagnosis.engine.diagnosis import diagnose

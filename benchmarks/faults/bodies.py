@@ -1,6 +1,6 @@
-"""Bodies of batches, made with the agent's own messages and frames.
+"""Bodies of batches, made with the agent's own messages and records.
 
-The one place that knows how points travel: it follows the agent.
+The only module of the benchmarks that depends on the wire format.
 """
 
 from __future__ import annotations

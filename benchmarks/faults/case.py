@@ -1,4 +1,4 @@
-"""What a case is asked for, what it answers, and how that is written down."""
+"""Input and result of a case, and its output formats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a case found, beside the most that each promise allows."""
+    """Figures of a case, and the allowed value of each guarantee."""
 
     figure: Mapping[str, int | str]
     threshold: Mapping[str, int | str]
@@ -42,10 +42,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One line of the table: what is done, on which databases, how many times.
+    """One row of the table: action, databases, number of rounds.
 
-    `number` is that of the promise it shows, and `in_full` what was meant by it, where
-    a run does less unless it is asked to.
+    `number` is that of the tested guarantee; `in_full` the amount it specifies, if the
+    default is smaller.
     """
 
     title: str
@@ -80,9 +80,9 @@ class Database:
 
 
 def commit() -> str:
-    """Return the commit of the code, with a plus where files differ from it.
+    """Return the commit of the code, with a plus if files differ from it.
 
-    A copy without its history is told by whoever made it, in $BENCHMARKS_COMMIT.
+    For a copy without history, $BENCHMARKS_COMMIT has the commit.
     """
     if told := os.environ.get("BENCHMARKS_COMMIT"):
         return told
@@ -101,7 +101,7 @@ def commit() -> str:
 
 
 def line(name: str, database: str, size: Size, result: Result) -> str:
-    """Return what is written to the results file about one case."""
+    """Return the line of the results file for one case."""
     return json.dumps(
         {
             "case": f"{name} {database}",

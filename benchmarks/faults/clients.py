@@ -1,4 +1,4 @@
-"""Clients that log without end, and a reader; both write down what happened to them."""
+"""Clients that log continuously, and a reader; both record their results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from seamark.upload.responses import Answer, Meaning, judge
 
 PATHS = ("loss", "accuracy", "rate")
 LARGEST_BATCH = 4
-# Of transmissions whose fate is unknown, so many are never tried again.
+# Share of transmissions with an unknown result that are never retried.
 ABANDONED = 0.25
 PAUSE_SECONDS = 0.01
 RETRY_SECONDS = 0.05
-# What a request of the API may hold exactly, and the highest step asked for.
+# Maximum number of exact points per API request, and the highest step.
 READ_BUCKETS = 10_000
 LAST_STEP = 2**52
 
@@ -47,7 +47,7 @@ class Stream:
 
 
 class Client(threading.Thread):
-    """Logs to a run of its own until told to stop, whatever the tracker does."""
+    """Logs to its own run until stopped, whatever the tracker does."""
 
     def __init__(
         self,
@@ -81,14 +81,14 @@ class Client(threading.Thread):
                 self._deliver()
                 time.sleep(self._random.uniform(0, 2 * self._pause_seconds))
         except BaseException as error:
-            # Told by whoever joins this thread.
+            # Raised in the thread that joins this one.
             self.error = error
             raise
         finally:
             self._connection.close()
 
     def finish(self) -> None:
-        """Wait until what it has begun is delivered or abandoned."""
+        """Wait until the pending data is delivered or abandoned."""
         self.is_stopping.set()
         self.join(WAIT_SECONDS)
         if self.is_alive():
@@ -126,7 +126,7 @@ class Client(threading.Thread):
             last = self._random.randint(stream.stored + 1, len(stream.payloads))
 
     def _send(self, stream: Stream, last: int) -> Outcome:
-        """Send the frames that follow what is stored, once; return what came of it."""
+        """Send the records after the last stored one, once; return the outcome."""
         last = max(last, stream.stored + 1)
         first = stream.stored + 1
         body = bodies.body(stream.payloads[first - 1 : last], first=first)
@@ -219,7 +219,7 @@ class Reader:
     def _points(
         self, run_id: str, low: int, high: int
     ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Read a range of steps; in halves where it holds more than is told exactly."""
+        """Read a range of steps, in halves if it has too many points."""
         answer = self._get(
             f"/runs/{run_id}/series",
             path=PATHS,
@@ -248,7 +248,7 @@ class Reader:
 
     # Any: JSON.
     def _get(self, place: str, **query: object) -> Any:
-        # Of several web servers one may be away.
+        # With several web servers, one may be down.
         *others, last = self._addresses
         for address in others:
             with suppress(NoAnswer):

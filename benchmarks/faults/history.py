@@ -1,11 +1,11 @@
-"""Judges what clients sent and what readers saw (pure).
+"""Checks the data sent by clients and seen by readers (pure).
 
-A client writes streams, one after the other; a stream is a spool. Each frame from
-number 2 on holds the same number of points of each of the client's series, and no two
-points of a series share a step. So what a reader saw says which frames are stored.
+A client writes streams, one after the other; a stream is a spool. Each record from
+number 2 on has the same number of points of each of the client's series, and no two
+points of a series share a step. So a reading shows which records are stored.
 
-Promised is: acknowledged ⊆ read ⊆ sent; nothing twice; a batch as a whole or not at
-all; and no reader sees less than was acknowledged, or seen, before it asked.
+The guarantees: acknowledged ⊆ read ⊆ sent; no duplicates; batches are atomic; and a
+reading has all data that was acknowledged, or seen by others, before the request.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ STREAM_STEPS = 2**24
 
 
 class Outcome(Enum):
-    """What became of a transmission, as far as its sender can know."""
+    """Result of a transmission, as known by its sender."""
 
     SENT = "sent"
     STORED = "stored"
     # No answer, or one that leaves it open, as when the database goes away at COMMIT.
     UNKNOWN = "unknown"
-    # Nobody listened, so it has no effect.
+    # The connection was refused, so it has no effect.
     UNHEARD = "unheard"
 
 
@@ -87,14 +87,14 @@ def value_of(path: str, steps: Integers | Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How often each promise was broken; all zero is what is promised."""
+    """Number of violations of each guarantee; all zero if they hold."""
 
     lost: int  # points acknowledged, and not in the last reading
     doubled: int  # points more than once in a reading
     torn: int  # streams that end inside of a batch, or have a gap
-    invented: int  # points that nobody sent
+    invented: int  # points that no client sent
     altered: int  # points with another value than was sent
-    stale: int  # points acknowledged before a reading was asked for, and not in it
+    stale: int  # points acknowledged before the request of a reading, and missing in it
     backward: int  # points seen by an earlier reading, and not by a later one
     disordered: int  # readings whose steps do not ascend
 
@@ -105,7 +105,7 @@ class Verdict:
 
 @dataclass
 class Count:
-    """What happened at all: with no traffic and no fault, nothing is proved."""
+    """Number of events: without traffic and faults, the test proves nothing."""
 
     sent: int = 0
     stored: int = 0
@@ -252,7 +252,7 @@ def _invented(sent: Integers, readings: Iterable[Reading]) -> int:
 
 
 def _backward(readings: list[Reading]) -> int:
-    """Count what a reading lacks of those that were answered before it was asked."""
+    """Count points of earlier answers that a later reading lacks."""
     gone = 0
     seen = np.empty(0)
     waiting: list[Reading] = []

@@ -22,7 +22,7 @@ from benchmarks.faults.wire import Address, is_alive
 from tests.services import free_port
 from tracker.server import processes
 
-# A watchdog, not a promise: the machine may be very busy.
+# A watchdog, not a specification: the machine may be very busy.
 WAIT_SECONDS = 600.0
 LOOK_SECONDS = 0.02
 MAKE_TOKEN = """
@@ -71,7 +71,7 @@ class Home:
         self.is_sqlite = not database_url
         self.addresses: list[Address] = []
         self._database_url = database_url
-        # Nothing of the user's own, and nothing of a test's.
+        # Without the user's own and the tests' settings.
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -117,7 +117,7 @@ class Home:
         return int(row[0])
 
     def integrity(self) -> str:
-        """Return "ok", or what SQLite's own check found."""
+        """Return "ok", or the output of SQLite's integrity check."""
         return "; ".join(
             str(row[0]) for row in self._ask_sqlite("PRAGMA integrity_check")
         )
@@ -223,7 +223,7 @@ class Installation(Home):
         self.wait_until_it_answers()
 
     def keep_running(self) -> None:
-        """Start again whatever ended, as a supervisor does."""
+        """Restart processes that end, like a supervisor."""
         for program in self.programs:
             if not program.is_running:
                 program.kill()

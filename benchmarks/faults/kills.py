@@ -17,7 +17,7 @@ from benchmarks.faults.installation import Home, Installation, Tree, eventually
 from benchmarks.faults.services import DurablePostgreSQL, RestartableValkey
 from benchmarks.faults.traffic import Judged, Traffic
 
-# What is acknowledged between two faults, so that each meets traffic.
+# Acknowledged batches between two faults, so that each fault meets traffic.
 BATCHES = 20
 LONGEST_DELAY_SECONDS = 0.3
 # Some kills come a little after the compaction they are meant for.
@@ -25,7 +25,7 @@ PART_OF_A_COMPACTION = 1.2
 POINTS_TO_COMPACT = 20
 # Rounds that wait for a compaction are long: fewer batches come in each second.
 SLOW_PAUSE_SECONDS = 0.03
-# A lease that has run out, left by a killed worker, is none.
+# The expired lease of a killed worker does not count.
 IN_COMPACTION = "kind = 'compact' AND leased_until > CURRENT_TIMESTAMP"
 STOPPED_SECONDS = 8.0
 CALM_SECONDS = 3.0
@@ -182,7 +182,7 @@ def make_fail(
 
 
 class Faults:
-    """What can be done to an installation, each by one call."""
+    """The possible faults of an installation, one method each."""
 
     def __init__(
         self,
@@ -269,12 +269,12 @@ def compaction_seconds(home: Home) -> float:
 
 
 def is_compacting(home: Home) -> bool:
-    """Say whether a worker has a compaction in hand, or had when it was killed."""
+    """Return whether a worker is compacting, or was when it was killed."""
     return home.count("tracker_work", IN_COMPACTION) > 0
 
 
 def nothing() -> None:
-    """Do nothing meanwhile: a supervisor sees to its children itself."""
+    """Do nothing: the supervisor restarts its own children."""
 
 
 def kill_one_of(processes: list[psutil.Process], chance: random.Random) -> None:
@@ -299,10 +299,10 @@ def health(installation: Installation) -> dict[str, int | str]:
 
 
 def result(judged: Judged, **others: int | str) -> Result:
-    """Return the figures, and beside them what each promise allows."""
+    """Return the figures, and the allowed value of each guarantee."""
     verdict = asdict(judged.verdict)
     threshold: dict[str, int | str] = dict.fromkeys(verdict, 0)
-    # What is away is answered 503, or not at all.
+    # An unavailable service leads to 503, or to no answer.
     threshold |= {"summed_wrongly": 0, "answers_500": 0}
     allowed: dict[str, int | str] = {"integrity": "ok", "damaged": 0, "locked": 0}
     threshold |= {name: allowed[name] for name in allowed if name in others}

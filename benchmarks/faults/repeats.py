@@ -28,7 +28,7 @@ PATH = "loss"
 POINTS = 50
 FRAMES = 20
 CONTENT_BYTES = 1_000_000
-# Somebody else sends the same content now, or has sent a part of it.
+# Another client uploads the same content now, or has uploaded a part of it.
 BEGUN_BY_OTHERS = (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.CONFLICT)
 LONGEST_DELAY_SECONDS = 0.02
 
@@ -135,7 +135,7 @@ def send_until_stored(
         for number, frame in enumerate(frames, start=1)
     ]
     replies: list[Reply] = []
-    # Of each pass the next expected frame is stored at least.
+    # Each pass stores at least the next expected record.
     for _ in range(len(frames)):
         chance.shuffle(sent)
         delays = [chance.uniform(0, LONGEST_DELAY_SECONDS) for _ in sent]
@@ -222,7 +222,7 @@ def store(installation: Installation, content: bytes) -> Reply:
     try:
         while True:
             address = random.choice(installation.addresses)
-            # Whoever refuses a content need not read it to its end.
+            # A rejected content need not be read to its end.
             with suppress(NoAnswer):
                 reply = connection.send_content(address, content)
                 if reply.status not in BEGUN_BY_OTHERS:
@@ -237,7 +237,7 @@ def distinct(replies: Sequence[Reply]) -> set[tuple[int, bytes]]:
 
 
 def number_of(reply: Reply) -> int:
-    """Return the last frame that is stored, as the answer says."""
+    """Return the number of the last stored record in the answer."""
     content = json.loads(reply.body)
     if "stored" in content:
         return int(content["stored"])

@@ -38,7 +38,7 @@ def head() -> str:
 def row(
     name: str, case: Case, database: str, size: Size, result: Result, *, seconds: float
 ) -> str:
-    """Return one line of the table: what was found beside what must be, where that is not 0."""
+    """Return one row of the table: the figures, and their bounds if not 0."""
     figure, limits = result.figure, result.threshold
     done = ", ".join(f"{k} {v}" for k, v in figure.items() if k not in limits)
     found = ", ".join(

@@ -1,4 +1,4 @@
-"""Cases that kill what logs: a training script with the agent in it."""
+"""Cases that kill the logging process: a training script with the agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tracker.server.processes import ROOT
 # How long a script logs before it is killed; the agent writes four times a second.
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.05, 2.0
 COUNT = struct.Struct("<Q")
-# Says in memory of ours how often a call has returned: printing might wait.
+# Counts returned calls in shared memory: printing could block.
 SCRIPT = f"""
 import mmap, struct, sys, time
 import agent
@@ -41,7 +41,7 @@ PATHS = ("together", "too", "alone")
 
 
 def script_killed(size: Size, database: str) -> Result:
-    """Kill a training script, deliver what it left, and compare with what it said."""
+    """Kill a training script, deliver its spool, and compare with its counter."""
     with ExitStack() as stack:
         return kill_scripts(installed(stack, size, database), size)
 
@@ -64,7 +64,7 @@ def kill_scripts(installation: Installation, size: Size) -> Result:
             lost += len(set(range(said)) - stored)
             doubled += len(steps) - len(stored)
             disordered += steps != sorted(steps)
-            # The last call may not have come to say so.
+            # It may have been killed before counting the last call.
             unsaid += len(stored - set(range(said)))
     return Result(
         {
@@ -113,7 +113,7 @@ class Script:
         return self.calls()
 
     def sync(self) -> int:
-        """Deliver what it left behind; return 0 if that was possible."""
+        """Deliver the script's spool; return 0 on success."""
         return subprocess.run(
             [sys.executable, "-m", "seamark", "sync"],
             env=self._environment,

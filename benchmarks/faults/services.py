@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Valkey that can be killed and come back with what they had kept."""
+"""A PostgreSQL and a Valkey that can be killed and restarted with their data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 from tests.services import PostgreSQL, Server, Valkey
 
 WAIT_SECONDS = 60.0
-# Given last, these win over what makes the tests' PostgreSQL fast and forgetful.
+# Given last, these override the fast, unsafe settings of the tests' PostgreSQL.
 DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on")
 
 
@@ -20,7 +20,7 @@ class Restartable(Server):
         super().launch(command, user=user)
 
     def end(self, number: int) -> None:
-        """Send the signal and wait until nothing of it is left."""
+        """Send the signal and wait until all its processes have ended."""
         assert self.process is not None
         self.process.send_signal(number)
         self.process.wait(WAIT_SECONDS)
@@ -47,5 +47,5 @@ class DurablePostgreSQL(PostgreSQL, Restartable):
 
 class RestartableValkey(Valkey, Restartable):
     def kill(self) -> None:
-        """Kill it; it kept nothing, so all messages are gone."""
+        """Kill it; without persistence, all messages are lost."""
         self.end(signal.SIGKILL)

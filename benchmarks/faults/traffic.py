@@ -155,7 +155,7 @@ class Traffic:
         return False
 
     def _summed_wrongly(self) -> int:
-        """Count the series whose summary does not count what the last reading saw."""
+        """Count the series whose summary differs from the last reading."""
         return sum(
             self._reader.summed(client)[path] != len(self._last(client, path))
             for client in self.clients

@@ -18,12 +18,12 @@ CONTENT_TYPE = "application/vnd.seamark.frames"
 # Less than an agent waits: a stopped process costs the clients this much a time.
 SEND_SECONDS = 5.0
 READ_SECONDS = 60.0
-# What a server that dies or a stopped one causes.
+# Errors of a server that dies, and of a stopped one.
 FAILURES = (OSError, http.client.HTTPException)
 
 
 class NoAnswer(Exception):
-    """Whether the request had an effect is not known."""
+    """The effect of the request is unknown."""
 
 
 class NobodyListens(NoAnswer):
@@ -32,7 +32,7 @@ class NobodyListens(NoAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a tracker answers on this machine, and what opens it."""
+    """Port of a tracker on this machine, and its token."""
 
     port: int
     token: str
@@ -105,7 +105,7 @@ class Connection:
 
 
 def is_alive(address: Address) -> bool:
-    """Say whether a web server answers, whatever its database does."""
+    """Return whether a web server answers, independent of its database."""
     connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=5)
     with closing(connection), suppress(*FAILURES):
         connection.request("GET", "/livez")

@@ -1,1 +1,1 @@
-"""The least a tracker can do with a batch: one row, one commit, nothing else."""
+"""The minimum work of a tracker per batch: one row and one commit."""

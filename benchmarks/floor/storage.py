@@ -1,7 +1,7 @@
-"""One row for each batch, as it came; as durable as the tracker's own rows.
+"""One row per batch, unchanged, and as durable as the tracker's own rows.
 
-No summaries, no compression, no checks, no accounts: what is left is what the machine,
-HTTP and the database cost.
+Without summaries, compression, validation and accounts: the cost is that of the
+machine, HTTP and the database.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class PostgresStorage:
             "CREATE TABLE IF NOT EXISTS batch (id BIGINT GENERATED ALWAYS AS IDENTITY"
             " PRIMARY KEY, run TEXT NOT NULL, data BYTEA NOT NULL)"
         )
-        # PostgreSQL would compress what is long; a row is to be written as it came.
+        # Without PostgreSQL's compression of long values, like the tracker's rows.
         self._connection().execute(
             "ALTER TABLE batch ALTER COLUMN data SET STORAGE EXTERNAL"
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 BUCKETS = 500
-# Of a batch whose series share their steps; no metric is called so.
+# Marks a batch whose series share their steps; no metric has this name.
 SHARED = "steps"
 
 storage = open_storage(os.environ["FLOOR_STORAGE"])

@@ -1,11 +1,11 @@
-"""Fuzzes every reader of bytes that others make, behind repaired checksums.
+"""Fuzzes all decoders of untrusted bytes, with repaired checksums.
 
     .venv/bin/pip install -r requirements-fuzz.txt
     .venv/bin/python -m benchmarks.fuzz BI-10 --seconds 3600
 
-Each decoder has so many seconds, in a process with little memory. What ends it badly is
-kept with the corpus below --folder. BI-10 is the reader of queries, BI-16 are all others.
-Prints a Markdown table; ends with 1 if something crashed.
+Each decoder runs for that many seconds, in a process with little memory. Crashing
+inputs are kept with the corpus in --folder. BI-10 is the query parser, BI-16 are all
+others. Prints a Markdown table; exits with 1 if a decoder crashed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-settings.configure()  # some decoders belong to the API, whose modules ask for them
+settings.configure()  # some decoders belong to the API, whose modules need settings
 
 from tests.slow.fuzz.decoders import DECODERS, MAX_BYTES  # noqa: E402
 
@@ -35,7 +35,7 @@ CASES = {
     "BI-10": [name for name in DECODERS if name in QUERIES],
     "BI-16": [name for name in DECODERS if name not in QUERIES],
 }
-# As the promises have it; without being asked to, each has less.
+# The specified duration, and the shorter default.
 SECONDS, SECONDS_IN_FULL = 30, 3_600
 
 
@@ -56,7 +56,7 @@ def main() -> int:
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"there is no case {', '.join(unknown)}")
     if importlib.util.find_spec("atheris") is None:
-        # Exit 2: nothing was tried, so nothing is told.
+        # Exit status 2: nothing was tested.
         parser.error("atheris is not here: pip install -r requirements-fuzz.txt")
     folder = options.folder or Path(tempfile.mkdtemp(prefix="seamark-fuzz-"))
 

@@ -1,7 +1,7 @@
-"""One decoder under atheris, in a process of its own: `... harness <decoder> <options>`.
+"""One decoder under atheris, in its own process: `... harness <decoder> <options>`.
 
-The options are libFuzzer's. Whatever the decoder raises beside its refusals ends the
-process, MemoryError included: it has little more room than it needs.
+The options are libFuzzer's. An exception other than the decoder's refusals ends the
+process, also MemoryError: it has little more memory than it needs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 import atheris
 from django.conf import settings
 
-# Some of what is read belongs to the API, whose modules ask for settings.
+# Some decoders belong to the API, whose modules need settings.
 settings.configure()
 with atheris.instrument_imports(include=["agent", "tracker"]):
     from tests.slow.fuzz.decoders import DECODERS, MAX_BYTES, Decoder
     from tests.slow.fuzz.wrappings import Wrapping
 
-# What the decoder's cap comes on top of: the interpreter, atheris and its corpus.
+# Memory for the interpreter, atheris and its corpus, in addition to the decoder's cap.
 SPARE_BYTES = 512 * 2**20
 # How often a part is left out or repeated, instead of changed within.
 REARRANGED = 0.2
@@ -46,7 +46,7 @@ def once(decoder: Decoder) -> Callable[[bytes], None]:
 
 
 def mutator(wrapping: Wrapping) -> Callable[[bytes, int, int], bytes]:
-    """Change what lies behind the checksums, and mend those."""
+    """Change the bytes inside the checksums, and update the checksums."""
 
     def mutate(data: bytes, most_bytes: int, seed: int) -> bytes:
         chance = random.Random(seed)
