@@ -1,11 +1,11 @@
-"""Measures what is asked of a run with very many metrics: answers are paged and small.
+"""Measures requests to a run with very many metrics: answers are paged and small.
 
     python -m benchmarks.many_metrics
     python -m benchmarks.many_metrics --each 1000000 --database PostgreSQL
 
-SQLite in a temporary folder, a new PostgreSQL, or the empty database that
-SEAMARK_DATABASE_URL names. The whole application answers, in this process and without a
-network. Prints a Markdown table; ends with 1 if a bound does not hold.
+Uses SQLite in a temporary folder, a new PostgreSQL, or the empty database in
+SEAMARK_DATABASE_URL. The whole application answers, in this process and without a
+network. Prints a Markdown table; exits with 1 if a bound is exceeded.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from django.db import connection
 from benchmarks import database
 from benchmarks.load.table import Bound, Row, rows_table
 
-# It sets up Django, so it stands before what has models.
+# It sets up Django, so import it before modules with models.
 from benchmarks.reading import Reader, fill, make_run
 from tracker.models import Run
 
 CASE = "LD-05"
 POINTS_IN_FULL = 1_000_000
-# That are logged together; a run of so many metrics has many that are.
+# Metrics per call; runs of so many metrics log many at once.
 GROUP = 100
-# What must hold of each answer.
+# Bounds of each answer.
 MAX_SECONDS, MAX_BYTES = 0.5, 2_000_000
 FORMATS = ("json", "binary")
 BUCKETS = (10, 100, 500)
@@ -41,9 +41,9 @@ MAX_BUCKETS, MAX_PATHS = 10_000, 200
 
 
 class Asker(Reader):
-    """Asks whatever there is, and what must be refused."""
+    """Sends all requests, including those that must be rejected."""
 
-    # Any: whatever a query may hold, and the answers of Django's test client.
+    # Any: query parameters, and answers of Django's test client.
     def ask(self, address: str, **query: Any) -> Any:
         return self._client.get(address, query)
 

@@ -1,6 +1,6 @@
-"""Fills a database with a project of very many runs, as fast as it takes them.
+"""Fills a database with a project of very many runs, as fast as possible.
 
-What a run holds is drawn at random, but always the same.
+The content of runs is random with a fixed seed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MONITORED = (
 ROWS_AT_ONCE = 5_000
 STEPS = 1_000
 PART_NAN = 0.001
-# Of how many runs one is in the trash.
+# One of this many runs is in the trash.
 TRASHED = 1_000
 
 Row = tuple[Any, ...]
@@ -129,7 +129,7 @@ class Fill:
             )
 
     def diagnoses(self, stages: dict[UUID, int]) -> Iterator[Row]:
-        """Every run held a GPU; of every tenth nobody knows what for."""
+        """Yield rows of runs that all held a GPU; for every tenth, its use is unknown."""
         now = moment(START)
         for number, run_id in enumerate(self.ids):
             hours, idle = 20 * self.random.random(), self.random.random()
@@ -195,7 +195,7 @@ def plain(
 
 
 class Without:
-    """Takes a model's own indexes away, and builds them anew at the end."""
+    """Drops a model's own indexes, and rebuilds them at the end."""
 
     def __init__(self, *models: type[Model]) -> None:
         self.indexes: list[tuple[type[Model], Index]] = [

@@ -1,15 +1,14 @@
-"""What measuring the hardware costs: `python -m benchmarks.monitoring`.
+"""Measures the cost of hardware monitoring: `python -m benchmarks.monitoring`.
 
-First each probe by itself, and of GPUs each question to their driver; then all of them
-together, once a second, in a run that logs nothing else and sends nothing: without
-monitoring, with it, and with it beside eight loader workers. CPU time is that of the
-threads, so a machine with other things to do gives about the same figures. What monitoring
-takes is what all of the agent's threads take, writing what was read included, without
-what they take in a run that measures nothing. It ends with status 1 if that is more of a
-core than it may be.
+First each probe alone, and for GPUs each driver query; then all probes together, once a
+second, in a run that logs and sends nothing else: without monitoring, with it, and with
+it next to eight loader workers. CPU time is that of threads, so other programs hardly
+change it. The cost of monitoring is the CPU time of all agent threads, including
+writes, minus that of a run without monitoring. Exits with status 1 if it exceeds the
+limit.
 
-`--gpus 8` puts a driver made for tests behind NVIDIA's binding; what that driver, in
-Python, takes of the time is part of the figures, which are therefore too high.
+`--gpus 8` uses a test double as the driver behind NVIDIA's binding; its Python code is
+part of the figures, which are therefore too high.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from benchmarks.load.table import Bound
 TURNS = 30
 PAUSE_SECONDS = 0.3
 WATCHED_SECONDS = 30.0
-# Of a core: of a host without GPUs, and what each GPU may add.
+# Shares of a core: for a host without GPUs, and in addition per GPU.
 HOST_SHARE, GPU_SHARE = 0.003, 0.005
 # As many as a DataLoader usually has; each loads an example now and then, and shares
 # memory with the others, as forks do.
@@ -38,7 +37,7 @@ WORKERS, SHARED_BYTES = 8, 200 * 1024 * 1024
 WORK_TIMES, REST_SECONDS = 2_000, 0.05
 # Imports and first looks are over by then.
 START_SECONDS = 5.0
-# A question is asked so much later than the last time that none is spared.
+# Queries are repeated so much later that none is skipped.
 LATER_SECONDS = 1_000.0
 
 WITHOUT = "no monitoring"
@@ -46,7 +45,7 @@ WITHOUT = "no monitoring"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a run's threads took, as shares of a core."""
+    """CPU use of a run's threads, as shares of a core."""
 
     words: str
     series: int
@@ -84,7 +83,7 @@ def main() -> int:
 
 
 def _print_calls() -> None:
-    """Print what each question to NVIDIA's driver costs, if there is one."""
+    """Print the cost of each query to NVIDIA's driver, if there is one."""
     from seamark.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
     from seamark.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
 
@@ -96,7 +95,7 @@ def _print_calls() -> None:
     print("|---|---|---|---|---|")
     together, gpus = 0.0, 0
     for turn in range(TURNS):
-        # So that none is asked of what another has told already.
+        # So that no query is skipped because another has its result.
         probe.sample(turn * LATER_SECONDS)
     for gpu, call in probe.calls():
         gpus = max(gpus, gpu + 1)
@@ -105,7 +104,7 @@ def _print_calls() -> None:
             continue
         share = cost.cpu / call.seconds
         together += share
-        # One card stands for all of them: they are asked the same.
+        # One card is enough: all have the same queries.
         if gpu == 0:
             print(
                 f"| {call.name} | {call.seconds:g} s | {1e6 * cost.cpu:.0f}"
@@ -130,7 +129,7 @@ def _gpu_count() -> int:
 
 
 def bounds_of(found: Sequence[Taken], gpus: int) -> list[Bound]:
-    """Say of each run that measures whether it takes more than one that does not (pure)."""
+    """Compare runs with monitoring to one without, and return the bounds (pure)."""
     without, *others = found
     most = HOST_SHARE + gpus * GPU_SHARE
     words = f"≤ {100 * most:.1f} % with {gpus} GPUs"
@@ -141,7 +140,7 @@ def bounds_of(found: Sequence[Taken], gpus: int) -> list[Bound]:
 
 
 def table(found: Sequence[Taken], bounds: Sequence[Bound]) -> str:
-    """Return what each run took as Markdown (pure)."""
+    """Return the CPU use of each run as Markdown (pure)."""
     lines = [
         "| a run with | series | kinds | threads that sample | all of the agent's"
         " threads | of these more than without | bound | holds |",
@@ -165,7 +164,7 @@ def table(found: Sequence[Taken], bounds: Sequence[Bound]) -> str:
 
 
 def _probe_costs(turns: int) -> Iterator[tuple[str, int, list[float]]]:
-    """Yield each probe's name, how many values it has, and what its turns took."""
+    """Yield each probe's name, number of values, and turn durations."""
     from seamark.probes.listing import probe_classes  # noqa: PLC0415 - after the driver
     from seamark.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
 
@@ -188,7 +187,7 @@ def _probe_costs(turns: int) -> Iterator[tuple[str, int, list[float]]]:
 
 
 def _measured(words: str, seconds: float, *, monitors: bool = True) -> Taken:
-    """Return what the threads of a run take, which logs nothing but what it measures."""
+    """Return the CPU use of a run's threads, with monitoring only."""
     import agent  # noqa: PLC0415 - reads the environment
     from seamark.probes.reading import pattern_of  # noqa: PLC0415
 

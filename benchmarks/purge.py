@@ -1,9 +1,9 @@
-"""Measures deleting runs: rows a second, bytes that come back, how long others wait.
+"""Measures deletion of runs: rows per second, freed bytes, delay of others.
 
     python -m benchmarks.purge --points 20000000
 
-SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
-database that SEAMARK_DATABASE_URL names. Prints tables; asserts nothing.
+Uses SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the
+empty database in SEAMARK_DATABASE_URL. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def print_reuse(project: Project, points: int, series: int) -> None:
 
 @contextmanager
 def batches(project: Project) -> Iterator[list[float]]:
-    """Store a small batch again and again beside the block; yield how long each took."""
+    """Store a small batch repeatedly next to the block; yield each duration."""
     seconds: list[float] = []
     is_over = threading.Event()
 
@@ -238,7 +238,7 @@ def stored_bytes() -> int:
 
 
 def vacuum() -> bool:
-    """Have PostgreSQL do now what it does by itself after a while."""
+    """Run PostgreSQL's autovacuum work now."""
     if connection.vendor != "postgresql":
         return False
     with connection.cursor() as cursor:

@@ -1,10 +1,10 @@
-"""Measures reading over HTTP's own code: charts, increments, exports, and their bytes.
+"""Measures reads through the API: charts, increments, exports, and their bytes.
 
     python -m benchmarks.reading
 
-SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
-database that SEAMARK_DATABASE_URL names. The whole application answers, in this process and without
-a network. Prints tables; asserts nothing.
+Uses SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the
+empty database in SEAMARK_DATABASE_URL. The whole application answers, in this process
+and without a network. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def main() -> None:
     print(f"{connection.vendor}, one process, Python {sys.version.split()[0]}\n")
     print("| asked for | first | median | p95 | CPU | kB | gzip kB |")
     print("|---|---|---|---|---|---|---|")
-    # What the first answer of a process costs is no part of any series.
+    # Warm up the process, whose first answer is slower.
     warm = make_run(reader.project)
     for kind in FORMATS:
         reader.get([warm], path="loss", format=kind)
@@ -124,7 +124,7 @@ class Reader:
         is_new: bool = True,
         **query: object,
     ) -> HttpResponseBase:
-        """Ask, so that no answer to the same question is remembered if it `is_new`."""
+        """Send a request; with `is_new`, one that is not cached."""
         asked = {"run": [str(run.id) for run in runs], **query}
         if is_new:
             asked["number"] = next(self._numbers)
@@ -236,7 +236,7 @@ def measure_export(reader: Reader, longest: int) -> None:
 
 
 def measure_repeated_steps(reader: Reader, count: int) -> None:
-    """A series whose steps begin anew in each epoch: every chunk spans all of them."""
+    """A series whose steps restart in each epoch: every chunk spans all of them."""
     run = make_run(reader.project)
     fill(run, ["loss"], count, epoch=1_000)
     show_held(
@@ -246,7 +246,7 @@ def measure_repeated_steps(reader: Reader, count: int) -> None:
 
 
 def measure_journal(reader: Reader, count: int) -> None:
-    """A run that no worker has come to: one of its hundred series is asked for."""
+    """A run before its first compaction: reads one of its hundred series."""
     run = make_run(reader.project)
     paths = [f"metric/{number}" for number in range(100)]
     add_series(run, paths)
@@ -319,7 +319,7 @@ def fill(
     add_series(run, paths)
     ticks = max(1, ENTRY_POINTS // len(paths))
     if epoch is not None:
-        # What is compacted together is put in order, so each chunk comes alone.
+        # Data compacted together is sorted, so write one chunk at a time.
         ticks = FULL_POINTS
     for first in range(0, count, ticks):
         write(run, paths, min(ticks, count - first), first, epoch=epoch)
@@ -344,7 +344,7 @@ def write(
     *,
     epoch: int | None = None,
 ) -> None:
-    """Write points of steps that go on, or begin anew after each epoch."""
+    """Write points whose steps continue, or restart after each epoch."""
     ids = Attribute.objects.filter(run=run, path__in=paths).values_list("id", flat=True)
     numbers = np.arange(first, first + count)
     noise = random.normal(0, 0.05, (len(paths), count))

@@ -1,10 +1,10 @@
-"""Measures records: what lines of logs cost on disk, and how soon they are read and found.
+"""Measures records: bytes of log lines on disk, and time to read and find them.
 
     python -m benchmarks.records
 
-SQLite in a temporary folder, or the empty PostgreSQL database that
-SEAMARK_DATABASE_URL names. The whole application answers, in this process and without
-a network. Prints tables; asserts nothing.
+Uses SQLite in a temporary folder, or the empty PostgreSQL database in
+SEAMARK_DATABASE_URL. The whole application answers, in this process and without a
+network. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def training_log(count: int) -> Iterator[Line]:
 
 
 class Tracker:
-    """An installation, what writes to it as agents do, and what reads it over HTTP."""
+    """An installation with a client that writes like agents, and a reader over HTTP."""
 
     def __init__(self) -> None:
         member = found_installation()
@@ -183,7 +183,7 @@ def measure_storing(tracker: Tracker, name: str, count: int, size: int) -> UUID:
 def measure_reading(tracker: Tracker, run_id: UUID, count: int) -> None:
     def get(place: str, **query: object) -> object:
         address = f"/api/v1/runs/{run_id}/records{place}"
-        # Nothing remembered: each question is another one.
+        # No answer is cached: each request differs.
         answer = tracker.client.get(
             address, {"path": PATH, "unique": time.time_ns(), **query}
         )
@@ -203,7 +203,7 @@ def measure_reading(tracker: Tracker, run_id: UUID, count: int) -> None:
 
         return all_pages
 
-    get("", last=1)  # what the first answer of a process costs is no part of it
+    get("", last=1)  # warms up the process, whose first answer is slower
     timed("the last 200 lines", lambda: len(get("", last=200)["values"]))  # type: ignore[index]
     timed(
         "200 lines from the middle",
@@ -233,7 +233,7 @@ def timed(name: str, ask: Callable[[], int], rounds: int = ROUNDS) -> None:
 
 
 def table_bytes() -> float:
-    """Return what the table of chunks takes, with its indexes and what is free in it."""
+    """Return the size of the chunks' table, with indexes and free space."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
@@ -241,7 +241,7 @@ def table_bytes() -> float:
                 " WHERE inhparent = 'tracker_recordchunk'::regclass"
             )
         else:
-            # What was replaced goes to the file's free pages, and is used again.
+            # Replaced data becomes free pages of the file, which are reused.
             cursor.execute(
                 "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM"
                 " sqlite_master WHERE tbl_name = 'tracker_recordchunk')"

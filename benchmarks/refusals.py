@@ -1,8 +1,8 @@
-"""What bad times cost: a decompression bomb at the server, an exit without a server.
+"""Measures failures: a decompression bomb at the server, an exit without a server.
 
 .venv/bin/python -m benchmarks.refusals
 
-Prints a Markdown table; ends with 1 if a bound does not hold.
+Prints a Markdown table; exits with 1 if a bound is exceeded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tracker.embedded.server import EmbeddedServer
 MIB = 2**20
 BOMB_MIB = 1024
 REPEATS = 8
-# What must hold; the exit of a script is what CF-17 allows it.
+# Bounds; that of a script's exit is CF-17's.
 BOMB_SECONDS, BOMB_GROWTH_MIB, EXIT_SECONDS = 0.100, 32, 5.0
 SCRIPT = """
 import atexit, time

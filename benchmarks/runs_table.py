@@ -3,13 +3,13 @@
     python -m benchmarks.runs_table
     python -m benchmarks.runs_table --runs 10000 --writes
 
-SQLite in a temporary folder (or in --folder, which is kept and used again), a new
-PostgreSQL (--database PostgreSQL), or the database that SEAMARK_DATABASE_URL names: an
-empty one, or one that this filled before. Requests are answered in this process,
-through every middleware. A small project beside the large one tells how many statements
-a question takes of few runs. Prints tables; ends with 1 if a bound does not hold. Times
-are the wall's; "busy" is how long this process worked itself, which other work on the
-machine does not stretch: with SQLite, the database is in it.
+Uses SQLite in a temporary folder (or in --folder, which is kept and reused), a new
+PostgreSQL (--database PostgreSQL), or the database in SEAMARK_DATABASE_URL: an empty
+one, or one that this benchmark filled before. Requests are answered in this process,
+through all middleware. A small project shows the number of queries for few runs. Prints
+tables; exits with 1 if a bound is exceeded. Times are wall times; "busy" is the CPU
+time of this process, which other programs do not lengthen: with SQLite it includes the
+database.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ FEW_RUNS, MIN_MATCHING = 200, 10
 MANY, FEW = "runs", "few"
 METRIC = "-path:train/loss"
 EXAMPLE = 'train/loss < 0.3 and tags contains "dali" or state = "failed"'
-# What is asked, at which address below the project's, with which parameters.
+# Requests: name, path below the project's address, parameters.
 QUESTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ("newest", "runs", {}),
     ("by a metric", "runs", {"sort": METRIC}),
@@ -147,7 +147,7 @@ QUESTIONS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 PARSED = 2_000
 GROUP_METRICS = [f"path:train/group_{n % 5}/metric_{n:03}" for n in range(12, 18)]
-# Asked of the page, which reads all runs for it: keys, and columns with numbers.
+# Groupings, for which the page reads all runs: name, keys, numeric columns.
 GROUPED: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("groups, no numbers", ("path:params/optimizer",), ()),
     ("groups, a metric", ("path:params/optimizer",), ("path:train/loss",)),
@@ -166,7 +166,7 @@ GROUPED: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("groups by tags", ("tags",), ("path:train/loss",)),
     ("groups by who made it", ("made_by",), ("gpu_hours",)),
 ]
-# What must hold, of each question; of those that search, for which every text is read.
+# Bounds for each request; for searches, which read every text, a larger one.
 BOUND_MS, GROUPED_BOUND_MS, PARSE_BOUND_MS = 100, 1_000, 10
 SEARCH_BOUND_MS = 1_000
 SEARCHES = {"a text in a text", "a text in names and tags"}
@@ -216,7 +216,7 @@ def measure_parsing() -> bool:
 
 
 def ask_everything() -> list[str]:
-    """Ask; return the questions that do not keep to the bound."""
+    """Send all requests; return those that exceed a bound."""
     client = reader()
     # The web server's way in, which has the program out of the garbage collector's sight.
     import_module("tracker.wsgi")
@@ -234,7 +234,7 @@ def ask_everything() -> list[str]:
         many = asked(client, MANY, address, query)
         walls, busy = measured(client, ADDRESS.format(project=MANY) + address, query)
         p50, p95 = np.percentile(walls, [50, 95])
-        # Where hardly any of the few match, less is asked of them.
+        # If hardly any of the few runs match, the small project needs fewer queries.
         is_told = few.matching is None or few.matching >= MIN_MATCHING
         is_alike = not is_told or many.statements <= few.statements
         bound = SEARCH_BOUND_MS if name in SEARCHES else BOUND_MS
@@ -254,14 +254,14 @@ def ask_everything() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How many runs matched, where they were counted, and what that took."""
+    """Number of matching runs, if counted, and of SQL queries."""
 
     matching: int | None
     statements: int
 
 
 def placed(parameters: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Say which runs are passed over, of so many."""
+    """Replace a relative offset by a number of runs."""
     passed = int(parameters.get("offset", 0) * runs)
     return {**parameters, "offset": passed} if passed else parameters
 

@@ -1,9 +1,9 @@
-"""Measures the series store: bytes per point, points per second, milliseconds a chart.
+"""Measures the series store: bytes per point, points per second, chart times.
 
     python -m benchmarks.store
 
-SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
-database that SEAMARK_DATABASE_URL names. Prints a table; asserts nothing.
+Uses SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the
+empty database in SEAMARK_DATABASE_URL. Prints a table; asserts nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ START = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
 ENTRY_POINTS = 100_000
 ROUNDS = 9
 
-# Of ten steps a second, compacted every five seconds and vacuumed every minute.
+# Ten steps per second, compacted every five seconds and vacuumed every minute.
 TICKS_OF_A_PASS = 50
 PASSES_OF_A_VACUUM = 12
 # All includes the maps of free space and of visibility.
@@ -222,7 +222,7 @@ def compact_wholly(run: Run) -> int:
 
 
 def measure_logged_together() -> None:
-    """What a point takes when twenty series share their ticks, after the run."""
+    """Measure bytes per point of twenty series with shared steps, after the run."""
     print("\n| 20 series × 100,000, logged together | bytes/point in tables |")
     print("|---|---|")
     count = 100_000
@@ -248,13 +248,13 @@ def measure_logged_together() -> None:
 
 
 def measure_tables() -> None:
-    """What each table of PostgreSQL takes of a live run's points, and could do without."""
+    """Measure each PostgreSQL table of a live run's points, and its free space."""
     print(
         "\n| 20 losses × 60,000, compacted as they come: bytes/point | rows | TOAST"
         " | indexes | all | all, written anew |"
     )
     print("|---|---|---|---|---|---|")
-    # Of what other runs left, nothing may count as if this one gave it back.
+    # Remove free space of earlier runs, so that it is not attributed to this one.
     carry_out("VACUUM FULL")
     before = sizes()
     run = make_run()
@@ -380,7 +380,7 @@ def write(run: Run, table: Table, number: int) -> None:
 
 
 def stored_bytes(run: Run) -> int:
-    """Return what the bytes of chunks and ticks take, without rows and indexes."""
+    """Return the bytes of chunks and shared steps, without rows and indexes."""
     rows = [
         *SeriesChunk.objects.filter(run=run).values_list("data", "overview"),
         *SeriesTicks.objects.filter(run=run).values_list("data", "overview"),

@@ -1,1 +1,1 @@
-"""What a core and a gigabyte carry, and what machines of them would."""
+"""Capacity per core and gigabyte, and of larger machines."""

@@ -1,4 +1,4 @@
-"""Measures what a core and a gigabyte carry, and derives what 1, 10 and 100 machines would.
+"""Measures capacity per core and gigabyte, and derives that of 1, 10 and 100 machines.
 
     python -m benchmarks.growth
 
@@ -23,7 +23,7 @@ BOTH = (SQLITE, POSTGRESQL)
 
 def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
-    # So that whatever was started is stopped, whoever ends this.
+    # So that SIGTERM stops all started processes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     plan = Plan.quick() if options.quick else Plan()
     measured = {

@@ -1,6 +1,6 @@
-"""From what a million points cost to what machines carry (pure).
+"""Derives the capacity of machines from the cost of a million points (pure).
 
-All of it is division: nothing here is measured, and nothing here is a promise.
+Only arithmetic: nothing is measured here, and the results are estimates.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ GIGABYTE = 1_000_000_000
 DAY_SECONDS = 86_400.0
 MONTH_DAYS = 30
 
-# Of cores, of the disk's bandwidth and of the network, so much is planned with: the
-# rest is for peaks, backlogs, vacuum and backups.
+# Planned utilization of cores, disk bandwidth and network: the rest is for peaks,
+# backlogs, vacuum and backups.
 UTILISATION = 0.5
-# Of the planned processor time, so much is left to people who look at pages.
+# Share of the planned CPU time for page views.
 READERS_SHARE = 0.1
 # A disk that is fuller than this is to be emptied or replaced.
 DISK_SHARE = 0.8
-# What the database logs it writes again where it belongs, at most as often.
+# Upper bound: each byte of the write-ahead log is written once more to its table.
 WRITTEN_TIMES = 2.0
 # As in tracker/server/processes.py: each thread keeps its connection to PostgreSQL.
 WEB_CONNECTIONS = 8
@@ -33,7 +33,7 @@ class Machine:
     cores: int
     memory_bytes: float
     disk_bytes: float
-    disk_bytes_per_second: float  # that it keeps up for hours
+    disk_bytes_per_second: float  # sustained for hours
     network_bytes_per_second: float
 
 
@@ -48,7 +48,7 @@ REFERENCE = Machine(
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A training process: what it logs, and how often its agent sends."""
+    """A training process: its logged data, and the rate of its batches."""
 
     metrics: int
     steps_per_second: int
@@ -64,7 +64,7 @@ class Rank:
         return self.readings_per_second / self.points_per_second
 
 
-# An agent sends what there is every half second.
+# An agent sends every half second.
 RANK = Rank(
     metrics=20, steps_per_second=10, readings_per_second=100, batches_per_second=2
 )
@@ -72,7 +72,7 @@ RANK = Rank(
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What points cost: processor seconds of a million, and bytes of each."""
+    """Cost of points: CPU seconds per million, and bytes per point."""
 
     web: float
     worker: float
@@ -92,14 +92,14 @@ class Memory:
 
     web: float
     worker: float
-    database: float  # without what connections hold
+    database: float  # without connections
     connection: float
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     machines: int
-    # Those of them that hold a database and nothing else; 0: one machine has all.
+    # Machines used only for databases; 0: one machine runs everything.
     database_machines: int = 0
     # One web process and one worker, as on SQLite.
     is_single: bool = False
@@ -111,14 +111,14 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What machines carry, and what of them is used for it."""
+    """The capacity of machines, and the resources used at that load."""
 
     layout: Layout
     points_per_second: float
     bound: str
     web_processes: int
     workers: int
-    database_cores: float  # of all machines together
+    database_cores: float  # sum over all machines
     connections: int
     memory_bytes: float
     month_bytes: float
@@ -179,7 +179,7 @@ def carried(
 def points_per_second(
     costs: Costs, layout: Layout, machine: Machine
 ) -> Iterator[tuple[str, float]]:
-    """Yield what could stop it, and the rate at which it would."""
+    """Yield the limiting resources, each with its maximum rate."""
     if layout.is_single:
         # Python computes in one thread of a process at a time.
         yield "the web process", _of_cores(1, costs.web)
@@ -196,7 +196,7 @@ def points_per_second(
     disks = layout.disks * machine.disk_bytes_per_second
     yield "writing to disk", UTILISATION * disks / written
     network = layout.disks * machine.network_bytes_per_second
-    # What is logged has come over the network before, in one piece or another.
+    # Each stored byte has been received over the network before.
     yield "network", UTILISATION * network / (costs.sent_bytes + costs.logged_bytes)
 
 
@@ -210,5 +210,5 @@ def processes(cores: float) -> int:
 
 
 def answers_per_second(seconds: float, machine: Machine = REFERENCE) -> float:
-    """Return how often a machine can answer what takes so long, within readers' share."""
+    """Return the rate of answers of this cost within the readers' share."""
     return UTILISATION * READERS_SHARE * machine.cores / seconds

@@ -1,4 +1,4 @@
-"""Seamark on either database, and what its processes take."""
+"""Seamark on either database, and the resource use of its processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SQLITE, POSTGRESQL = "sqlite", "postgresql"
 WEB, WORKER, SCHEDULER = "granian", " worker", " beat"
 DATABASE, MESSAGES = "bin/postgres", "valkey-server"
 
-# As a worker does when it has much to do, and what that took.
+# Compacts all runs like a busy worker, and prints the cost.
 COMPACT = """
 import json, resource, django
 django.setup()
@@ -50,7 +50,7 @@ from django.db.models import F
 from tracker.models import Run
 Run.objects.update(created_at=F("created_at") - datetime.timedelta(hours=1))
 """
-# What the journal takes once it is empty, which the next batches will use again.
+# Size of the empty journal, which later batches reuse.
 JOURNAL_BYTES = """
 SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits
 WHERE inhparent = 'tracker_journalentry'::regclass
@@ -98,7 +98,7 @@ class Installation(Seamark):
         self._python(OLD)
 
     def used_bytes(self) -> int:
-        """Return what a settled database takes, less what it will use again."""
+        """Return the size of a settled database, without reusable space."""
         return self.stored_bytes() - self.free_bytes()
 
     @contextmanager
@@ -116,7 +116,7 @@ class OnSqlite(Installation):
         path = self.folder / "database/data.sqlite3"
         self._database.settle()
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-            # While somebody reads what was there before, the log is not begun anew.
+            # While a reader has an old snapshot, the log is not restarted.
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM tracker_run").fetchall()
             yield found
@@ -201,7 +201,7 @@ def command_line(process: psutil.Process) -> str:
 
 
 def processor_seconds(words: str) -> float:
-    """Return what a program has taken, with its children that have ended."""
+    """Return the CPU time of a program, including its ended children."""
     seconds = 0.0
     for process in program(words):
         with suppress(psutil.NoSuchProcess):
@@ -210,11 +210,11 @@ def processor_seconds(words: str) -> float:
 
 
 def held_bytes(processes: Iterable[psutil.Process]) -> float:
-    """Return the memory of processes; what several share is counted once."""
+    """Return the memory of processes; shared memory is counted once."""
     held = 0.0
     for process in processes:
         with suppress(psutil.NoSuchProcess):
-            # Any: psutil's types know no kernel that tells this.
+            # Any: psutil's types lack fields that some kernels do not report.
             info: Any = process.memory_full_info()
             held += info.pss
     return held

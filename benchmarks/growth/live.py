@@ -1,4 +1,4 @@
-"""Training processes that log as they train: what each takes of the cores."""
+"""Training processes that log live: CPU time per process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_A_STEP = ("step/seconds", "step/data_wait_seconds")
 
 
 def reading_names(readings: int) -> list[str]:
-    """Return the paths of hardware readings: of the host, then of one GPU after the other."""
+    """Return the paths of hardware metrics: of the host, then of each GPU."""
     names = islice(_all_names(), readings)
     return [f"monitoring/train/{name}" for name in names]
 
@@ -49,7 +49,7 @@ class Trainee:
         self._name = name
         self._random = random.Random(seed)
         self._numbers = count(2)
-        # The time of a step is what diagnosis begins with.
+        # Diagnosis starts with the step time.
         metrics = metric_names(rank.metrics - len(OF_A_STEP))
         self._metrics = [*(f"monitoring/train/{name}" for name in OF_A_STEP), *metrics]
         self._readings = reading_names(rank.readings_per_second)

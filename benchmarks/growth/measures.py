@@ -1,4 +1,4 @@
-"""What points, pages and processes cost on this machine, in processor seconds and bytes."""
+"""Costs of points, pages and processes on this machine: CPU seconds and bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DISK_RUNS = 5
 # Live ranks are left alone for so long before they are looked at.
 SETTLING_SECONDS = 12.0
 WARM_UP_REQUESTS = 5
-# What a worker does for points, and who tells it when.
+# Processes of background work: the worker and its triggers.
 BACKGROUND = (WORKER, SCHEDULER, MESSAGES)
 EVERY_PROGRAM = (WEB, *BACKGROUND, DATABASE)
 METRIC = "-path:train/loss"
@@ -50,7 +50,7 @@ _names = (f"run-{number}" for number in count())
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of the batches that clients send when they have much to send."""
+    """Shape of the batches that busy clients send."""
 
     metrics: int
     steps: int
@@ -71,7 +71,7 @@ class Plan:
     """How much is measured."""
 
     rounds: int = 3
-    points: int = 2_000_000  # of a round
+    points: int = 2_000_000  # per round
     logged_points: int = 400_000
     first_runs: int = 80
     first_steps: int = 2_000
@@ -104,7 +104,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one answer costs."""
+    """Cost of one answer."""
 
     name: str
     web: float
@@ -117,11 +117,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What ranks cost that log as they train, the worker at work."""
+    """Cost of ranks that log live while the worker compacts."""
 
     ranks: int
     costs: Costs
-    # Of the worker, the scheduler and the messages, of a core, when nobody logs.
+    # CPU of the worker, scheduler and messages without clients, as a share of a core.
     idle_share: float
 
 
@@ -188,7 +188,7 @@ def new_folder() -> Iterator[Path]:
 
 
 def kept_bytes(database: str, kind: str, plan: Plan) -> Kept:
-    """Return what a point takes in a database that has been in use for a while."""
+    """Return the bytes per point in a database that has been used for some time."""
     with started(WITHOUT_WORKER[database]) as tracker:
         tracker.settle()
         empty = tracker.used_bytes()
@@ -240,7 +240,7 @@ def bulk_costs(tracker: Installation, shape: Shape, plan: Plan) -> tuple[Costs, 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Seconds of a million points, by who spent them, and the worker's memory."""
+    """CPU seconds per million points, by program, and the worker's memory."""
 
     web: float
     worker: float
@@ -270,7 +270,7 @@ def _round(tracker: Installation, shape: Shape, plan: Plan) -> Round:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Runs that are open, a client for each, and what these will send."""
+    """Open runs, one client each, and the batches to send."""
 
     shape: Shape
     runs: list[str]
@@ -320,7 +320,7 @@ def prepared(tracker: Installation, shape: Shape, points: int) -> Load:
 
 
 def chart_costs(tracker: Installation, plan: Plan) -> Iterator[Reading]:
-    """Of runs that were logged and compacted."""
+    """Measure charts of logged and compacted runs."""
     load = prepared(tracker, SHAPES[0], plan.points)
     load.send()
     load.close()
@@ -426,7 +426,7 @@ def rank_bytes(kept: dict[str, Kept], rank: Rank) -> float:
 
 
 def memory_of_programs() -> tuple[Memory, float]:
-    """Return what each process holds, right after it was at work."""
+    """Return the memory of each process right after its work."""
     backends = [
         one for one in program(DATABASE) if "seamark postgres" in command_line(one)
     ]

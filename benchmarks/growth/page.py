@@ -1,4 +1,4 @@
-"""The page about growth: what was measured, and what follows from it (pure)."""
+"""The page about growth: measurements and the derived capacity (pure)."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def needs_table(fleets: Sequence[tuple[str, Carried]]) -> str:
 
 
 def in_digits(value: float) -> str:
-    """Return a number with two digits that mean something, which is what this is worth."""
+    """Return a number with two significant digits."""
     if value <= 0:
         return "0"
     places = 1 - floor(log10(value))

@@ -63,7 +63,7 @@ CASES = {
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
-    # So that whatever was started is stopped, whoever ends this.
+    # So that SIGTERM stops all started processes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rows = []
     for name in options.cases or CASES:
@@ -91,7 +91,7 @@ def perform(name: str, database: str, options: argparse.Namespace) -> list[Row]:
 
 
 def changed(size: Size, options: argparse.Namespace) -> Size:
-    """Return the case's own size but for what was asked for."""
+    """Return the case's size with the given options applied."""
     asked = {
         field.name: value
         for field in fields(Size)

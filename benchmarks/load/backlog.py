@@ -1,4 +1,4 @@
-"""LD-04 and LD-08: what became of those who came back, and of the others meanwhile."""
+"""LD-04 and LD-08: clients with a backlog, and the others meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from benchmarks.peers.tables import in_milliseconds, in_thousands, ratio
 
 MAX_PAGE_SECONDS = 1.0
 MAX_SLOWER = 2.0
-# What an agent may be answered while the server is behind.
+# Expected answers while the server is behind.
 IN_ORDER = (HTTPStatus.OK, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
@@ -100,7 +100,7 @@ def token_row(case: str, database: str, drain: Drain) -> Row:
 
 
 def unharmed_row(database: str, size: Size, found: Flood) -> Row:
-    """LD-08: those who log as on any other day."""
+    """LD-08: clients without a backlog."""
     live = found.record.of(LIVE)
     alone = [exchange for exchange in live if exchange.due < found.began]
     beside = [exchange for exchange in live if exchange.due >= found.began]

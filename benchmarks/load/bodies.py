@@ -14,7 +14,7 @@ from benchmarks.load.pacing import Cut
 from benchmarks.peers.workload import Block, blocks
 
 PROJECT = "load"
-# The first holds what opens the spool.
+# The first record opens the spool.
 FIRST_NUMBER = 2
 
 
@@ -25,7 +25,7 @@ class Body:
 
 
 class Bodies:
-    """The batches by their number from 0 on, each made when it is first asked for."""
+    """The batches by number, each made at its first use."""
 
     def __init__(self, cut: Cut, *, metrics: int) -> None:
         self._cut = cut
@@ -45,7 +45,7 @@ class Bodies:
     def _next(self) -> Body:
         parts = [*in_parts(next(self._blocks), self._cut.steps_in_frame)]
         if not self._made:
-            # With the opening of a spool comes only what its first moment has.
+            # The batch that opens a spool has only the first second's data.
             parts = parts[:1]
         made = [
             frames.points(number, part)
@@ -64,6 +64,6 @@ def in_parts(block: Block, steps: int) -> Iterator[Block]:
 
 
 def bytes_a_step(metrics: int, steps_in_frame: int) -> float:
-    """Return what a step takes in a spool."""
+    """Return the bytes per step in a spool."""
     block = next(blocks(metrics=metrics, steps=steps_in_frame))
     return len(frames.points(FIRST_NUMBER, block)) / steps_in_frame

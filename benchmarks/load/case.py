@@ -1,4 +1,4 @@
-"""How large a case is, and what all of them need."""
+"""Size of a case, and helpers of all cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Size:
     # How often a client sends while it logs.
     every_seconds: float = 1.0
     seconds: float = 60.0
-    # What follows is of the backlog alone.
+    # The options below are only for the backlog.
     backlog_minutes: float = 10.0
     most_seconds: float = 900.0
     quiet_seconds: float = 10.0
@@ -34,12 +34,12 @@ class Size:
 
     @property
     def steps_a_second(self) -> float:
-        """Of one client."""
+        """Steps per second of one client."""
         return self.rate / self.clients / self.metrics
 
 
 class Stopwatch:
-    """Since when, and what this process took of a core."""
+    """Start time, and the CPU use of this process as a share of a core."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
@@ -60,7 +60,7 @@ def clients_with(
 
 
 def is_all_stored(tracker: Tracker, record: Record) -> Bound:
-    """Compare what was acknowledged with what the database holds."""
+    """Compare the acknowledged points with the stored ones."""
     lost = max(0, record.stored_points - tracker.stored_points())
     return Bound(f"of acknowledged points {lost:,} lost", not lost)
 

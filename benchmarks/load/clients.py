@@ -1,4 +1,4 @@
-"""Clients that log and people who look at pages, all in one thread."""
+"""Logging clients and page viewers, all in one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seamark.upload.responses import Answer, Meaning, judge
 
 # So many spools are opened at a time, before the clock starts.
 OPENED_AT_ONCE = 8
-# Whatever else is answered, the batch was not as it should be.
+# Any other answer means that the batch was invalid.
 EXPECTED = (Meaning.STORED, Meaning.BUSY, Meaning.TOO_SLOW, Meaning.UNCLEAR)
 LOOK_SECONDS = 0.25
 RUNS = f"/w/home/{PROJECT}/"
@@ -32,7 +32,7 @@ class Token:
 
 
 class Record:
-    """What all clients of a case did."""
+    """Requests and results of all clients of a case."""
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []
@@ -50,7 +50,7 @@ class Record:
 
 
 class Client:
-    """One process that logs, as far as the server can tell: a run and a spool."""
+    """A logging process as seen by the server: a run and a spool."""
 
     def __init__(
         self, port: int, token: Token, run: str, bodies: Bodies, record: Record
@@ -66,7 +66,7 @@ class Client:
         self._random = random.Random(run)
 
     async def open(self) -> None:
-        """Open the spool and log a first batch, as somebody who goes on later."""
+        """Open the spool and log a first batch; the client continues later."""
         now = time.monotonic()
         await self._deliver(self._bodies.first(self._run), now)
         await self.log([now])
@@ -128,7 +128,7 @@ class Client:
 
 
 class Viewer:
-    """Somebody who looks at one page after the other."""
+    """A user who opens one page after the other."""
 
     def __init__(self, port: int, cookie: str, run_ids: Sequence[str]) -> None:
         self.views: list[View] = []
@@ -164,7 +164,7 @@ class Viewer:
 
 
 async def open_all(clients: Sequence[Client], record: Record) -> None:
-    """Open all spools, a few at a time; what that took is not measured."""
+    """Open all spools, a few at a time; this is not measured."""
     turn = asyncio.Semaphore(OPENED_AT_ONCE)
 
     async def open_one(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""What is worked out of the requests that were made (pure)."""
+"""Statistics of the requests (pure)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.peers.tables import in_milliseconds
 class Exchange:
     """One request; times are in seconds of one clock.
 
-    A batch is due when its last point was logged. It may be sent once the one before
-    is stored and the time is over for which the server asked to wait.
+    A batch is due when its last point was logged. It may be sent after the previous one
+    is stored and the server's requested wait is over.
     """
 
     sender: str
@@ -26,7 +26,7 @@ class Exchange:
     began: float
     ended: float
     status: int  # 0: no answer
-    points: int = 0  # that were stored
+    points: int = 0  # stored points
     is_told_to_wait: bool = False
 
     @property
@@ -39,12 +39,12 @@ class Exchange:
 
     @property
     def answer_seconds(self) -> float:
-        """From when it was due: who waits for the batch before waits as well."""
+        """Return the time since it was due, including waits for the previous batch."""
         return self.ended - self.due
 
     @property
     def late_seconds(self) -> float:
-        """What the client itself added."""
+        """Return the delay added by the client."""
         return self.began - self.could_begin
 
 
@@ -75,7 +75,7 @@ def answer_percentile(exchanges: Iterable[Exchange], percent: float) -> float:
 
 
 def points_a_second(exchanges: Sequence[Exchange], *, since: float) -> float:
-    """Return what was stored, by the time that it took until the last of it was."""
+    """Return the stored points per second until the last one was stored."""
     stored = [exchange for exchange in exchanges if exchange.is_stored]
     if not stored:
         return 0.0
@@ -115,7 +115,7 @@ class Drain:
 
     clients: int
     points: int
-    # Of the backlog that was stored by then, of 1.
+    # Share of the backlog stored by then, 0 to 1.
     share: float
     seconds: float
     refused: int
@@ -138,9 +138,9 @@ def drains(
     since: float,
     points_each: int,
 ) -> dict[str, Drain]:
-    """Return each token's drain; `points_each` is what each client had to make up for.
+    """Return the result of each token; `points_each` is the backlog of each client.
 
-    Tokens that have no exchange are left out.
+    Tokens without requests are left out.
     """
     by_token = {
         token: [e for e in exchanges if e.sender == token]
@@ -169,9 +169,10 @@ def last_stored(exchanges: Iterable[Exchange], *, default: float) -> float:
 
 
 def is_shared_fairly(found: Mapping[str, Drain]) -> bool | None:
-    """Say whether of the tokens' clients those of the smallest got the most.
+    """Return whether clients of the smallest token received the most each.
 
-    None: nobody was refused while all had something left, so nothing is shown.
+    None: no request was rejected while all tokens had data left, so the test shows
+    nothing.
     """
     tokens = sorted(found.values(), key=lambda drain: drain.clients)
     if len(tokens) < 2 or not any(drain.contested_points for drain in tokens):  # noqa: PLR2004 - two to compare

@@ -1,7 +1,7 @@
-"""All clients come back with a backlog, while others log and look at pages.
+"""All clients send a backlog at once, while others log and view pages.
 
-The worker is away and comes back once the server has begun to refuse: so it is what
-clients send, and no changed limit, that makes the journal as long as that takes.
+The worker is stopped and restarted once the server rejects batches. So the load itself,
+not a changed limit, fills the journal up to that point.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.load.pacing import Pace, cut_of_backlog, cut_while_live, steps_i
 from benchmarks.load.tracker import Tracker
 from benchmarks.load.wire import Connection, NoAnswer, get
 
-# The tokens of two teams that come back, and of one that has nothing to make up for.
+# Tokens of two teams with a backlog, and of one without.
 MANY, FEW, LIVE = "many", "few", "live"
 MANY_TIMES = 10
 SEEN_RUNS = f"/api/v1/projects/home/{PROJECT}/runs?limit=200"
@@ -31,7 +31,7 @@ SEEN_RUNS = f"/api/v1/projects/home/{PROJECT}/runs?limit=200"
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """What happened; all came back when the watch was started."""
+    """Results; all clients return when the stopwatch starts."""
 
     record: Record
     views: Sequence[View]
@@ -45,7 +45,7 @@ class Flood:
 
 
 class Scene:
-    """Everybody who takes part."""
+    """All clients and viewers."""
 
     def __init__(self, tracker: Tracker, size: Size) -> None:
         self.record = Record()
@@ -68,7 +68,7 @@ class Scene:
 
     @property
     def points(self) -> int:
-        """Return what all backlogs hold; the first batch opens the spool."""
+        """Return the points of all backlogs; the first batch opens the spool."""
         batches = (self._backlog[1 + number] for number in range(self.batches_each))
         return len(self.flooders) * sum(batch.points for batch in batches)
 
@@ -86,7 +86,7 @@ class Scene:
         ]
 
     def every_day(self, over: asyncio.Event) -> list[Coroutine[Any, Any, None]]:
-        """Return what goes on before and during the flood."""
+        """Start the usual load before and during the flood."""
         pace = Pace(len(self._live), self._size.every_seconds)
         began = time.monotonic()
         logging = [
@@ -129,7 +129,7 @@ def backlog_of(size: Size) -> tuple[Bodies, int]:
 async def flood(tracker: Tracker, size: Size) -> Flood:
     tracker.begin_to_work()
     scene = Scene(tracker, size)
-    points = scene.points  # which makes the batches before the clock starts
+    points = scene.points  # creates the batches before the clock starts
     try:
         await scene.open()
         async with asyncio.TaskGroup() as others:
@@ -144,7 +144,7 @@ async def flood(tracker: Tracker, size: Size) -> Flood:
             is_drained = await drained(scene, watch.began, size.most_seconds)
             busy = watch.busy_share()
             return_of_worker.cancel()
-            # Whoever waits for an answer has it counted.
+            # Requests in flight are still counted.
             over.set()
     finally:
         scene.close()
@@ -161,7 +161,7 @@ async def flood(tracker: Tracker, size: Size) -> Flood:
 
 
 async def drained(scene: Scene, began: float, most_seconds: float) -> bool:
-    """Have all send what they have at once; return whether there was time for it."""
+    """Send all backlogs at once; return whether they finished in time."""
     with suppress(TimeoutError):
         async with asyncio.timeout(most_seconds), asyncio.TaskGroup() as group:
             for client in scene.flooders:
@@ -171,7 +171,7 @@ async def drained(scene: Scene, began: float, most_seconds: float) -> bool:
 
 
 async def come_back(tracker: Tracker, record: Record) -> None:
-    """Have the worker back once somebody was refused."""
+    """Restart the worker once a batch was rejected."""
     await record.was_refused.wait()
     tracker.begin_to_work()
 
@@ -180,7 +180,7 @@ async def seen_runs(port: int, token: str) -> list[str]:
     connection = Connection(port)
     request = get(SEEN_RUNS, {"Authorization": f"Bearer {token}"})
     try:
-        # A server that has no room for another connection says nothing at all.
+        # A server without room for another connection does not answer.
         try:
             reply = await connection.ask(request)
         except NoAnswer:

@@ -1,4 +1,4 @@
-"""How far compaction was behind while clients logged, from a process beside the server."""
+"""Lag of compaction while clients log, measured in a process next to the server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ while True:
 
 @dataclass(slots=True)
 class Lag:
-    """What lay in the journal at each look, and for how long the oldest of it had."""
+    """Size of the journal at each sample, and the age of its oldest entry."""
 
     points: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)

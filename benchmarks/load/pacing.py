@@ -12,7 +12,7 @@ from itertools import count
 FRAMES_A_SECOND = 4
 LARGEST_BATCH_BYTES = 4 * 1024 * 1024
 HOUR_SECONDS = 3_600
-# As an agent waits when nobody tells it how long.
+# Like the agent without a Retry-After header.
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 60.0
 
@@ -51,9 +51,9 @@ def cut_while_live(steps_a_second: float, every_seconds: float) -> Cut:
 def cut_of_backlog(
     steps_a_second: float, backlog_seconds: float, *, bytes_a_step: float
 ) -> Cut:
-    """Cut a backlog into as many batches as an agent sends after an hour.
+    """Split a backlog into as many batches as an agent sends after an hour.
 
-    However short the backlog: whoever sends all at once cannot be asked to wait.
+    The number does not depend on its length: a single batch could not be throttled.
     """
     steps = max(1, round(steps_a_second * backlog_seconds))
     hour_bytes = steps_a_second * HOUR_SECONDS * bytes_a_step

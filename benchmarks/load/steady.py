@@ -33,15 +33,15 @@ from benchmarks.peers.tables import in_milliseconds
 TOKEN = "steady"
 # From when all spools are open to the first batch.
 LEAD_SECONDS = 0.5
-# What is due and not stored so long after the last batch was due is given up.
+# Batches not stored this long after the last one was due count as failed.
 PATIENCE_SECONDS = 10.0
-# So much of what is offered must be stored in time; the last answer takes a while.
+# Share of the load that must be stored in time; the last answer takes some time.
 KEPT_PACE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is offered: when each client's batches are due, and the batches."""
+    """The load: due times of each client's batches, and the batches."""
 
     due: Sequence[Sequence[float]]
     bodies: Bodies
@@ -111,7 +111,7 @@ def load_of(size: Size) -> Load:
 
 
 async def log(tracker: Tracker, load: Load, record: Record) -> tuple[float, float]:
-    """Log all of it; return when that began, and what of a core it took."""
+    """Send all batches; return the start time, and the CPU use as a share of a core."""
     token = Token(TOKEN, tracker.secrets(TOKEN).tokens[TOKEN])
     clients = clients_with(
         token, len(load.due), tracker=tracker, bodies=load.bodies, record=record

@@ -9,7 +9,7 @@ from benchmarks.load.figures import Exchange, answer_percentile, percentile
 from benchmarks.peers.tables import in_milliseconds
 
 HEADINGS = ("case", "database", "what was run", "figures", "clients", "bound", "holds")
-# Beyond these, what is measured are the clients: what they may take of a core, and of
+# Above these limits the clients are the bottleneck: their CPU use, and their share of
 # the time until a batch is stored, unless that is very short.
 MAX_BUSY = 0.9
 MAX_LATE = 0.2
@@ -18,7 +18,7 @@ NEVER_LATE_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """What the clients did of what they were to do, and what of a core it took."""
+    """Planned and actual work of the clients, and their CPU use as a share of a core."""
 
     due: int
     stored: int
@@ -52,11 +52,11 @@ def clients_of(exchanges: Sequence[Exchange], *, due: int, busy: float) -> Clien
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What must hold, and whether it does; None: the run was too small to tell."""
+    """A bound, and whether it holds; None: the run was too small to decide."""
 
     words: str
     holds: bool | None
-    # Of how long something took: on a busy machine it says nothing.
+    # A duration, which is not meaningful on a busy machine.
     is_pace: bool = False
 
 

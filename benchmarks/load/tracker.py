@@ -1,4 +1,4 @@
-"""The tracker under load: its real programs, several tokens and somebody signed in."""
+"""The tracker under load: its real programs, several tokens and a signed-in user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(json.dumps({
     "cookies": {name: morsel.value for name, morsel in browser.cookies.items()},
 }))
 """
-# One statement, so that what a worker moves meanwhile is counted once.
+# A single query, so that points moved by a worker are counted once.
 COUNT_POINTS = """
 import django
 django.setup()
@@ -44,7 +44,7 @@ with connection.cursor() as cursor:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What lets clients in, by the names of their tokens, and a browser."""
+    """Credentials of clients, by the names of their tokens, and of a browser."""
 
     tokens: dict[str, str]
     cookies: dict[str, str]
@@ -77,7 +77,7 @@ class Tracker(Installation):
             self.keep_running()
 
     def stop_working(self) -> None:
-        """Kill both: batches are accepted, and nothing is compacted."""
+        """Kill both: batches are accepted but not compacted."""
         for program in (self.worker, self.scheduler):
             program.kill()
         self.programs = list(self.webs)

@@ -21,7 +21,7 @@ _close = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
 class NoAnswer(Exception):
-    """Whether the request had an effect is not known."""
+    """The effect of the request is unknown."""
 
 
 class Connection(asyncio.Protocol):
@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
             self.close()
             raise
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -140,7 +140,7 @@ def get(path: str, headers: dict[str, str]) -> bytes:
 
 
 def is_error(status: int) -> bool:
-    """Say whether the server failed; 0 stands for no answer at all."""
+    """Return whether the server failed; status 0 means no answer."""
     return status == 0 or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -1,1 +1,1 @@
-"""What a logging call costs the training loop, in Seamark's agent and in peers."""
+"""Cost of a logging call in the training loop, for Seamark's agent and peers."""

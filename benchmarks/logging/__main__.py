@@ -1,6 +1,6 @@
-"""What a logging call costs the training loop: `python -m benchmarks.logging`.
+"""Measures the cost of a logging call in a loop: `python -m benchmarks.logging`.
 
-Prints a page of Markdown. Every system is offline, in its own environment and processes.
+Prints a page of Markdown. Each system is offline, in its own environment and processes.
 Exits with status 1 if a goal is missed.
 """
 

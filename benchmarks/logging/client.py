@@ -1,4 +1,4 @@
-"""What a client must offer to be measured (standard library only)."""
+"""Interface of a measured client (standard library only)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Metrics = dict[str, float]
 
 
 class Client(ABC):
-    """One tracker's client; it keeps all that it writes below `folder`.
+    """One tracker's client; it writes only below `folder`.
 
-    `log` is called with what `prepare` made of a step, and with the step. Where the
-    tracker's own function takes just that, it stands there itself.
+    `log` is called with the result of `prepare` for a step, and the step. If the
+    tracker's own function has this signature, it is used directly.
     """
 
     # The package, and how it is called, in words.
     package: ClassVar[str]
     writing: ClassVar[str]
-    # Set before anything is imported, so that nothing goes over a network.
+    # Set before imports, so that no data is sent over a network.
     environment: ClassVar[Mapping[str, str]] = {}
 
     log: Callable[[Any, int], object]
@@ -39,19 +39,19 @@ class Client(ABC):
         """Begin to log to a new run."""
 
     def prepare(self, metrics: Metrics, step: int) -> Any:  # noqa: ARG002 - some need it
-        """Make what a step is logged with, before the clock starts."""
+        """Prepare the arguments of a step before the clock starts."""
         return metrics
 
     @abstractmethod
     def close(self) -> None:
-        """End the run; return when what was logged was handed over."""
+        """End the run; return after the data is handed over."""
 
     def dropped(self) -> int:
-        """Return how many points were not kept, as far as the client tells."""
+        """Return the number of dropped points, if the client reports it."""
         return 0
 
     def has_ring(self) -> bool | None:
-        """Tell whether rows go to memory that outlives the process, if that is known."""
+        """Return whether rows are in memory that outlives the process, if known."""
         return None
 
     def beside_ring(self) -> int:

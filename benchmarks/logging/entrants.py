@@ -1,4 +1,4 @@
-"""Who is measured, in which situations, and how a measuring process is run."""
+"""The measured systems and situations, and the processes that measure them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchmarks.peers.environments import NotInstalled, prepared_python
 from tracker.embedded.parent import die_with
 from tracker.server.processes import ROOT
 
-# Whoever is slow logs fewer steps, and the page says so.
+# A slow system logs fewer steps, with a note on the page.
 LOG_SECONDS = 60.0
-# Beyond this a process is given up, and the row says so.
+# Longer processes are stopped, with a note in the row.
 JOB_SECONDS = 240.0
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 FOREIGN = ("SEAMARK_", "DJANGO_", "MLFLOW_", "WANDB_", "TRACKIO_", "NEPTUNE_", "AIM_")
@@ -40,7 +40,7 @@ class Entrant:
 
 OURS, NOTHING = "Seamark", "nothing"
 ENTRANTS = (
-    # Of these the goals speak, of memory at a million points.
+    # The goals refer to these, the memory goal at a million points.
     Entrant("nothing", NOTHING, "nothing", times=5),
     Entrant("seamark", OURS, "seamark", times=5),
     Entrant("wandb", "wandb, offline", "wandb", "wandb"),
@@ -57,7 +57,7 @@ ENTRANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """How a training loop logs: so many metrics a step, and what is between steps."""
+    """Logging pattern of a loop: metrics per step, and the work between steps."""
 
     key: str
     label: str
@@ -87,12 +87,12 @@ FIRST = Situation("first", "first run", 20, 20)
 
 
 class Broke(Exception):
-    """A measuring process gave no answer; the message says why."""
+    """A measuring process failed; the message has the reason."""
 
 
 @dataclass(slots=True)
 class Result:
-    """What each situation found, or why there is nothing."""
+    """Results of each situation, or the error."""
 
     label: str
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Result:
 
 
 def steps_of(entrant: Entrant, situation: Situation, steps: int) -> int:
-    """Return how many steps are asked of an entrant, where the flood is to have so many."""
+    """Return the number of steps of an entrant, for this size of the flood."""
     wanted = steps * entrant.times if situation.key == FLOOD else steps
     return min(wanted, situation.most_steps)
 
@@ -108,7 +108,7 @@ def steps_of(entrant: Entrant, situation: Situation, steps: int) -> int:
 def measure(
     entrant: Entrant, steps: int, *, scratch: Path, environments: Path
 ) -> Result:
-    """Measure all situations, each in a new process; stop at what breaks."""
+    """Measure all situations, each in a new process; stop at the first failure."""
     result = Result(entrant.label)
     folder = scratch / entrant.key
     folder.mkdir()
@@ -164,7 +164,7 @@ def _outcome(
     except subprocess.TimeoutExpired as error:
         raise Broke(f"not done after {JOB_SECONDS:.0f} s") from error
     finally:
-        # Whatever of its group is left.
+        # The rest of its process group.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
@@ -174,7 +174,7 @@ def _outcome(
 
 
 def _environment(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield variables so that nobody's own settings decide where data goes."""
+    """Yield variables that override the user's settings of where data is sent."""
     settings: Mapping[str, str] = {
         "HOME": str(folder),
         "XDG_CONFIG_HOME": str(folder / "config"),

@@ -1,4 +1,4 @@
-"""What Seamark's agent is to cost at most, and whether it does (pure)."""
+"""Goals for the cost of Seamark's agent, and their verdicts (pure)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CALLS: dict[str, tuple[float, float | None]] = {
     ONE: (2.0, None),
     ONE_AT_ONCE: (2.0, None),
 }
-# Microseconds of a point of all processors, without what a bare loop takes.
+# Microseconds per point on all cores, without the cost of a bare loop.
 PROCESSOR = 2.0
 IMPORT_MILLISECONDS, INIT_MILLISECONDS, EXIT_MILLISECONDS = 50.0, 100.0, 100.0
 MEMORY_MEGABYTES = 20.0
@@ -40,7 +40,7 @@ MEMORY_MEGABYTES = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A figure, what it is to be, and whether it is; None: too little was measured."""
+    """A figure, its goal, and whether it is met; None: not enough data."""
 
     words: str
     value: str
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def verdicts(results: Sequence[Result]) -> list[Verdict]:
-    """Hold Seamark's figures against its goals; nothing where it was not measured."""
+    """Compare Seamark's figures with its goals; empty if it was not measured."""
     complete = {result.label: result for result in results if not result.error}
     if OURS not in complete:
         return []
@@ -70,7 +70,7 @@ def goals_table(found: Sequence[Verdict]) -> str:
 
 
 def ring_words(results: Sequence[Result]) -> str:
-    """Say whether points lay in mapped memory, which makes them safe from `kill -9`."""
+    """Return whether points were in mapped memory, which survives `kill -9`."""
     (ours,) = (result for result in results if result.label == OURS)
     without = [
         LABELS[key] for key, one in ours.outcomes.items() if one.has_ring is not True
@@ -90,7 +90,7 @@ def _of_calls(ours: Result) -> Iterator[Verdict]:
 
 
 def _of_processors(ours: Result, bare: Result | None) -> Iterator[Verdict]:
-    """What all of the client takes, without what the loop takes that logs nothing."""
+    """Return the cost of the whole client, without that of a loop without logging."""
     for key in (FLOOD, TWENTY, EACH_10_MS):
         words = f"µs of processor a point, without *{NOTHING}*, {LABELS[key]}"
         if bare is None:

@@ -1,7 +1,7 @@
-"""Logs one run with one client, and tells what that cost: a process of its own.
+"""Logs one run with one client in this process, and measures the cost.
 
-`python -m benchmarks.logging.measure <client> <job>`; the answer is a line of JSON. Runs
-in the peer's environment, so it needs only the standard library and the peer.
+`python -m benchmarks.logging.measure <client> <job>` prints a line of JSON. It runs in
+the peer's environment, so it needs only the standard library and the peer.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from benchmarks.logging import usage
 from benchmarks.logging.client import Client, Metrics
 from benchmarks.logging.outcome import Outcome
 
-# The first calls make what later ones use: series, threads, files.
+# The first calls create series, threads and files.
 WARM_UP_STEPS = 10
-# Of the matrices that are multiplied where a step computes.
+# Size of the matrices that a computing step multiplies.
 SIDE = 192
 
 
 def main() -> None:
     name, job = sys.argv[1:]
-    # What clients print would spoil the answer.
+    # Clients' output must not mix with the answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     usage.adopt_orphans()
@@ -103,7 +103,7 @@ def measure(
 
 
 def _metrics(width: int, steps: int) -> Iterator[Metrics]:
-    """Yield metrics whose values repeat no more than those of real training do."""
+    """Yield metrics with values that repeat as rarely as in real training."""
     source = random.Random(0)
     names = [f"train/metric-{number}" for number in range(width)]
     for _ in range(steps):
@@ -111,7 +111,7 @@ def _metrics(width: int, steps: int) -> Iterator[Metrics]:
 
 
 def _work(seconds: float) -> Callable[[], object] | None:
-    """Return what computes for about so long, as a step of a training does."""
+    """Return a function that computes for about this time, like a training step."""
     if not seconds:
         return None
     # Imported late: trackers import it, too, and that is theirs to pay.
@@ -153,7 +153,7 @@ def _log(
         if pause:
             time.sleep(pause)
         elif period:
-            # Who is late does not catch up.
+            # Late steps are not caught up.
             due = max(due + period, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
         if time.monotonic() - first > seconds:

@@ -1,4 +1,4 @@
-"""What measuring one run of one client found (standard library only)."""
+"""Measurements of one run of one client (standard library only)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Outcome:
     width: int
     # Nanoseconds of each call.
     calls: list[int]
-    # Of the whole client, from the first call until nothing more is done.
+    # CPU time of the whole client, from the first call until it is idle.
     processor: float
     # How much more resident bytes there were after the last call.
     memory: int
     dropped: int = 0
-    # Whether it has a ring that outlives the process, where it says so.
+    # Whether its buffer outlives the process, if it reports that.
     has_ring: bool | None = None
     # Points that did not lie in that ring when their call returned.
     beside_ring: int = 0
-    # Whether the client had nothing more to do, a while after its end.
+    # Whether the client was idle some time after its end.
     is_quiet: bool = True
 
     @property

@@ -22,7 +22,7 @@ MEBIBYTE = 1_048_576
 
 
 def calls_table(results: Sequence[Result]) -> str:
-    """What the caller waits for: microseconds a point, at the median and at p99."""
+    """Return the caller's cost: microseconds per point, median and p99."""
     rows = [
         [result.label, result.error]
         if result.error
@@ -36,7 +36,7 @@ def calls_table(results: Sequence[Result]) -> str:
 
 
 def client_table(results: Sequence[Result]) -> str:
-    """What the whole client takes."""
+    """Return the cost of the whole client."""
     rows = []
     for result in results:
         if result.error:
@@ -81,7 +81,7 @@ def systems_table(results: Sequence[Result]) -> str:
 
 
 def notes(results: Sequence[Result], steps: int) -> list[str]:
-    """Say what the figures do not: fewer steps than wanted, points that are lost."""
+    """Return notes on the figures: fewer steps than planned, dropped points."""
     found = []
     entrants: Mapping[str, Entrant] = {one.label: one for one in ENTRANTS}
     for result in results:

@@ -1,4 +1,4 @@
-"""What this process and all below it take of processors and memory, as Linux tells."""
+"""CPU time and memory of this process and its descendants, on Linux."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 _OURS = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 PR_SET_CHILD_SUBREAPER = 36
-# Of /proc/<id>/stat, behind the name: what children took that were waited for.
+# Fields of /proc/<id>/stat after the name: CPU time of ended children.
 CHILDREN_TICKS = slice(13, 15)
 QUIET_SECONDS = 0.3
 MAX_QUIET_SECONDS = 15.0
-# A process that takes less than this share of a core does nothing more for us.
+# A process below this share of a core counts as idle.
 QUIET_SHARE = 0.02
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what children leave behind, so that it is counted."""
+    """Become the parent of orphaned descendants, so that they are counted."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def processor_seconds() -> float:
-    """Return what was taken so far, with all that has ended."""
+    """Return the CPU time so far, including ended processes."""
     used = [resource.getrusage(who) for who in _OURS]
     total = sum(one.ru_utime + one.ru_stime for one in used)
     return total + sum(map(_processor_seconds, descendants(os.getpid())))
@@ -37,7 +37,7 @@ def resident_bytes() -> int:
 
 
 def wait_until_quiet() -> bool:
-    """Wait for what is done in the background; return whether it came to an end."""
+    """Wait for background work; return whether it ended."""
     deadline = time.monotonic() + MAX_QUIET_SECONDS
     before = processor_seconds()
     while time.monotonic() < deadline:
@@ -62,9 +62,8 @@ def descendants(process_id: int) -> list[int]:
 
 def _processor_seconds(process_id: int) -> float:
     try:
-        # Its clock is exact, where /proc counts in hundredths of a second. The number
-        # is what clock_getcpuclockid(3) makes of a process: its id inverted, and 2
-        # for a clock that counts time of the scheduler.
+        # The CPU clock is exact; /proc has a resolution of 10 ms. The clock's ID is
+        # that of clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
         own = time.clock_gettime((~process_id << 3) | 2)
         stat = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     except OSError:

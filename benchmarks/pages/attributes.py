@@ -1,13 +1,13 @@
-"""Measures the pages of runs with as many attributes as a run may have.
+"""Measures the pages of runs with the maximum number of attributes.
 
     python -m benchmarks.pages.attributes
     python -m benchmarks.pages.attributes --attributes 10000 --browser
 
-SQLite in a temporary folder, or the empty PostgreSQL database that
-SEAMARK_DATABASE_URL names. The runs are logged through the real ingest, and differ in
-how their attributes are named. Requests are answered in this process, through every
-middleware; with --browser, chromium asks a server and says when it first painted.
-Prints tables; asserts nothing.
+Uses SQLite in a temporary folder, or the empty PostgreSQL database in
+SEAMARK_DATABASE_URL. The runs are logged through the real ingest, and differ in the
+names of their attributes. Requests are answered in this process, through all
+middleware; with --browser, Chromium loads pages from a server and reports its first
+paint. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PER_LAYER = 100
 CLASSES_OF_A_METRIC = 2
 AT_ONCE = 5_000
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
-# The browser may say so later than it paints.
+# The browser may report it later than the paint.
 FIRST_PAINT = """() => new Promise((tell) => {
   new PerformanceObserver((list) => {
     const [paint] = list.getEntriesByName("first-contentful-paint")

@@ -3,9 +3,9 @@
     python -m benchmarks.pages.charts
     python -m benchmarks.pages.charts --series 200 --live 30 --ticks 12
 
-SQLite in a temporary folder; chromium asks a server of its own, once in a window as
-people have it and once in a private one, which compiles all scripts anew on each page.
-Prints tables of what was measured beside what it should be; asserts nothing.
+Uses SQLite in a temporary folder. Chromium loads pages from a server, once in a normal
+window and once in a private one, which compiles all scripts again on each page. Prints
+tables of measurements and their goals; asserts nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LIVE_POINTS = 600
 STEPS_AT_ONCE = 2_000
 LONGEST_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
-# The first time nothing is cached; code is kept by the third.
+# At the first visit nothing is cached; from the third on, compiled code is.
 UNCOUNTED = 3
 # Charts of the usual size stand three in a row, each 265 pixels high.
 ROW_PIXELS, IN_A_ROW = 265, 3
@@ -54,9 +54,9 @@ ROW_PIXELS, IN_A_ROW = 265, 3
 # Where the pointer rests while the page opens: on the last chart of the window.
 POINTED_AT = (1_200, 800)
 
-# In the page: when the lines of all charts in the window are seen, be it as a sketch; when
-# the chart under the pointer answers to it, and when all those charts do, drawn by Plotly;
-# and what held the page up meanwhile.
+# In the page: times until the lines of all visible charts appear, also as placeholders;
+# until the chart under the pointer responds, and all visible charts do, drawn by
+# Plotly; and the long tasks meanwhile.
 WATCH = """
 window.held = []
 new PerformanceObserver((list) => {
@@ -108,7 +108,7 @@ def main() -> None:
     member = make_member()
     project = make_project(member)
     ended = fill(project, "ended", arguments.series, POINTS, is_live=False)
-    # One step a second until now, as of a run that somebody has just begun to look at.
+    # One step per second until now, like a run in progress.
     now = int(time.time()) * SECOND
     live = fill(
         *(project, "live", arguments.live, LIVE_POINTS),
@@ -175,7 +175,7 @@ def opening(
         page = context.new_page()
         page.add_init_script(WATCH)
         page.goto(address, wait_until="commit")
-        # Chromium finds out what lies there once there is something.
+        # Chromium detects the hover once the element exists.
         page.mouse.move(*POINTED_AT)
         wait_for(page, "() => window.allDrawn !== undefined")
         found.append(page.evaluate(OPENED))

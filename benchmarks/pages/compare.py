@@ -4,13 +4,12 @@
     python -m benchmarks.pages.compare --runs 100 --charts 20 --points 2000
     python -m benchmarks.pages.compare --tabs --live 5 --ticks 12
 
-SQLite in a temporary folder, or the empty PostgreSQL database that SEAMARK_DATABASE_URL
-names. The runs are logged through the real ingest and compacted. The browser's cache is
-cold at the first visit and warm at the others; every visit is a new page. "All drawn" is
-when the last chart, row or line is on the page, counted from the start of the
-navigation; "busy" is what the page's main thread worked. Then some of the runs go on, and
-their charts are looked at while they do. Prints tables of what was measured beside what
-it should be; asserts nothing.
+Uses SQLite in a temporary folder, or the empty PostgreSQL database in
+SEAMARK_DATABASE_URL. The runs are logged through the real ingest and compacted. The
+browser's cache is cold at the first visit and warm at the others; every visit is a new
+page. "All drawn" is the time from the start of the navigation to the last chart, row or
+line; "busy" is the work of the page's main thread. Then some runs continue, and their
+charts update. Prints tables of measurements and their goals; asserts nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from tests.web.sample_run import settle  # noqa: E402
 from tracker.models import Project  # noqa: E402
 
 POINTED = "charts, the one that is pointed at answers"
-# Of each tab: what is on the page once all is drawn, and how many of it.
+# Per tab: the elements of the complete page, and their number.
 TABS = {
     # Their lines are seen before Plotly has drawn them, and they answer once it has.
     "charts, lines seen": (
@@ -60,7 +59,7 @@ TABS = {
     "hardware": ('.chart[data-drawn="true"]', "one"),
     "findings": (".compare-findings, .empty", "one"),
 }
-# Of what people see, and of what answers to them.
+# Goal for visible content, and for its response to the user.
 GOAL_MS = 1_500
 GOALS = ("charts, lines seen", POINTED)
 PARAMS = 40
@@ -133,7 +132,7 @@ def main() -> None:
     with server() as url, chromium() as browser:
         for tab in arguments.tabs:
             selector, what = TABS[tab]
-            # What the runs are measured by otherwise is no chart of theirs.
+            # Charts of monitoring metrics do not count.
             page_tab, *_ = tab.split(",")
             only = "&text=train/metric" if page_tab == "charts" else ""
             context = signed_in(browser, url, member.user, VIEWPORT)

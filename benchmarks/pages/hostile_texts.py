@@ -1,11 +1,11 @@
-"""Counts on how many pages how many fields hold texts that try to be run, and hits.
+"""Counts pages and fields with hostile texts, and successful attacks.
 
     python -m benchmarks.pages.hostile_texts
 
-A hit is a script that ran, an element, a link or a handler that came in, a dialog, or a
-request that left the host. It is a test that visits the pages and accepts none; here is
-what it tried. Fields are found in the database: each column and each attribute that holds
-a payload, and what is stored beside them. It ends with 1 where the test fails, as with a hit.
+A successful attack is a script that ran, an injected element, link or handler, a
+dialog, or a request to another host. A test visits the pages and accepts none; this
+prints its coverage. Fields are found in the database: each column and attribute that
+contains a payload. Exits with 1 if the test fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TEST = (
     "tests/slow/browser/test_hostile_texts.py"
     "::test_no_text_that_is_logged_does_anything_on_any_page"
 )
-# As the test calls them: what hides a text that follows it hides none before it.
+# As named by the test: a payload that hides a later one cannot hide an earlier one.
 ORDERS = ("in order", "reversed")
 HEADS = ("order", "payloads", "fields", "pages", "fields x pages", "hits")
 

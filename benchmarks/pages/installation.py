@@ -1,7 +1,7 @@
-"""What the benchmarks of pages run on: a database to fill, a server and a browser.
+"""Environment of page benchmarks: a database to fill, a server and a browser.
 
-`prepare` comes before anything of Django is imported, as settings read the environment
-when it loads.
+Call `prepare` before importing Django modules: settings read the environment when they
+load.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from tracker.models import User
 
 START_SECONDS = 120.0
-# So long a window that has just been opened is busy with itself: it loads the menus of
-# its own bar, which are pages, too. Whoever visits a page has had it open.
+# A new window loads its own toolbar menus, which are pages, for this long. A user's
+# window is already open.
 WINDOW_SECONDS = 3.0
-# Playwright listens to errors, as developer tools do. The positions of each are then
-# looked up in the source, for which V8 reads a script anew if it has not kept them: all
-# of Plotly once more, which costs nobody else anything. So it keeps them.
+# Playwright reads errors like developer tools, and looks up their positions in the
+# source. If V8 has not kept these positions, it parses the script again: all of Plotly,
+# which does not happen for users.
 BROWSER = ["--no-sandbox", "--js-flags=--no-enable-lazy-source-positions"]
 
 
@@ -96,7 +96,7 @@ def chromium() -> Iterator[Browser]:
 def signed_in(
     browser: Browser, url: str, user: User, viewport: ViewportSize
 ) -> BrowserContext:
-    """Return a private window: it has nothing in its cache, and keeps no compiled code."""
+    """Return a private window, with an empty cache and without compiled code."""
     context = browser.new_context(
         viewport=viewport, locale="en-GB", reduced_motion="reduce"
     )
@@ -109,10 +109,9 @@ def signed_in(
 def own_window(
     url: str, user: User, viewport: ViewportSize
 ) -> Iterator[BrowserContext]:
-    """Yield a window as people have it, of a profile that is new.
+    """Yield a normal window with a new profile.
 
-    Beside what it was sent, a browser keeps in it the compiled code of scripts that it
-    has run a few times.
+    In addition to the cache, it keeps compiled code of scripts that ran a few times.
     """
     with sync_playwright() as playwright, TemporaryDirectory() as folder:
         context = playwright.chromium.launch_persistent_context(

@@ -1,14 +1,14 @@
-"""Prints what Lighthouse says of every page, by its own scores.
+"""Prints Lighthouse's scores of every page.
 
     python -m benchmarks.pages.lighthouse
     python -m benchmarks.pages.lighthouse --form mobile
     python -m benchmarks.pages.lighthouse --only run,runs --samples 1
 
-Lighthouse comes from npm, pinned, and needs Node 18 or newer. Pages are those of the
-routes with much on them, in a server of one process on this machine. What a score is made
-of is Lighthouse's: performance is that of a desktop, or, with `--form mobile`, of a phone
-with a slow processor behind a slow network, which it simulates. One audit differs from
-the next, so that each number is the median of several.
+Lighthouse comes from npm, pinned, and needs Node 18 or newer. Pages are those of all
+routes, with a full project, on a server of one process on this machine. Lighthouse
+defines the scores: performance is that of a desktop, or, with `--form mobile`, of a
+simulated phone with a slow processor and network. Audits vary, so each number is the
+median of several.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FORMS = ("desktop", "mobile")
 SAMPLES = 3
 SECONDS_FOR_A_PAGE = 180
 CATEGORIES = ("performance", "accessibility", "best-practices")
-# What each is called, and how it is written.
+# Their labels and formats.
 TIMINGS = {
     "first-contentful-paint": ("first paint, ms", "{:,.0f}"),
     "largest-contentful-paint": ("largest paint, ms", "{:,.0f}"),
@@ -61,13 +61,13 @@ TIMINGS = {
 Number = TypeVar("Number", int, float)
 # Not ours: the description of the API is drawn by Swagger's page.
 NOT_OURS = "api"
-# Pages for whoever has not signed in, by how their names begin.
+# Name prefixes of pages that are visited without signing in.
 FOR_STRANGERS = ("sign-in", "shared")
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was said of a page: scores from 0 to 100, timings, and what fell short."""
+    """Result of a page: scores from 0 to 100, timings, and failed audits."""
 
     page: str
     scores: Mapping[str, int | None]
@@ -89,7 +89,7 @@ def main() -> None:
     npx = shutil.which("npx")
     if npx is None:
         raise SystemExit("Node's npx is needed.")
-    # Whether an address is a page is found out by asking; most are not.
+    # Requests find out which addresses are pages; most are not.
     logging.disable(logging.WARNING)
     member = make_member()
     client = signed_in(member)
@@ -145,7 +145,7 @@ def browser() -> Iterator[tuple[BrowserContext, int]]:
 
 # Any: a report as JSON.
 def lighthouse(address: str, port: int, *, form: str, npx: str) -> dict[str, Any]:
-    """Audit one page in the browser at a port, which has nothing of it in its cache."""
+    """Audit one page in the browser at this port, with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [
@@ -168,7 +168,7 @@ def lighthouse(address: str, port: int, *, form: str, npx: str) -> dict[str, Any
 
 
 def read_report(page: str, report: Mapping[str, Any]) -> Audit:
-    """Take out of a report what is told of a page."""
+    """Return the scores, timings and failed audits of a report."""
     audits, categories = report["audits"], report["categories"]
     counted = {
         reference["id"]
@@ -192,7 +192,7 @@ def read_report(page: str, report: Mapping[str, Any]) -> Audit:
 
 
 def median_of(samples: Sequence[Audit]) -> Audit:
-    """Return the median of each number, and whatever fell short in any of the samples."""
+    """Return the median of each number, and the failed audits of all samples."""
     first = samples[0]
     return Audit(
         first.page,
@@ -206,7 +206,7 @@ def median_of(samples: Sequence[Audit]) -> Audit:
 
 
 def middle(numbers: Iterable[Number | None]) -> Number | None:
-    """Return the median of what could be told, the lower one of two; None of nothing."""
+    """Return the lower median of the known values; None if there are none."""
     known = [number for number in numbers if number is not None]
     return median_low(known) if known else None
 
@@ -216,7 +216,7 @@ def percent(score: float | None) -> int | None:
 
 
 def row(audit: Audit) -> str:
-    """Write a page's line of the table; what Lighthouse could not tell is a dash."""
+    """Return a page's row of the table; unknown values are a dash."""
     cells = [
         f"`{audit.page}`",
         *(shown(score, "{:.0f}") for score in audit.scores.values()),

@@ -1,4 +1,4 @@
-"""What tests of pages recorded, so that benchmarks can print it."""
+"""Records properties of page tests, for benchmarks to print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 class Recorded:
-    """A plugin of pytest: each test's properties, by the parameter that tells it apart."""
+    """A pytest plugin: each test's properties, by the test's parameter."""
 
     def __init__(self, parameters: Collection[str]) -> None:
         self.parameters = parameters
@@ -27,10 +27,10 @@ class Recorded:
 def record(
     test: str, parameters: Collection[str]
 ) -> tuple[int, dict[str, Mapping[str, Any]]]:
-    """Run a test with each of the parameters; return its status and what it recorded."""
+    """Run a test with each parameter; return its status and the properties."""
     recorded = Recorded(parameters)
     arguments = ["-q", "--no-header", "-p", "no:cacheprovider", test]
-    # What benchmarks print is kept; how the test went is not.
+    # Only the benchmark's output goes to stdout, not pytest's.
     with redirect_stdout(sys.stderr):
         status = pytest.main(arguments, plugins=[recorded])
     return int(status), recorded.found

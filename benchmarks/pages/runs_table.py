@@ -3,12 +3,12 @@
     python -m benchmarks.pages.runs_table
     python -m benchmarks.pages.runs_table --runs 10000 --folder /var/tmp/many
 
-SQLite in a temporary folder (or in --folder, which is kept and used again), or the
-database that SEAMARK_DATABASE_URL names: an empty one, or one that this filled before.
-A server of one process answers chromium. Prints a table; asserts nothing. "interactive"
-is when the first rows are drawn and the page's scripts listen, counted from when the
-address was opened; every other time ends in the frame that shows what was asked for. Who
-scrolls does so without a rest, three rows in a frame, through rows that were not there.
+Uses SQLite in a temporary folder (or in --folder, which is kept and reused), or the
+database in SEAMARK_DATABASE_URL: an empty one, or one that this benchmark filled
+before. A server of one process serves Chromium. Prints a table; asserts nothing.
+"interactive" is the time from opening the address until the first rows are drawn and
+the scripts listen; all other times end in the frame with the result. Scrolling is
+continuous, three rows per frame, through rows that are not loaded.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 PAGE = "/w/many/runs/"
 METRIC = "path:train/loss"
 IDLE = "gpu_idle"
-# What the table shows by itself, and how idle the GPUs were.
+# The default columns, and the GPU's idle time.
 COLUMNS = "&".join(f"column={key}" for key in ("state", IDLE, METRIC))
 
-# Told by the page itself, so that nothing of the measuring is in between.
+# Measured in the page itself, without the overhead of the protocol.
 WATCH = """() => {
   const look = () => {
     const grid = document.querySelector(".runs-grid")
@@ -84,7 +84,7 @@ GROUPED = """() => new Promise(resolve => {
     ? resolve(performance.now()) : requestAnimationFrame(look)
   look()
 })"""
-# Each group's number of what all runs have.
+# Each group's aggregates over all runs.
 NUMBERS = """() => new Promise(resolve => {
   const text = (row) => [...row.querySelectorAll("[role=gridcell]")].map(cell => cell.textContent)
   const look = () => [...document.querySelectorAll(".runs-grid__row--group")]
@@ -127,7 +127,7 @@ def main() -> None:
     print(f"{Run.objects.count():,} runs\n")
     with server() as url, chromium() as browser:
         context = signed_in(browser, url, viewer(), VIEWPORT)
-        # What is read from a cold disk takes as long as it takes.
+        # Reads from a cold disk may be slow.
         context.set_default_timeout(SLOWEST_MS)
         measure(context, f"{url}{PAGE}")
 

@@ -1,11 +1,11 @@
-"""Measures how much script and style pages have a browser fetch, and what axe objects to.
+"""Measures the bytes of scripts and styles of pages, and axe's violations.
 
     python -m benchmarks.pages.weights
 
-Bytes are as the server sends them, compressed, to a browser that has nothing yet: with gzip
-over plain HTTP, where browsers take nothing better, and with brotli over HTTPS and on their
-own machine. Pages are those of the routes, with much on them and with nothing. It is a test
-that measures them and holds their limits, with gzip; here is by how much.
+Bytes are compressed, for an empty cache: with gzip over plain HTTP, where browsers
+accept nothing better, and with brotli over HTTPS and from localhost. Pages are those of
+all routes, with a full project and an empty one. A test measures them and enforces
+limits, with gzip; this prints the margins.
 """
 
 from __future__ import annotations

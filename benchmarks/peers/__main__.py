@@ -1,4 +1,4 @@
-"""Measures Seamark beside the floor and beside peers: `python -m benchmarks.peers`.
+"""Compares Seamark with the floor and with peers: `python -m benchmarks.peers`.
 
 Prints a page of Markdown for each part.
 """
@@ -26,7 +26,7 @@ KEYS = [entrant.key for entrant in ENTRANTS]
 
 def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
-    # So that whatever was started is stopped, whoever ends this.
+    # So that SIGTERM stops all started processes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     plan = Plan.quick() if options.quick else Plan()
     plan = plan.changed(

@@ -15,7 +15,7 @@ from benchmarks.peers.workload import Block
 
 EXPERIMENT = "benchmark"
 AIM = "from aim.cli.cli import cli_entry_point; cli_entry_point()"
-# What its pages ask for at most.
+# Maximum that its pages request.
 CHART_POINTS = 500
 
 Rows = list[tuple[dict[str, float], int]]

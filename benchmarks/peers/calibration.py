@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-# A first short try says little about a long one, so growth is careful.
+# A short trial predicts a long one poorly, so growth is limited.
 LARGEST_GROWTH = 8.0
-# Of the time wished for, how much is enough.
+# Sufficient share of the target time.
 ENOUGH = 0.5
 AIM = 0.8
 

@@ -1,4 +1,4 @@
-"""The two databases, as durable as they come, and what lies in them."""
+"""The two databases with durable settings, and their sizes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Database(Protocol):
         """Start it unless it runs."""
 
     def stop(self) -> None:
-        """Stop it and throw away what it holds, if that lies elsewhere."""
+        """Stop it, and delete its data if that is elsewhere."""
 
     def settle(self) -> None:
-        """Have done what it does in quiet hours."""
+        """Run the maintenance of idle periods."""
 
     def stored_bytes(self) -> int:
-        """Return what it takes on disk."""
+        """Return the bytes on disk."""
 
     def free_bytes(self) -> int:
-        """Return how much of that it keeps for later, as far as it tells."""
+        """Return the reusable bytes on disk, if reported."""
 
 
 class SqliteDatabase:
@@ -60,7 +60,7 @@ class SqliteDatabase:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def stop(self) -> None:
-        """Do nothing: it is a file."""
+        """Do nothing: SQLite is a file."""
 
     def settle(self) -> None:
         with closing(sqlite3.connect(self._path)) as connection:
@@ -118,6 +118,6 @@ class PostgresDatabase:
 
 
 class DurablePostgreSQL(PostgreSQL):
-    """With the settings it comes with: what is committed survives a power cut."""
+    """PostgreSQL with default settings: commits survive a power failure."""
 
     settings = ()

@@ -27,7 +27,7 @@ from benchmarks.peers.workload import LOSS, NOTHING, blocks, metric_names
 from tracker.embedded.parent import die_with
 
 READABLE_SECONDS = 120.0
-# Whoever is still not done so long after that was due has failed; the others go on.
+# A client this long overdue has failed; the others continue.
 PATIENCE_SECONDS = 120.0
 LOOK_SECONDS = 0.02
 # Steps of a block when only stored points matter, not how fast they come.
@@ -36,7 +36,7 @@ LONG_LOAD_STEPS = 10_000
 LONG = 100_000
 SHARED_METRICS = 20
 WARM_UP_STEPS = 100
-# Of a chart, unless it takes long.
+# Requests per chart, fewer if they are slow.
 CHART_REPEATS = 50
 CHART_SECONDS = 20.0
 
@@ -54,7 +54,7 @@ def drive(kinds: Mapping[str, type[AnySystem]]) -> None:
     assert module is not None
     variant, role, argument = sys.argv[1:]
     kind = kinds[variant]
-    # What systems print would spoil the answers.
+    # The systems' output must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if role == "log":
@@ -72,7 +72,7 @@ def drive(kinds: Mapping[str, type[AnySystem]]) -> None:
 
 
 def reason(error: Exception) -> str:
-    # Our own say all in their words.
+    # Our own errors have complete messages.
     if type(error) is RuntimeError:
         return str(error)
     return f"{type(error).__name__}: {error}"
@@ -92,9 +92,9 @@ class Driver:
         self._kind = kind
         self._log = log  # the command of a process that logs
         self._folder = folder
-        # The one that keeps what charts are drawn of.
+        # The system with the data of charts.
         self._loaded: AnySystem | None = None
-        # What stands out in that, of all runs.
+        # Outliers in that data, of all runs.
         self._spikes: list[float] = []
 
     def do(self, job: Job) -> Job:
@@ -123,7 +123,7 @@ class Driver:
         seconds: float,
         most_points: int,
     ) -> Job:
-        """Log more and more until it takes long enough to be told from noise."""
+        """Log an increasing amount until the duration is measurable."""
         most = max(1, most_points // (clients * metrics * steps))
         sent = 1
         with self._new_system() as system:
@@ -165,7 +165,7 @@ class Driver:
             }
 
     def load(self, *, runs: int, points: int, seconds: float) -> Job:
-        """Log what charts will be drawn of, as far as the time reaches."""
+        """Log the data of charts, within the time limit."""
         self.forget()
         system = self._loaded = self._kind(self._new_folder())
         system.start()
@@ -223,7 +223,7 @@ class Driver:
         }
 
     def forget(self) -> None:
-        """Throw away what was loaded."""
+        """Delete the loaded data."""
         if self._loaded is not None:
             self._loaded.remove()
             shutil.rmtree(self._loaded.folder, ignore_errors=True)
@@ -285,7 +285,7 @@ class Driver:
         size = min(LOAD_STEPS if steps <= LONG else LONG_LOAD_STEPS, steps)
         job = {"runs": runs, "metrics": metrics, "steps": size, "kind": kind}
         job |= {"blocks": steps // size, "seed": seed, "seconds": seconds / len(runs)}
-        # As JSON, whose keys are texts.
+        # JSON has only strings as keys.
         job["planted"] = [[*of_run.items()] for of_run in planted]
         logger = self._logger(system, job, seconds)
         logger.wait_until_ready()
@@ -364,7 +364,7 @@ class Logger:
 
 
 def log(kind: type[AnySystem], job: Job, answers: IO[str]) -> None:
-    """Log what the job says, as one training process or several in turn would."""
+    """Log the job's data, like one training process or several in sequence."""
     system = kind(Path(job["folder"]), job["address"])
     wanted = islice(
         blocks(

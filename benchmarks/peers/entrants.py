@@ -1,4 +1,4 @@
-"""Who is measured, and how the command speaks with each one's driver."""
+"""The measured systems, and the protocol with each one's driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.peers.environments import prepared_python
 from tracker.embedded.parent import die_with
 from tracker.server.processes import ROOT
 
-# Beyond this a job is given up, and the row says so.
+# Longer jobs are stopped, with a note in the row.
 JOB_SECONDS = 900.0
 # A driver that is in the midst of a job is not waited for longer.
 STOP_SECONDS = 5.0
@@ -39,11 +39,11 @@ class Entrant:
     variant: str
     # Its own environment; without one it runs in that of the command.
     environment: str = ""
-    # Seamark and the floor also draw what would take peers an hour to log.
+    # Seamark and the floor also draw charts whose data takes peers an hour to log.
     is_fast: bool = False
-    # A variant that differs in how it takes points in, and in nothing else.
+    # A variant that differs only in its ingest.
     is_ingest_only: bool = False
-    # Whose floors it is measured by.
+    # The database of its floors.
     database: str = "SQLite"
 
     @property
@@ -56,7 +56,7 @@ class Entrant:
 
     @property
     def floors(self) -> tuple[str, str]:
-        """The labels of its floors: of any series, and of those with shared steps."""
+        """Return the labels of its floors: any series, and series with shared steps."""
         return FLOORS[self.database]
 
 
@@ -119,7 +119,7 @@ class Driver:
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, job: str, **arguments: object) -> Answer:
-        """Return the answer, which is `{"error": reason}` for whatever went wrong."""
+        """Return the answer; for an error `{"error": reason}`."""
         try:
             self.start()
             return self._answer({"do": job, **arguments})
@@ -128,7 +128,7 @@ class Driver:
             return {"error": str(error)}
 
     def start(self) -> subprocess.Popen[str]:
-        """Start what answers, unless it runs."""
+        """Start the driver, unless it runs."""
         if self._process is None:
             self._process = self._start()
         return self._process
@@ -141,7 +141,7 @@ class Driver:
             self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
-        # Whatever of its group is left; servers die with the driver.
+        # The rest of its process group; servers end with the driver.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -169,7 +169,7 @@ class Driver:
                 stderr=log,
                 text=True,
                 cwd=ROOT,
-                # Nobody's own settings decide where data goes or who is told.
+                # Override the user's settings of where data is sent.
                 env=_environment(self._folder),
                 start_new_session=True,
                 preexec_fn=lambda: die_with(parent_id),  # noqa: PLW1509 - no threads yet
@@ -179,7 +179,7 @@ class Driver:
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        # One that has ended already is told by what it does not answer.
+        # If it has ended, the missing answer shows that.
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(job) + "\n")
             self._process.stdin.flush()

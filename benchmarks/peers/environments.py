@@ -11,12 +11,12 @@ from tracker.server.processes import ROOT
 
 REQUIREMENTS = ROOT / "benchmarks/requirements-peers.txt"
 INSTALL_SECONDS = 900
-# Notes what an environment was made with.
+# Contains the requirements that an environment was made with.
 STAMP = "seamark-requirements.txt"
 
 
 class NotInstalled(Exception):
-    """A peer's environment could not be made; the message says why."""
+    """A peer's environment could not be made; the message has the reason."""
 
 
 def read_requirements(text: str) -> dict[str, list[str]]:

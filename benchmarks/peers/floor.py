@@ -1,4 +1,4 @@
-"""The floor: what is left when a tracker does nothing with a batch but keep it."""
+"""The floor: a tracker that only stores batches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The parts of the comparison; each yields the lines of its tables.
+"""The parts of the comparison; each yields the rows of its tables.
 
-Systems take turns within every round, so that what disturbs the machine hits all.
+Systems alternate within each round, so that disturbances affect all of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from benchmarks.peers.workload import (
 )
 
 OURS = "Seamark, SQLite"
-# Of one series: of which a chart is to take no longer and to be no larger, and to take
-# so much less than those of peers.
+# A single long series, and the goal of its chart: time, size, and the factor relative
+# to peers.
 LONG_POINTS, LONG_CHART = 10_000_000, ChartGoal(0.020, 200_000)
 PEERS_CHART = ChartGoal(times_a_peer=10)
 MANY_CHART = ChartGoal(0.020)
@@ -54,7 +54,7 @@ class Plan:
     """How much is measured."""
 
     rounds: int = 3
-    seconds: float = 10.0  # of logging for one figure, about
+    seconds: float = 10.0  # of logging per figure, approximately
     most_points: int = 12_000_000
     # Clients, metrics a step, steps in a batch.
     cells: tuple[tuple[int, int, int], ...] = (
@@ -73,8 +73,8 @@ class Plan:
     )
     disk_runs: int = 5
     disk_steps: int = 10_000
-    # Metrics a step and steps: what a run costs once is shared by many points, and
-    # what a step costs by many metrics.
+    # Metrics per step and steps: fixed costs of a run are shared by many points, fixed
+    # costs of a step by many metrics.
     long_disk: tuple[tuple[int, int], ...] = ((20, 100_000), (100, 50_000))
     disk_seconds: float = 60.0
     # Runs, and points of each.
@@ -319,7 +319,7 @@ def _drawn(driver: Driver, loaded: Answer, drawn: Sequence[Answer]) -> Chart:
     )
 
 
-# Who takes part, and what yields the lines.
+# The participants, and the function that yields the rows.
 PARTS = {
     "ingest": (everyone, ingest),
     "batches": (fast_writers, batches),

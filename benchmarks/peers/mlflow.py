@@ -20,7 +20,7 @@ EXPERIMENT = "benchmark"
 # The most that one request may carry, and that one answer holds.
 METRICS_IN_REQUEST = 1_000
 POINTS_IN_ANSWER = 25_000
-# What its pages ask for.
+# Requested by its pages.
 CHART_POINTS = 320
 
 Requests = list[list[Any]]

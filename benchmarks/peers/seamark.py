@@ -1,6 +1,6 @@
-"""Seamark itself, through its real web server and the frames that agents send.
+"""Seamark with its real web server and the agent's records.
 
-What depends on how points are compacted is `SETTLE` alone.
+Only `SETTLE` depends on the compaction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tracker.server import processes
 
 PROJECT = "benchmark"
 WORKSPACE = "home"
-# Of each series that is read back: enough to see its course.
+# Buckets per series that is read back, enough to check its shape.
 BUCKETS = 10
 SENT_AS = {
     "Content-Type": "application/vnd.seamark.frames",
@@ -45,8 +45,8 @@ from tracker.actor import Scope
 call_command("migrate", verbosity=0)
 print(make_token(found_installation(), "benchmark", Scope.MANAGE))
 """
-# What a worker does, for every run and until nothing is left; once a minute it gives
-# back what the journal took.
+# Compacts all runs like a worker until none is left; returns the journal's space once a
+# minute.
 SETTLE = """
 import django
 django.setup()
@@ -104,7 +104,7 @@ class Seamark(System[bytes]):
         self._database.stop()
 
     def server_seconds(self) -> float | None:
-        # Of the web server alone: what a worker does is not done for a batch.
+        # Of the web server only, because the worker does not run per batch.
         return self._servers[0].processor_seconds() if self._servers else None
 
     def count(self, run: str, names: Sequence[str]) -> int:  # noqa: ARG002 - all of them

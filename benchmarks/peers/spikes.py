@@ -1,7 +1,7 @@
-"""Values far above all others, of which a chart must hide none (pure; standard library).
+"""Outliers that a chart must not hide (pure; standard library).
 
-Whatever a system answers a chart with, such a value stands in it as a number: as text,
-or as the bytes of a float. Each is unlike any other number of an answer.
+Any format of a chart's answer contains such a value as text or as the bytes of a float.
+Each differs from all other numbers of an answer.
 """
 
 from __future__ import annotations

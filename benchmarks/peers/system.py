@@ -1,4 +1,4 @@
-"""What each tracker under measurement can do, and the servers it starts.
+"""Interface of a tracker under test, and the servers it starts.
 
 Runs in the peer's own environment, so it needs only the standard library.
 """
@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.05
 QUIET_SHARE = 0.1
 QUIET_SECONDS = 0.5
 IDLE_SECONDS = 1.0
-BLOCK_BYTES = 512  # what st_blocks counts in, whatever the file system uses
+BLOCK_BYTES = 512  # unit of st_blocks on all file systems
 
 # Below a system's folder, which holds its logs as well.
 DATA = "data"
@@ -36,16 +36,16 @@ Prepared = TypeVar("Prepared")
 
 
 class System(ABC, Generic[Prepared]):
-    """One tracker; what it stores lies in `data`, which is there before it starts.
+    """One tracker; it stores data in `data`, an existing folder.
 
-    `address` is what `start` found out and the processes that log must know.
+    `address` is set by `start` and passed to the processes that log.
     """
 
-    # Which one it is; and how it is written to and read, in words.
+    # Its version, and descriptions of its write and read paths.
     release: str
     writing: str
     reading: str
-    # False for one that can only write: nothing is read back, no chart is asked for.
+    # False for a write-only system, without reading and charts.
     is_readable = True
 
     def __init__(self, folder: Path, address: dict[str, str] | None = None) -> None:
@@ -56,16 +56,16 @@ class System(ABC, Generic[Prepared]):
     # In the process that measures.
 
     def start(self) -> None:
-        """Start what serves; may be called again after `stop`."""
+        """Start the server; may be called again after `stop`."""
 
     def stop(self) -> None:
-        """Stop what serves; what is stored stays."""
+        """Stop the server; stored data stays."""
 
     def remove(self) -> None:
-        """Stop also what holds the data, which is not needed any more."""
+        """Stop also the database, which is not needed any more."""
 
     def server_seconds(self) -> float | None:
-        """Return what the server has taken of the processors, if there is one of ours."""
+        """Return the server's CPU seconds, if it is started here."""
         return None
 
     def count(self, run: str, names: Sequence[str]) -> int:
@@ -73,21 +73,21 @@ class System(ABC, Generic[Prepared]):
         raise NotImplementedError
 
     def settle(self) -> None:
-        """Have done what would be done in the background."""
+        """Run the pending background work."""
 
     def stored_bytes(self) -> int:
         return folder_bytes(self.data)
 
     def free_bytes(self) -> int:
-        """Return how much of that is free for what comes next, if it can be told."""
+        """Return the reusable bytes of that, if known."""
         return 0
 
     def chart(self, runs: Sequence[str], name: str) -> bytes:
-        """Ask for a chart of one metric of the runs; return the answer."""
+        """Request a chart of one metric of the runs; return the answer."""
         raise NotImplementedError
 
     def another_chart(self, runs: Sequence[str], name: str, number: int) -> bytes:  # noqa: ARG002
-        """Ask for such a chart, but one that is in nobody's memory as an answer."""
+        """Request such a chart with an answer that is not cached."""
         return self.chart(runs, name)
 
     # In a process that logs.
@@ -98,14 +98,14 @@ class System(ABC, Generic[Prepared]):
 
     @abstractmethod
     def prepare(self, block: Block) -> Prepared:
-        """Make of a block what is handed to `send`, before the clock starts."""
+        """Convert a block to the argument of `send`, before the clock starts."""
 
     @abstractmethod
     def send(self, prepared: Prepared) -> None:
         """Log a block."""
 
     def close(self) -> None:
-        """End the run; return when what was logged was handed over."""
+        """End the run; return after the data is handed over."""
 
 
 class Server:
@@ -168,7 +168,7 @@ class Server:
             time.sleep(QUIET_SECONDS)
 
     def processor_seconds(self) -> float:
-        """Return what it and all below it have taken of the processors."""
+        """Return the CPU seconds of the server and its descendants."""
         everyone = [self._process.pid, *descendants(self._process.pid)]
         return sum(map(processor_seconds, everyone))
 
@@ -212,13 +212,13 @@ def free_port() -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return what the disk holds for the folder's files, whole blocks counted."""
+    """Return the allocated bytes of the folder's files, in whole blocks."""
     files = (path.lstat() for path in folder.rglob("*") if not path.is_dir())
     return sum(file.st_blocks * BLOCK_BYTES for file in files)
 
 
 def descendants(process_id: int) -> list[int]:
-    """Return the ids of all processes below this one, as Linux tells them."""
+    """Return the PIDs of all descendants of this process, on Linux."""
     found: list[int] = []
     try:
         for task in Path(f"/proc/{process_id}/task").iterdir():
@@ -231,7 +231,7 @@ def descendants(process_id: int) -> list[int]:
 
 
 def processor_seconds(process_id: int) -> float:
-    """Return what a process has taken of the processors, as Linux tells it."""
+    """Return the CPU seconds of a process, on Linux."""
     try:
         fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     except OSError:

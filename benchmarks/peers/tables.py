@@ -14,11 +14,10 @@ OF_FLOORS = ("of its floor", "of that with shared steps")
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one system reached in each round, or why it did not.
+    """Result of one system in each round, or its error.
 
-    `floors` are the labels of what it is compared with: the floor of any series, and
-    that of series with shared steps. `batch_seconds` is what the server took of the
-    processors for a batch, where that is known.
+    `floors` are the labels of the floors to compare with: any series, and series with
+    shared steps. `batch_seconds` is the server's CPU time per batch, if known.
     """
 
     label: str
@@ -39,10 +38,10 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class RateGoal:
-    """What of its database's floor we are to reach, and how many times the best peer."""
+    """Our goal relative to the database's floor, and to the best peer."""
 
     of_the_floor: float | None = None
-    # Of those that write through a server, as we do.
+    # Of the peers that write through a server, like us.
     times_a_peer: float | None = None
 
     def __str__(self) -> str:
@@ -56,7 +55,7 @@ class RateGoal:
         return ", ".join(words)
 
     def verdict(self, rate: Rate, rates: Sequence[Rate]) -> str:
-        """Say whether a rate of ours keeps to it, and if not, what does not hold."""
+        """Return whether our rate meets the goal, and otherwise the missed parts."""
         speed = rate.points_per_second
         reached = {other.label: other.points_per_second for other in rates}
         missed = []
@@ -85,10 +84,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Seconds of the first answer and of those after it, in every round.
+    """Seconds of the first answer, a new one and a repeated one, in every round.
 
-    Of those to a question that nobody had asked, and to the first one again. `shown`
-    says how many of the `spikes` that were logged are in the answer.
+    `another` are answers to new requests, `again` to the first one repeated. `shown` is
+    the number of logged `spikes` in the answer.
     """
 
     label: str
@@ -106,11 +105,11 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class ChartGoal:
-    """What our charts are to keep to, at the median; every spike is to be shown."""
+    """Goals for our charts, at the median; all spikes must be shown."""
 
     most_seconds: float | None = None
     most_bytes: int | None = None
-    # How many times as long the best of the peers takes, at least, of what is new to both.
+    # Minimum ratio of the best peer's time to ours, for new requests.
     times_a_peer: float | None = None
 
     def __str__(self) -> str:
@@ -126,7 +125,7 @@ class ChartGoal:
         return ", ".join([*words, "every spike in the answer"])
 
     def verdict(self, chart: Chart, charts: Sequence[Chart]) -> str:
-        """Say whether a chart of ours keeps to it, and if not, what does not hold."""
+        """Return whether our chart meets the goal, and otherwise the missed parts."""
         another, again = median(chart.another), median(chart.again)
         missed = []
         if self.most_seconds is not None and max(another, again) > self.most_seconds:
@@ -146,7 +145,7 @@ class ChartGoal:
 def rates_table(
     rates: Sequence[Rate], *, ours: str, goal: RateGoal | None = None
 ) -> str:
-    """Compare all with what the machine allows, and with what we reach."""
+    """Compare all systems with the machine's limit, and with our rate."""
     goal = goal or RateGoal()
     reached = {rate.label: rate.points_per_second for rate in rates}
     rows = []
@@ -230,7 +229,7 @@ def charts_table(
 def table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, rule: str = "--:"
 ) -> str:
-    """Return a table; a row that is shorter says why in its last cell."""
+    """Return a table; a shorter row has the reason in its last cell."""
     full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
     rules = ["---", *[rule] * (len(headings) - 1)]
     lines = [headings, rules, *([safe(cell) for cell in row] for row in full)]
@@ -257,7 +256,7 @@ def in_microseconds(seconds: Sequence[float]) -> str:
 
 
 def in_bytes(stored: float, *, free: float = 0.0) -> str:
-    """Say what is on disk, and how much of it is in use, where that is less."""
+    """Format the bytes on disk, and those in use, if that is less."""
     cell = f"{stored:.2f}"
     in_use = f"{stored - free:.2f}"
     return cell if in_use == cell else f"{cell} ({in_use} in use)"

@@ -16,7 +16,7 @@ from benchmarks.peers.workload import Block
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 LOOK_SECONDS = 0.02
-STEP = 1  # its place in what the server says of a point
+STEP = 1  # index in the server's answer
 
 Points = list[tuple[str, float, int, float]]
 
@@ -54,7 +54,7 @@ class TensorBoard(System[Points]):
         return found
 
     def chart(self, runs: Sequence[str], name: str) -> bytes:
-        """Ask until the server, which reads files in the background, has all of it."""
+        """Request until the server, which reads files in the background, has all data."""
         assert self._http is not None
         query = urlencode([("tag", name), *(("runs", run) for run in runs)]).encode()
         while True:

@@ -1,7 +1,7 @@
-"""What is logged: blocks of steps with many metrics (standard library only).
+"""The logged data: blocks of steps with many metrics (standard library only).
 
-Values are drawn anew for each point, so that no system gains from repeats that real
-training would not have.
+Values are random for each point, so that no system gains from repetitions that real
+training does not have.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEARNING_RATE = 3e-4
 LOAD_PERCENT, LOAD_SPREAD = 70.0, 8.0
 # In seconds: a step, how much steps differ, and by how much a reading may be late.
 STEP, STEP_SPREAD, LATENESS = 0.05, 0.002, 0.0002
-# What is planted where nothing else is said; never changed.
+# Default for outliers; not modified.
 NOTHING: Mapping[int, float] = {}
 
 
@@ -56,9 +56,9 @@ def blocks(
     seed: int = 0,
     planted: Mapping[int, float] = NOTHING,
 ) -> Iterator[Block]:
-    """Yield blocks of `steps` steps, one after the other, without an end.
+    """Yield blocks of `steps` steps, endlessly.
 
-    Of what is planted, by step, each metric has the value instead of its own.
+    Planted outliers, by step, replace each metric's own value.
     """
     source = random.Random(seed)
     clock = accumulate(_pauses(kind, source), initial=START)
@@ -101,7 +101,7 @@ def least_bytes_of_a_time(kind: str) -> float:
 
 
 def _ticks(source: random.Random) -> Iterator[float]:
-    """Yield pauses of a second whose ends are off a little, not adding up."""
+    """Yield pauses of a second with jitter that does not accumulate."""
     before = 0.0
     while True:
         late = source.uniform(-LATENESS, LATENESS)
@@ -117,7 +117,7 @@ def _values(kind: str, steps: list[int], source: random.Random) -> list[float]:
             round(min(max(source.gauss(LOAD_PERCENT, LOAD_SPREAD), 0.0), 100.0), 1)
             for _ in steps
         ]
-    # What comes out of a training step is a float32.
+    # Results of a training step are float32.
     return array(
         "f", [exp(-step / 3_000) + source.gauss(0, 0.05) for step in steps]
     ).tolist()

@@ -1,1 +1,1 @@
-"""Runs the tests that show a promise, at length."""
+"""Runs the tests of a guarantee with many examples."""

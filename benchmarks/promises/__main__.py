@@ -1,9 +1,9 @@
-"""Runs the tests that show a promise, at length, and counts what they tried.
+"""Runs the tests of a guarantee with many examples, and counts them.
 
     python -m benchmarks.promises
     python -m benchmarks.promises SF-08 --examples 20000 --database PostgreSQL
 
-Prints a Markdown table; ends with 1 if a promise does not hold.
+Prints a Markdown table; exits with 1 if a guarantee is violated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tracker.server.processes import ROOT
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a test process says: its tests by how they ended, and what they tried."""
+    """Result of a test process: tests by outcome, and the number of examples."""
 
     tests: Mapping[str, int]
     tried: Mapping[str, int]
@@ -45,7 +45,7 @@ class Outcome:
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
-    # So that whatever was started is stopped, whoever ends this.
+    # So that SIGTERM stops all started processes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rows = []
     with ExitStack() as stack:
@@ -88,7 +88,7 @@ def look(case: Case, url: str, examples: int) -> Outcome:
             ],
             cwd=ROOT,
             env=environment,
-            # What is printed on the way is for who watches, and no part of the table.
+            # Progress output is not part of the table.
             stdout=sys.stderr,
             check=False,
         )

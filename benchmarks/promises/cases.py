@@ -1,4 +1,4 @@
-"""Which tests show which promise, and how long they are to look."""
+"""Tests of each guarantee, and their number of examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.faults.case import POSTGRESQL, SQLITE
 
 BOTH = (SQLITE, POSTGRESQL)
-# What the tests read, and look so much longer for.
+# Read by the tests, to try more examples.
 EXAMPLES = "TEST_EXAMPLES"
 STORIES = "TEST_STORE_EXAMPLES"
 
@@ -20,10 +20,10 @@ PARSER = "tests/tracker/queries/run_query/test_parser.py"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Tests by their ids; `counted` is what they count of what they try.
+    """Tests by their IDs; `counted` is the unit of their examples.
 
-    Without it they look at a list of their own, each entry of which is a test.
-    `in_full` is what was meant by the promise, where a run does less unless asked to.
+    Without it each test is an entry of a fixed list. `in_full` is the amount that the
+    guarantee specifies, if the default is smaller.
     """
 
     title: str

@@ -1,8 +1,7 @@
-"""A plugin of pytest that counts what tests tried: `-p benchmarks.promises.counting`.
+"""A pytest plugin that counts examples: `-p benchmarks.promises.counting`.
 
-Writes a line of JSON to the file that COUNTED_FILE names. Of what Hypothesis makes up it
-counts the examples that it ran and that were none of its rejects. A module that knows
-better, since it makes requests or tells stories, has a counter `TRIED`.
+Writes a line of JSON to the file in COUNTED_FILE. For Hypothesis it counts valid
+examples. A module with its own count, for example of requests, has a counter `TRIED`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 FILE = "COUNTED_FILE"
-# As `--hypothesis-show-statistics` says it of each phase.
+# As printed by `--hypothesis-show-statistics` for each phase.
 EXAMPLES = re.compile(r"- (\d+) passing, (\d+) failing")
 
 tests = Counter[str]()
@@ -58,7 +57,7 @@ def pytest_sessionfinish() -> None:
 
 
 def examples_in(statistics: str) -> int:
-    """Return how many examples Hypothesis says that it ran."""
+    """Return the number of examples reported by Hypothesis."""
     return sum(
         int(number) for found in EXAMPLES.findall(statistics) for number in found
     )

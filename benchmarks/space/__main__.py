@@ -1,11 +1,11 @@
-"""Says where each byte on disk goes.
+"""Accounts for each byte on disk.
 
     python -m benchmarks.space --database PostgreSQL --metrics 100 --steps 500000
 
-A long run of each kind of values is logged, and compacted as a worker would. The table
-tells numbers from drawing buckets, heads, indexes, and what a database takes once.
-SQLite must know `dbstat`, as most builds do. Prints Markdown; ends with 1 if a kind of
-values takes more than it is to.
+A long run of each kind of values is logged, and compacted like a worker does. The table
+separates numbers, buckets for charts, row headers, indexes, and fixed costs of the
+database. SQLite needs `dbstat`, as in most builds. Prints Markdown; exits with 1 if a
+kind of values exceeds its goal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from benchmarks.space.table import (
     verdicts,
 )
 
-# It sets up Django, so it stands before what has models.
+# It sets up Django, so import it before modules with models.
 from benchmarks.store import clocks, make_run, make_series, write
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import Run, SeriesChunk, SeriesTicks, State
@@ -43,18 +43,18 @@ from tracker.series.compaction import compact_run
 from tracker.series.table import Table
 
 STEPS_OF_AN_ENTRY = 1_000
-# Of a backlog that is compacted at once.
+# Points of a backlog that is compacted at once.
 POINTS_OF_A_BACKLOG = 1_000_000
 # Before: enough that each of the sixteen partitions has had several, and long enough
 # that PostgreSQL takes their bytes out of their rows.
 SHORT_RUNS, SHORT_STEPS = 100, 2_000
-# Of a point, in bytes: what is there once and takes no more than that is nothing.
+# Bytes per point below which a fixed cost is ignored.
 NOTHING = 0.01
 
 CLOCKS = {LOSS: "each 50 ms ± 2 ms", HARDWARE: "each second ± 0.2 ms"}
 CLOCKS[CONSTANT] = CLOCKS[LOSS]
-# By table: its rows' pages, those of TOAST, of TOAST's index, of indexes, and maps of
-# what is free and visible.
+# Per table: pages of rows, of TOAST, of TOAST's index, of indexes, and the free space
+# and visibility maps.
 POSTGRES_PARTS = """
 SELECT coalesce(parent.relname, part.relname),
     sum(pg_relation_size(part.oid)),
@@ -111,7 +111,7 @@ def main() -> int:
 
 
 def measured(kind: str, metrics: int, steps: int) -> Counter[str]:
-    """Return what a run of these takes, by part."""
+    """Return the bytes of a run of this kind, by part."""
     before = sizes()
     run = log(kind, metrics, steps)
     settle()
@@ -151,7 +151,7 @@ def values(kind: str, metrics: int, steps: np.ndarray) -> np.ndarray:
 
 
 def payload(run: Run) -> Counter[str]:
-    """Return the bytes of the run's numbers, by what they are."""
+    """Return the bytes of the run's numbers, by kind."""
     parts = Counter(dict.fromkeys(PAYLOAD, 0))
     for data, overview in SeriesChunk.objects.filter(run=run).values_list(
         "data", "overview"
@@ -173,7 +173,7 @@ def payload(run: Run) -> Counter[str]:
 
 
 def settle() -> None:
-    """Have done what is done in quiet hours."""
+    """Run the maintenance of idle periods."""
     if connection.vendor == "sqlite":
         give_space_back(seconds=20)
         return
@@ -182,7 +182,7 @@ def settle() -> None:
 
 
 def sizes() -> Sizes:
-    """Return what each part of each table takes."""
+    """Return the size of each part of each table."""
     return Sizes(dict(_sizes()))
 
 

@@ -16,7 +16,7 @@ from benchmarks.peers.workload import (
 
 ROWS, TOAST, INDEXES = "rows", "TOAST", "indexes"
 POSTGRES_KINDS = (ROWS, TOAST, "index of TOAST", INDEXES, "maps")
-# What grows with points, and what does with series.
+# The tables that grow with points, and the one that grows with series.
 STORE = {"tracker_serieschunk": "chunks", "tracker_seriesticks": "ticks"}
 SERIES = "tracker_attribute"
 JOURNAL = "tracker_journalentry"
@@ -24,17 +24,17 @@ JOURNAL = "tracker_journalentry"
 PAYLOAD = ("values", "buckets of values", "steps", "times", "buckets of ticks")
 HEADS = "heads of rows and of TOAST's parts, gaps in pages"
 ROWS_OF_SERIES = "rows of series, with indexes"
-# What is no cost of points: the next run takes its place.
+# Not a cost of points: the next run reuses the space.
 OTHERS = ("the journal, which is empty", "all other tables, with their statistics")
-# What a point is to take at most, times included, in bytes.
+# Goals in bytes per point, including times.
 GOALS = {LOSS: 4.0, CONSTANT: 0.1, HARDWARE: 2.0}
 
-# Of a table, by its name, and one of its parts.
+# Sizes by table name and part.
 Sizes = Counter[tuple[str, str]]
 
 
 def parts_of(payload: Mapping[str, int], grown: Sizes) -> Counter[str]:
-    """Say what a run took: its numbers, as told, and the rest of what has grown."""
+    """Return the parts of a run's size: its numbers, and the growth of tables."""
     parts = Counter(payload)
     # The numbers are in the pages of rows and of TOAST.
     parts[HEADS] = -parts.total()
@@ -53,7 +53,7 @@ def _named(table_name: str, part: str) -> str:
 
 
 def table(found: Sequence[Counter[str]], metrics: int, steps: int) -> Iterator[str]:
-    """Yield what a point takes of each kind, by part."""
+    """Yield the bytes per point of each kind, by part."""
     points = metrics * steps
     title = f"bytes a point, of {steps:,} steps of {metrics:,} metrics"
     yield "| " + " | ".join([title, *KINDS]) + " |"
@@ -70,7 +70,7 @@ def table(found: Sequence[Counter[str]], metrics: int, steps: int) -> Iterator[s
 
 
 def kept_bytes(parts: Mapping[str, int]) -> int:
-    """Return what a run takes, without what the next one takes again."""
+    """Return the size of a run, without reusable space."""
     return sum(size for name, size in parts.items() if name not in OTHERS)
 
 

@@ -1,1 +1,1 @@
-"""One client each; all but `nothing` and `seamark` run in the peer's environment."""
+"""One client per module; all but `nothing` and `seamark` run in the peer's environment."""

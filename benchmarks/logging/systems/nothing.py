@@ -1,4 +1,4 @@
-"""A call that does nothing: what the measuring itself costs."""
+"""A call without effect: the cost of measuring."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Seamark(Client):
 
     def open(self, run: str) -> None:
         self._run = self._agent.init(run, project=PROJECT, monitor=False)
-        # Only the agent's server is told, so its own counter is asked.
+        # The agent reports drops only to the server, so read its counter.
         buffer = self._run._recorder.buffer  # noqa: SLF001
         buffer.count_dropped = self._count_dropped  # type: ignore[method-assign]
         self._put_row = buffer.put_row
