@@ -25,6 +25,7 @@ from seamark.errors import (
     TypeConflict,
     UnsupportedValue,
 )
+from seamark.recording.curves import confusion_matrix, pr_curve, roc_curve
 from seamark.recording.file_contents import File
 from seamark.recording.histogram import Histogram
 from seamark.recording.media import Html, Image
@@ -53,8 +54,11 @@ __all__ = [
     "TypeConflict",
     "UnsupportedValue",
     "Video",
+    "confusion_matrix",
     "init",
     "open_run",
+    "pr_curve",
+    "roc_curve",
     "runs",
 ]
 

@@ -182,7 +182,7 @@ def file_picture(request: PageRequest, run_id: UUID) -> HttpResponse:
 def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return the Plotly figure of a file."""
     run = readable_run(request.actor, run_id)
-    row = read_file(run, _plain(request, "path"))
+    row = read_file(run, _plain(request, "path"), _plain(request, "digest"))
     if row.size > FIGURE_BYTES:
         return JsonResponse(
             {"note": gettext("The figure is too large; download the file.")}
