@@ -27,6 +27,7 @@ MAX_POINTS = 500  # of a drawn curve
 _CELLS_WITH_TEXT = 30
 _SAMPLE_BYTES = 32
 _LONGEST_LABEL = 100
+_SAMPLES_AND_CLASSES = 2  # dimensions
 # Plotly's own shades of blue differ between its libraries.
 _SHADES = ((0, "#f7fbff"), (0.5, "#6baed6"), (1, "#08306b"))
 
@@ -123,52 +124,59 @@ def _read_scores(
     labels: Sequence[object] | None,
     kind: Kind,
 ) -> tuple[Callable[[], Figure], int]:
-    true, scores = [int(each) for each in _listed(y_true)], _listed(y_score)
+    true, scores = _listed(y_true), _listed(y_score)
     _check_lengths(y_score, true, scores)
-    names = None if labels is None else [str(label) for label in labels]
-    if scores and isinstance(scores[0], (list, tuple)):
-        columns = {
-            place: list(column)
-            for place, column in enumerate(zip(*scores, strict=True))
-        }
-    else:
-        columns = {1: scores}
-    if len(columns) > MAX_CURVES:
+    width = len(scores[0]) if isinstance(scores[0], (list, tuple)) else 1
+    if width > MAX_CURVES:
         raise UnsupportedValue(y_score, f"has more than {MAX_CURVES} classes")
-    curves: dict[str, Scored] = {}
-    for each, column in columns.items():
-        numbers = [float(score) for score in column]
-        if not all(map(isfinite, numbers)):
-            raise UnsupportedValue(y_score, "has scores that are not finite")
-        name = names[each] if names and each < len(names) else f"class {each}"
-        curves[name] = [
-            (is_of == each, score) for is_of, score in zip(true, numbers, strict=True)
-        ]
-    return partial(_curves_figure, curves, kind), len(true) * len(columns)
+    if not all(_are_finite(each) for each in scores):
+        raise UnsupportedValue(y_score, "has scores that are not finite")
+    classes = [int(each) for each in true]
+    names = None if labels is None else [str(label) for label in labels]
+    return partial(_curves_figure, classes, scores, names, kind), len(true) * width
 
 
-def _classes(values: object) -> list[Any]:
+# Any: the score of one class, or those of all.
+def _are_finite(scores: Any) -> bool:
+    if isinstance(scores, (list, tuple)):
+        return all(map(isfinite, scores))
+    return isfinite(scores)
+
+
+def _scored(
+    classes: list[int], scores: list[Any], names: list[str] | None
+) -> Iterable[tuple[str, Scored]]:
+    """Yield the name and the scores of each class that has a curve."""
+    is_many = isinstance(scores[0], (list, tuple))
+    columns = enumerate(zip(*scores, strict=True)) if is_many else [(1, scores)]
+    for place, column in columns:
+        name = names[place] if names and place < len(names) else f"class {place}"
+        positive = [each == place for each in classes]
+        yield name, list(zip(positive, map(float, column), strict=True))
+
+
+# Any, here and below: an array, a tensor, a series or a list.
+def _classes(values: Any) -> list[Any]:
     """Return the class of each sample; of scores the highest one."""
-    listed = _listed(values)
+    if len(getattr(values, "shape", ())) == _SAMPLES_AND_CLASSES:
+        # Much faster than a list of scores.
+        values = values.argmax(-1)
     return [
         max(range(len(each)), key=each.__getitem__)
         if isinstance(each, (list, tuple))
         else each
-        for each in listed
+        for each in _listed(values)
     ]
 
 
-# Any: an array, a tensor, a series or a list.
 def _listed(values: Any) -> list[Any]:
     if can(values, "detach", "cpu"):
         values = values.detach().cpu()
     if hasattr(values, "shape") or can(values, "tolist"):
-        values = list_of(values)
-    # Columns of data frames become lists of scalars of NumPy otherwise.
-    return [
-        each.item() if can(each, "item") and not hasattr(each, "__len__") else each
-        for each in values
-    ]
+        # Any: the elements are plain, or lists of plain ones.
+        listed: Any = list_of(values)
+        return list(listed)
+    return [each.item() if can(each, "item") else each for each in values]
 
 
 def _check_lengths(value: object, true: list[Any], predicted: list[Any]) -> None:
@@ -234,10 +242,12 @@ def _matrix_figure(counts: Counter[Any], classes: list[Any]) -> Figure:
     }
 
 
-def _curves_figure(curves: dict[str, Scored], kind: Kind) -> Figure:
+def _curves_figure(
+    classes: list[int], scores: list[Any], names: list[str] | None, kind: Kind
+) -> Figure:
     compute, x_title, y_title, area_name = kind
     traces: list[Figure] = []
-    for name, scored in curves.items():
+    for name, scored in _scored(classes, scores, names):
         x, y, area = compute(scored)
         said = "undefined" if area is None else f"{area:.3f}"
         traces.append(
