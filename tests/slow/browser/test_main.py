@@ -94,17 +94,14 @@ def test_what_is_typed_and_chosen_before_the_page_answers_holds_once_it_does(
     sign_in(page.context, live_server.url, ada)
     page.goto(f"{live_server.url}/w/ada-workspace/vision/")
     page.get_by_label("Filter by name or tag").press_sequentially("one")
-    # Typing sends the events of a user, which Playwright's fill() does not.
-    page.get_by_label("Filter by state").press_sequentially("fai")
-    expect(page.get_by_label("Filter by state")).to_have_value("failed")
     page.wait_for_function("() => document.readyState === 'complete'")
 
     held[0].continue_()
 
-    expect(page.locator(".runs-grid__row[data-position]:visible")).to_have_count(1)
+    expect(page.locator(".runs-grid__row[data-position]:visible")).to_have_count(2)
     expect(page.get_by_role("row", name="one more")).to_be_visible()
     assert page.get_by_label("Filter by name or tag").input_value() == "one"
-    expect(page).to_have_url(re.compile(r"\?q=one&state=failed$"))
+    expect(page).to_have_url(re.compile(r"\?q=one$"))
 
 
 def slowly(route):

@@ -219,7 +219,7 @@ def test_the_run_under_the_pointer_stands_out(open_runs, project):
 
     row(page, "run 1").hover()
     expect(page.locator(".chart__plot--lit .trace.chart__lit")).to_have_count(1)
-    page.get_by_label("Query", exact=True).hover()
+    page.get_by_label("Filter by name or tag").hover()
     expect(page.locator(".chart__plot--lit")).to_have_count(0)
     page.locator(".nsewdrag").hover()
     expect(page.locator(".runs-grid__row.is-pointed")).to_have_count(1)

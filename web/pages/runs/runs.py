@@ -31,7 +31,7 @@ from web.polling import wait_answer
 from web.session import PageRequest, signed_in
 from web.templatetags.people import avatar_of
 
-STATES = ("running", "finished", "failed", "crashed", "preempted")
+FILTER_FIELDS = ("state", "tag", "by")
 
 
 @require_safe
@@ -48,6 +48,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     is_own = view is not None and view.owner_id == request.actor.user_id
     block = asked_block(found.id, asked, offset=0)
     makers = makers_of(found.id)
+    tags = project_tags(found.id)
     context = {
         "project": found,
         "tab": "runs",
@@ -66,12 +67,17 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "views": views,
         "own_id": request.actor.user_id,
         "is_view_gone": bool(request.GET.get("view")) and view is None,
-        "states": STATES,
-        "tags": project_tags(found.id),
-        "makers": [(each.username, each.display_name) for each in makers],
+        "tags": tags,
         "avatars": {each.username: avatar_of(each) for each in makers},
-        "is_known_maker": asked.get("by", "")
-        in {*(each.username for each in makers), request.user.get_username()},
+        # Filters of their own parameters, which older addresses and views have.
+        "filter_fields": [(name, asked.get(name, "")) for name in FILTER_FIELDS],
+        "known_values": {
+            "tags": tags,
+            "made_by": sorted(
+                (each.username for each in makers),
+                key=lambda username: username != request.user.get_username(),
+            ),
+        },
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
         "changed_at_most": MAX_RUNS,

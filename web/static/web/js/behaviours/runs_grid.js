@@ -7,6 +7,7 @@ import { GroupedRows } from "../models/grouped_rows.js"
 import { RowsAhead } from "../models/rows_ahead.js"
 import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
+import { SearchBox } from "../models/search_box.js"
 import { Selection } from "../models/selection.js"
 import { SHOWN_AT_FIRST } from "../models/shown_runs.js"
 import { TableBar } from "../models/table_bar.js"
@@ -92,7 +93,19 @@ class RunsGrid {
     })
     new Panel(this.part("query-form"), async () => {
       const { QueryForm } = await import("../models/query_form.js")
-      return new QueryForm(this.part("query-form"), { field: this.form.elements.query, address: columnsUrl })
+      return new QueryForm(this.part("query-form"), {
+        address: columnsUrl,
+        known: this.read("known-values"),
+        valuesOf: (path) => this.valuesOf(path),
+        take: () => this.takeEdited(),
+        onSave: (filter, row) => this.search.replace(filter, row),
+      })
+    })
+    this.search = new SearchBox(this.element, {
+      form: this.form,
+      address: columnsUrl,
+      onChange: () => this.filter(),
+      onEdit: (filter) => this.edit(filter),
     })
     this.menu = later(async () => {
       const { ColumnMenu } = await import("../models/column_menu.js")
@@ -131,9 +144,6 @@ class RunsGrid {
     this.form.elements.q.addEventListener("input", () => this.filterSoon())
     this.form.elements.query.addEventListener("input", () => this.filterSoon())
     this.form.elements.query.addEventListener("written", () => this.filterSoon())
-    this.form.elements.state.addEventListener("change", () => this.filter())
-    this.form.elements.tag.addEventListener("change", () => this.filter())
-    this.form.elements.by.addEventListener("change", () => this.filter())
     for (const name of ["clear", "clear-all", "clear-unread"]) {
       this.part(name).addEventListener("click", () => this.clear())
     }
@@ -180,17 +190,42 @@ class RunsGrid {
 
   filterSoon() {
     clearTimeout(this.typing)
+    this.search.draw()
     this.typing = setTimeout(() => this.filter(), TYPING_MS)
   }
 
   filter() {
-    for (const name of FILTERS) this.state.set(name, this.form.elements[name].value.trim())
+    clearTimeout(this.typing)
+    const fields = FILTERS.filter((name) => name !== "q")
+    for (const name of fields) this.state.set(name, this.form.elements[name].value.trim())
+    this.state.set("q", this.search.text)
     return this.ask()
   }
 
+  // Opens the filter editor with a filter of the search box.
+  edit(filter) {
+    this.edited = filter
+    this.part("query-form").open = true
+  }
+
+  takeEdited() {
+    const { edited = null } = this
+    this.edited = null
+    return edited
+  }
+
+  // The values that the first runs of the table have at a path.
+  async valuesOf(path) {
+    const query = new URLSearchParams({ column: `path:${path}` })
+    const response = await fetch(`${this.element.dataset.pageUrl}?${query}`, { headers: { Accept: "application/json" } })
+    if (!response.ok) return []
+    const { rows } = await response.json()
+    return [...new Set(rows.map(({ values: [value] }) => value).filter((value) => ["string", "number", "boolean"].includes(typeof value)))].map(String)
+  }
+
   clear() {
-    clearTimeout(this.typing)
     for (const name of FILTERS) this.form.elements[name].value = ""
+    this.search.clear()
     return this.filter()
   }
 
@@ -473,6 +508,7 @@ class RunsGrid {
     // Another width, and other columns.
     if (this.side.draw(blocks, this.rows.top)) this.view.found = null
     this.bar.draw({ blocks, groups, state, isFiltered, selection, isOffered, shown: this.side.comparison })
+    this.search.draw(blocks.mistake)
     this.view.draw()
     this.columns.draw()
     this.grouping.draw()

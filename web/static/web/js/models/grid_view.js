@@ -17,6 +17,8 @@ const NAME_CHARACTER = 7
 const NAME_SIGNS = 84
 // Names that are too long are cut in the middle, because runs of a sweep differ at the end.
 const NAME_END = 14
+const NAME_END_ON_PHONE = 6
+const PHONE = window.matchMedia("(max-width: 760px)")
 
 export class GridView {
   // For each row that is drawn: { element, name, mark, sign, eye, dot, pin, link, group, cells, position, row, place }.
@@ -375,7 +377,8 @@ export class GridView {
 }
 
 function cutInTheMiddle(name) {
-  return [name.slice(0, -NAME_END), name.slice(-NAME_END)].map((text) => {
+  const end = PHONE.matches ? NAME_END_ON_PHONE : NAME_END
+  return [name.slice(0, -end), name.slice(-end)].map((text) => {
     const part = made("span", "")
     part.textContent = text
     return part

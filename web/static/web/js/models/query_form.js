@@ -1,107 +1,93 @@
-// The query as rows of attribute, operator and value, for those who do not type it.
+// The filter editor: one column, an operator and a value with suggestions.
 import { Asked } from "./asked.js"
-import { icon } from "./elements.js"
-import { OPERATORS, needsValue, rowsOf, textOf } from "./query_rows.js"
+import { OPERATORS, needsValue } from "./query_rows.js"
 import { FIELDS, unitOf, writtenPath } from "./query_words.js"
 import { gettext } from "../texts.js"
 
-const EMPTY = { operand: "", operator: "<", value: "" }
+const STATES = ["running", "finished", "failed", "crashed", "preempted"]
+const AGES = ["-1d", "-7d", "-30d"]
+const SPANS = ["10m", "1h", "1d"]
+const VALUES = { state: STATES, created: AGES, started: AGES, ended: AGES, duration: SPANS, wall_time: SPANS }
+const USUAL = { state: "=", made_by: "=", tags: "contains", name: "~", finding: "~", created: ">", started: ">", ended: ">" }
+const MAX_VALUES = 20
 
 export class QueryForm {
-  constructor(element, { field, address }) {
+  // `known` lists values by column, `valuesOf` resolves to those of an attribute; `take`
+  // returns the filter to edit, or null; `onSave` gets that filter and the new row.
+  constructor(element, { address, known, valuesOf, take, onSave }) {
     this.element = element
-    this.field = field
+    this.take = take
     this.address = address
-    this.asked = new Asked((answer) => this.#offer(answer))
-    this.list = element.querySelector("[data-part=conditions]")
-    this.paths = element.querySelector("datalist")
-    this.tooRich = element.querySelector("[data-part=too-rich]")
-    this.adder = element.querySelector("[data-part=add-condition]")
-    this.adder.addEventListener("click", () => this.#add())
-    this.list.addEventListener("input", (event) => this.#changed(event))
-    this.list.addEventListener("click", (event) => this.#press(event))
+    this.known = known
+    this.valuesOf = valuesOf
+    this.onSave = onSave
+    const part = (name) => element.querySelector(`[data-part="${name}"]`)
+    this.operand = part("filter-operand")
+    this.operator = part("filter-operator")
+    this.value = part("filter-value")
+    this.paths = element.querySelector("#filter-paths")
+    this.values = element.querySelector("#filter-values")
+    this.save = part("filter-save")
+    this.operator.replaceChildren(...OPERATORS.map(([name, label]) => new Option(label, name)))
+    this.asked = new Asked(({ paths }) => this.#offer(paths))
+    this.operand.addEventListener("input", () => this.#choose())
+    this.operator.addEventListener("change", () => this.#fit())
+    this.save.addEventListener("click", () => this.#save())
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target === this.save || event.target.matches("summary")) return
+      event.preventDefault()
+      this.#save()
+    })
   }
 
+  // Opens with the filter that is edited, or empty for a new one.
   open() {
-    const rows = rowsOf(this.field.value)
-    this.tooRich.hidden = rows !== null
-    this.list.hidden = this.adder.hidden = rows === null
-    this.rows = rows?.length ? rows : [{ ...EMPTY }]
-    this.#draw()
-    this.list.querySelector("input")?.focus()
+    const filter = this.take()
+    const { operand, operator, value } = filter?.row ?? { operand: "", operator: "<", value: "" }
+    this.operand.value = operand
+    this.operator.value = operator
+    this.value.value = value
+    this.edited = filter
+    this.save.textContent = filter ? gettext("Apply") : gettext("Add filter")
+    this.#fit()
     this.asked.now(this.address, { search: "" })
+    this.#suggest()
+    ;(filter ? this.value : this.operand).focus()
   }
 
-  #add() {
-    this.rows.push({ ...EMPTY })
-    this.#draw()
-    this.list.lastElementChild.querySelector("input").focus()
+  #choose() {
+    const operand = this.operand.value.trim()
+    this.operator.value = USUAL[operand] ?? this.operator.value
+    this.#fit()
+    this.asked.soon(this.address, { search: operand })
+    this.#suggest()
   }
 
-  #press(event) {
-    const button = event.target.closest("button")
-    if (!button) return
-    this.rows.splice([...this.list.children].indexOf(button.closest("li")), 1)
-    if (!this.rows.length) this.rows.push({ ...EMPTY })
-    this.#draw()
-    this.#write()
+  #fit() {
+    this.value.hidden = !needsValue(this.operator.value)
   }
 
-  #changed(event) {
-    const place = [...this.list.children].indexOf(event.target.closest("li"))
-    const name = event.target.name
-    this.rows[place][name] = event.target.value
-    if (name === "operand") this.asked.soon(this.address, { search: event.target.value })
-    if (name === "operator") this.list.children[place].querySelector("[name=value]").hidden = !needsValue(event.target.value)
-    this.#write()
+  #save() {
+    const row = { operand: this.operand.value.trim(), operator: this.operator.value, value: this.value.value.trim() }
+    const missing = row.operand ? (needsValue(row.operator) && !row.value ? this.value : null) : this.operand
+    if (missing) return missing.focus()
+    this.element.open = false
+    this.onSave(this.edited, row)
+    return undefined
   }
 
-  #write() {
-    this.field.value = textOf(this.rows)
-    this.field.dispatchEvent(new CustomEvent("written", { bubbles: true }))
+  async #suggest() {
+    const operand = this.operand.value.trim()
+    const listed = VALUES[operand] ?? this.known[operand]
+    const isPath = operand && !listed && !FIELDS.includes(operand)
+    const found = listed ?? (isPath ? await this.valuesOf(operand) : [])
+    if (operand !== this.operand.value.trim()) return
+    this.values.replaceChildren(...found.slice(0, MAX_VALUES).map((value) => new Option(value, value)))
   }
 
-  #draw() {
-    this.list.replaceChildren(...this.rows.map((row, place) => this.#row(row, place)))
-  }
-
-  #row({ operand, operator, value }, place) {
-    const item = document.createElement("li")
-    item.className = "conditions__row"
-    const attribute = input("operand", operand, gettext("Attribute of condition %(number)s", { number: place + 1 }))
-    attribute.setAttribute("list", this.paths.id)
-    attribute.placeholder = "train/loss"
-    const choice = document.createElement("select")
-    choice.className = "input"
-    choice.name = "operator"
-    choice.setAttribute("aria-label", gettext("Operator of condition %(number)s", { number: place + 1 }))
-    choice.append(...OPERATORS.map(([name, label]) => new Option(label, name, false, name === operator)))
-    const wanted = input("value", value, gettext("Value of condition %(number)s", { number: place + 1 }))
-    wanted.placeholder = "0.3"
-    wanted.hidden = !needsValue(operator)
-    const button = document.createElement("button")
-    button.type = "button"
-    button.className = "button button--quiet button--icon"
-    button.setAttribute("aria-label", gettext("Remove condition %(number)s", { number: place + 1 }))
-    button.append(icon("x"))
-    item.append(attribute, choice, wanted, button)
-    return item
-  }
-
-  #offer({ paths }) {
-    const fields = FIELDS.map((field) => new Option(unitOf(field) || field, field))
-    const names = paths.map(([path]) => FIELDS.includes(path) ? writtenPath(path) : path)
+  #offer(paths) {
+    const fields = [...FIELDS, "tags"].map((field) => new Option(unitOf(field) || field, field))
+    const names = paths.map(([path]) => (FIELDS.includes(path) ? writtenPath(path) : path))
     this.paths.replaceChildren(...fields, ...names.map((name) => new Option(name, name)))
   }
-}
-
-function input(name, value, label) {
-  const element = document.createElement("input")
-  element.className = "input"
-  element.name = name
-  element.value = value
-  element.autocomplete = "off"
-  element.spellcheck = false
-  element.setAttribute("aria-label", label)
-  return element
 }

@@ -1,4 +1,6 @@
 // Says below a query what is wrong with it, and marks the place.
+import { setText } from "./elements.js"
+
 const SHOWN_BEFORE = 30
 // A query that is being typed is not wrong yet.
 const PAUSE_MS = 1_000
@@ -16,6 +18,7 @@ function show(input, element, mistake) {
   input.setAttribute("aria-invalid", String(Boolean(mistake)))
   if (!mistake) return element.replaceChildren()
 
+  if (mistake.position === undefined) return setText(element, mistake.message)
   // Python counts characters, JavaScript their halves.
   const text = [...input.value]
   const { position, length, message } = mistake

@@ -17,16 +17,23 @@ export const OPERATORS = [
   [">=", "≥"],
   ["=", gettext("is")],
   ["!=", gettext("is not")],
-  ["~", gettext("holds the text")],
-  ["contains", gettext("has the item")],
-  ["exists", gettext("is there")],
-  ["not exists", gettext("is not there")],
+  ["~", gettext("contains")],
+  ["contains", gettext("has")],
+  ["exists", gettext("is set")],
+  ["not exists", gettext("is not set")],
   ["is nan", gettext("is NaN")],
 ]
+const SIGNS = new Map(OPERATORS)
 const WITHOUT_VALUE = new Set(["exists", "not exists", "is nan"])
 
 export function needsValue(operator) {
   return !WITHOUT_VALUE.has(operator)
+}
+
+// A filter as people read it, for example "train/loss ≤ 0.3".
+export function labelOfRow({ operand, operator, value }) {
+  const sign = SIGNS.get(operator) ?? operator
+  return needsValue(operator) ? `${operand} ${sign} ${value}` : `${operand} ${sign}`
 }
 
 // The rows, none for an empty query; null for one that rows cannot say.

@@ -13,6 +13,7 @@ export class TableBar {
     this.most = Number(element.dataset.runsAtMost)
     this.mostChanged = Number(element.dataset.changedAtMost)
     this.query = element.querySelector("[name=query]")
+    this.names = element.querySelector("[name=q]")
   }
 
   // `groups` is null while there are none, and so is `shown`, the comparison that charts make.
@@ -29,7 +30,9 @@ export class TableBar {
     for (const button of this.part("heights").children) {
       button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
     }
-    showMistake(this.query, this.part("mistake"), blocks.mistake)
+    const isOfNames = blocks.mistake?.field === "q"
+    showMistake(this.query, this.part("mistake"), isOfNames ? null : blocks.mistake)
+    showMistake(this.names, this.part("search-mistake"), isOfNames ? blocks.mistake : null)
     this.#drawSelection(selection, blocks.matching, shown)
     this.#drawOffer(selection, blocks.matching, isOffered)
     this.#drawView(state)
