@@ -23,15 +23,18 @@ PIN = re.compile(
 )
 
 
-def direct_pins(name):
-    """Return the versions that people pinned: in this file and those it includes."""
-    lines = [
-        line
+def direct_requirements(name):
+    """Return the requirements that people wrote: in this file and those it includes."""
+    return [
+        Requirement(line)
         for file in included(ROOT / f"{name}.in")
         for line in file.read_text().splitlines()
         if line and not line.startswith(("#", "-r"))
     ]
-    return dict(pin_of(Requirement(line)) for line in lines)
+
+
+def direct_pins(name):
+    return dict(map(pin_of, direct_requirements(name)))
 
 
 def pin_of(requirement):
@@ -69,22 +72,40 @@ def test_the_lock_holds_every_package_that_a_locked_package_requires():
     pins, _asked_for = locked("requirements")
 
     missing = {
-        (name, str(requirement))
-        for name in pins
-        for requirement in required_by(name)
-        if canonicalize_name(requirement.name) not in pins
+        (canonicalize_name(requirement.name), str(needed))
+        for requirement in all_requirements("requirements")
+        for needed in required_by(requirement)
+        if canonicalize_name(needed.name) not in pins
     }
 
     assert missing == set()
 
 
-def required_by(name):
-    """Return what an installed package needs here, its optional extras aside."""
+def all_requirements(name):
+    """Return the direct requirements and those of the packages they install."""
+    waiting, found = direct_requirements(name), {}
+    while waiting:
+        requirement = waiting.pop()
+        key = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if key not in found:
+            found[key] = requirement
+            waiting += required_by(requirement)
+    return list(found.values())
+
+
+def required_by(requirement):
+    """Return what an installed package needs here, with the requested extras."""
     try:
-        requirements = map(Requirement, distribution(name).requires or ())
+        requirements = map(Requirement, distribution(requirement.name).requires or ())
     except PackageNotFoundError:
         return []  # It is for another platform.
-    return [r for r in requirements if not r.marker or r.marker.evaluate({"extra": ""})]
+    extras = {"", *requirement.extras}
+    return [
+        needed
+        for needed in requirements
+        if not needed.marker
+        or any(needed.marker.evaluate({"extra": extra}) for extra in extras)
+    ]
 
 
 @pytest.mark.parametrize("name", ["requirements", "examples/requirements"])
