@@ -186,6 +186,20 @@ def test_a_late_first_diagnosis_learns_from_no_fix_measured_after_the_run(projec
     assert gain_of(run) == usual
 
 
+def test_a_repeated_diagnosis_of_the_same_data_keeps_the_prediction(project):
+    run = make_measured_run(project, Job("alone"))
+    predicted = gain_of(run)
+    # Measured before the end of the run, and put on a ladder afterwards.
+    ladder(project, WAITS, CURED)
+    learn()
+    ended_at = Stage.objects.get(run=run).ended_at
+    assert recoveries(but=run.id, until=ended_at)[D1].pairs == 1
+
+    diagnose_run(run.id)
+
+    assert gain_of(run) == predicted
+
+
 def test_a_run_that_goes_on_is_predicted_anew(project):
     run = make_measured_run(project, Job("resumed"))
     usual = gain_of(run)
