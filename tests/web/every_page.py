@@ -159,6 +159,8 @@ REFUSING = {
     "run-charts-figures",
     "compare-figures",
     "compare-media",
+    "panel-body",
+    "panel-figure",
     "run-histograms",
     "run-evidence",
     "report-picture",

@@ -74,6 +74,7 @@ PAGES = {
     "s444++++++": """
         GET:runs GET:runs-page GET:run-names GET:runs-groups GET:runs-columns
         GET:runs-csv GET:runs-charts charts-arrangement view-keep
+        GET:panel-form panel-form GET:panel-body GET:panel-figure
         GET:run-address GET:run GET:run-header GET:run-charts
         GET:run-charts-search GET:run-logs GET:run-hardware GET:run-attributes
         GET:run-attributes-csv GET:run-source GET:run-media GET:run-media-panel

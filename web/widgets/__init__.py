@@ -3,12 +3,22 @@
 from collections.abc import Mapping
 
 from web.pages.dashboards.widget_kind import Kind
-from web.widgets import chart, importance, ladder, ledger, table, text, value
+from web.widgets import (
+    chart,
+    importance,
+    ladder,
+    ledger,
+    run_values,
+    table,
+    text,
+    value,
+)
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         chart.KIND,
+        *run_values.KINDS,
         value.KIND,
         table.KIND,
         importance.KIND,

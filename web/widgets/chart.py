@@ -8,7 +8,9 @@ from uuid import UUID
 
 from django.utils.translation import gettext
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from tracker.queries.compare.comparison import overlaid_series
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.series.chart_lines import read_chart_lines
 from tracker.queries.series.series import Axis
@@ -28,6 +30,7 @@ from web.pages.dashboards.widget_kind import (
     Kind,
     Scene,
 )
+from web.pages.runs.path_search import find_paths
 from web.texts import gettext_lazy
 
 MAX_METRICS = 6
@@ -46,7 +49,8 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    metrics: Annotated[list[Path], Meta(min_length=1, max_length=MAX_METRICS)]
+    metrics: Annotated[list[Path], Meta(max_length=MAX_METRICS)] = []
+    pattern: Annotated[str, Meta(max_length=1_024)] = ""
     axis: Literal["step", "relative", "time", "series"] = "step"
     over: Annotated[str, Meta(max_length=1_024)] = ""
     smoothing: Annotated[float, Meta(ge=0, le=MAX_SMOOTHING)] = 0.0
@@ -72,6 +76,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def body(scene: Scene, settings: Settings) -> Body:
+    settings, mistake = _resolved(scene, settings)
+    if mistake:
+        return Body(problem=mistake)
     drawn = _drawn(scene, settings)
     found = scene.values(drawn, _paths(settings))
     if settings.over in found.withheld:
@@ -97,7 +104,12 @@ def body(scene: Scene, settings: Settings) -> Body:
     context = {
         "named": named,
         "runs": [
-            (run, names[run.id], colour_of(place), run_round(place))
+            (
+                run,
+                names[run.id],
+                colour_of(scene.slot(place)),
+                run_round(scene.slot(place)),
+            )
             for place, run in enumerate(drawn)
             if values[run.id].keys() & set(settings.metrics)
         ]
@@ -116,6 +128,7 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 
 def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
+    settings, _ = _resolved(scene, settings)
     drawn = _drawn(scene, settings)
     wanted = [(run, path) for path in settings.metrics for run in drawn]
     options = settings.seen_by(view)
@@ -127,7 +140,7 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     ]
     names = scene.names
     found = [
-        (BoardLine(line, names[drawn[run].id], run, metric), outside)
+        (BoardLine(line, names[drawn[run].id], scene.slot(run), metric), outside)
         for (metric, run), line, outside in zip(
             places, read.lines, read.outside, strict=True
         )
@@ -145,6 +158,21 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     if shared := _shared(drawn, settings, names):
         described["notes"].append(writers_note(shared))
     return FigureView(described, is_live=scene.shown.is_live)
+
+
+def _resolved(scene: Scene, settings: Settings) -> tuple[Settings, str]:
+    """Return the settings with the series that the expression finds, or an error."""
+    metrics = list(settings.metrics)
+    if settings.pattern:
+        every = overlaid_series([run.id for run in scene.runs])
+        found = find_paths(every, settings.pattern, is_regex=True)
+        if found.mistake:
+            said = gettext("Invalid regular expression: %(why)s")
+            return settings, said % {"why": found.mistake}
+        metrics = list(dict.fromkeys([*metrics, *found.paths]))[:MAX_METRICS]
+    if metrics:
+        return replace(settings, metrics=metrics), ""
+    return settings, gettext("No series matches the regular expression.")
 
 
 def _shared(
@@ -213,7 +241,14 @@ KIND = Kind(
                 "Paths of series, such as train/loss. Several are distinguished by dashes."
             ),
             is_required=True,
+            instead="pattern",
             most=MAX_METRICS,
+        ),
+        Field(
+            "pattern",
+            gettext_lazy("Regular expression"),
+            "line",
+            hint=gettext_lazy("Adds the first matching series: ^(train|val)/loss$"),
         ),
         Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
         Field(
@@ -243,6 +278,8 @@ KIND = Kind(
     ),
     body=body,
     figure=figure,
-    title=lambda settings: ", ".join(settings.metrics),
+    title=lambda settings: ", ".join(
+        filter(None, [*settings.metrics, settings.pattern])
+    ),
     paths=_paths,
 )

@@ -14,9 +14,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import orjson
 
+from tracker.boards.board import Widget
 from tracker.errors import InvalidInput
+from tracker.texts import is_storable
 
 # A chart is known by the paths of its lines.
 Key = tuple[str, ...]
@@ -28,6 +31,7 @@ MAX_SECTIONS = 500
 LONGEST_PATH = 2_048
 LONGEST_JSON = 200_000
 MAX_COLUMNS = 6
+MAX_PANELS, LONGEST_PANEL = 20, 2_000
 MIN_HEIGHT, MAX_HEIGHT = 120, 2_000
 
 
@@ -41,6 +45,8 @@ class Arrangement:
     sizes: dict[Key, tuple[int, int]] = field(default_factory=dict)
     log: frozenset[Key] = frozenset()
     size: str = "medium"
+    # Widgets about the runs of the page.
+    panels: tuple[Widget, ...] = ()
 
     # Any: JSON about to leave.
     @property
@@ -53,6 +59,7 @@ class Arrangement:
             "unfolded": sorted(self.unfolded),
             "sizes": [[key, *size] for key, size in self.sizes.items()],
             "log": sorted(self.log),
+            "panels": msgspec.to_builtins(self.panels),
             "size": "" if self.size == "medium" else self.size,
         }
         return {name: value for name, value in described.items() if value}
@@ -89,7 +96,42 @@ def arranged(body: Any) -> Arrangement:
         sizes=dict(_size(*each) for each in _list(body.get("sizes", []), MAX_CHARTS)),
         log=frozenset(_keys(body.get("log", []))),
         size=size,
+        panels=_panels(body.get("panels", [])),
     )
+
+
+def read_panel(text: str) -> Widget:
+    """Read one panel; raise InvalidInput if it is invalid."""
+    try:
+        return _panel(orjson.loads(text))
+    except ValueError as error:
+        raise InvalidInput("panel", str(error)) from error
+
+
+def panel_json(panel: Widget) -> str:
+    """Write a panel as JSON; raise InvalidInput if it is too long."""
+    text = orjson.dumps(msgspec.to_builtins(panel)).decode()
+    if len(text) > LONGEST_PANEL:
+        raise InvalidInput("panel", f"must have at most {LONGEST_PANEL:,} characters")
+    return text
+
+
+# Any: JSON, likewise.
+def _panel(value: Any) -> Widget:
+    text = orjson.dumps(value).decode()
+    if len(text) > LONGEST_PANEL or not is_storable(text) or "\\u0000" in text:
+        raise ValueError("must be a short panel")
+    try:
+        return msgspec.convert(value, Widget)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def _panels(value: Any) -> tuple[Widget, ...]:
+    panels = tuple(map(_panel, _list(value, MAX_PANELS)))
+    if len({panel.id for panel in panels}) < len(panels):
+        raise ValueError("two panels with one id")
+    return panels
 
 
 def _keys(value: Any) -> tuple[Key, ...]:

@@ -22,6 +22,7 @@ from web.numbers import whole_number
 from web.pages.charts.arrangements import arrangement_context, arrangement_for
 from web.pages.charts.cards import Card, card_sections, first_of
 from web.pages.charts.chart_options import ChartOptions, read_options
+from web.pages.charts.panels import panels_context
 from web.pages.charts.sections import epoch_path
 from web.pages.compare.state import SMOOTHERS
 from web.pages.run.frame import run_frame
@@ -82,6 +83,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "epoch": epoch_path(paths),
         "maps_json": orjson.dumps(histograms).decode(),
         **arrangement_context(request.actor, run.project, arrangement),
+        **panels_context(request, run.project, arrangement.panels, f"runs={run.id}"),
         "is_silent": silent_for(run) is not None,
         "may_own": may_own(request.actor, run.project),
     }

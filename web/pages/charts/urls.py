@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from web.pages.charts import (
     arrangements,
     figures,
+    panels,
     run_charts,
     run_marks,
     series_figures,
@@ -19,6 +20,21 @@ urlpatterns: list[URLPattern] = [
         "w/<slug:workspace>/<slug:project>/charts/arrangement",
         arrangements.arrange_charts,
         name="charts-arrangement",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/charts/panel",
+        panels.panel_form,
+        name="panel-form",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/charts/panel/body",
+        panels.panel_body,
+        name="panel-body",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/charts/panel/figure",
+        panels.panel_figure,
+        name="panel-figure",
     ),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
     path(

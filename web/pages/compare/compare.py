@@ -28,6 +28,7 @@ from tracker.queries.run.namespaces import MONITORING, namespace
 from tracker.queries.run.run import may_go_on, may_resume, silent_for
 from tracker.queries.series.versions import version_of_summaries
 from web.numbers import whole_number
+from web.pages.charts.panels import panels_context
 from web.pages.compare.cells import SERIES, make_cell
 from web.pages.compare.frame import COLOUR_NAMES, Comparison, open_tabs, read_comparison
 from web.pages.compare.state import CompareState
@@ -94,6 +95,9 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     }
     if is_enough and comparison.shown:
         context |= TAB_CONTEXTS[state.tab](comparison)
+        if state.tab == "charts":
+            panels, asked = context["arrangement"].panels, context["chart_query"]
+            context |= panels_context(request, found, panels, asked)
     return render(request, "compare/compare.html", context)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -53,6 +54,8 @@ class Audience:
     project: Any  # a row of the projects table, which pages do not import
     address: Address
     picture: Address
+    # Where colors belong to runs: the color of each.
+    slots: Mapping[UUID, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,7 @@ def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
         figure_url=audience.address(widget.id, FIGURE),
         picture_url=partial(audience.picture, widget.id),
         actor=audience.actor,
+        slots=audience.slots,
         only=None if frozen is None else frozenset(run_set.runs or ()),
     )
 

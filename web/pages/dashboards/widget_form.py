@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
+from msgspec.structs import replace
 
 from tracker.access.objects import runs_beside
 from tracker.actor import Actor
@@ -78,7 +79,17 @@ def widget_form(
 def read_widget(
     actor: Actor, posted: QueryDict, project: Any, kind: Kind, widget: Widget
 ) -> Widget:
-    """Return the widget as the form describes it; raise InvalidInput where it errs."""
+    """Return the widget of the form with its runs; raise InvalidInput on errors."""
+    made = read_panel(actor, posted, project, kind, widget)
+    if not kind.has_runs:
+        return made
+    return replace(made, run_set=read_run_set(actor, posted, project))
+
+
+def read_panel(
+    actor: Actor, posted: QueryDict, project: Any, kind: Kind, widget: Widget
+) -> Widget:
+    """Return the widget of the form without runs; raise InvalidInput on errors."""
     plain: dict[str, Any] = {}
     for field in kind.fields:
         name = PREFIX + field.name
@@ -99,18 +110,7 @@ def read_widget(
         "place": _read_place(posted, widget.place),
         "settings": settings_of(kind, plain),
     }
-    made = checked(described, Widget)
-    if not kind.has_runs:
-        return made
-    run_set = read_run_set(actor, posted, project)
-    return Widget(
-        id=made.id,
-        kind=made.kind,
-        title=made.title,
-        place=made.place,
-        run_set=run_set,
-        settings=made.settings,
-    )
+    return checked(described, Widget)
 
 
 def read_place(posted: QueryDict) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ WITHHELD = gettext_lazy("This content is not shared.")
 class Field:
     """One setting in a form.
 
-    `input` is path, paths, columns, choice, number, check, text, run or ladder.
+    `input` is path, paths, columns, choice, line, number, check, text, run or ladder.
     """
 
     name: str
@@ -39,6 +39,8 @@ class Field:
     hint: str = ""
     options: Options = ()
     is_required: bool = False
+    # The field that may be filled in instead of a required one.
+    instead: str = ""
     most: int = 1  # maximum number of paths or columns
     step: str = "any"
     lowest: str = ""
@@ -67,6 +69,8 @@ class Scene:
     actor: Actor
     # By a link that was frozen: no runs but these, where a kind finds its own.
     only: frozenset[UUID] | None = None
+    # Where colors belong to runs: the color of each.
+    slots: Mapping[UUID, int] = field(default_factory=dict)
 
     @property
     def runs(self) -> tuple[Any, ...]:
@@ -78,6 +82,10 @@ class Scene:
         if all(run.project_id == self.project.id for run in self.runs):
             return {run.id: run.name for run in self.runs}
         return {run.id: f"{_short(run.project.name)} / {run.name}" for run in self.runs}
+
+    def slot(self, place: int) -> int:
+        """Return the color of the run at this place."""
+        return self.slots.get(self.runs[place].id, place)
 
     @property
     def is_shared(self) -> bool:
@@ -155,7 +163,7 @@ class Kind:
 def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as they are stored; raise InvalidInput if they are wrong."""
     for each in kind.fields:
-        if each.is_required and not plain.get(each.name):
+        if each.is_required and not (plain.get(each.name) or plain.get(each.instead)):
             raise InvalidInput(each.label, "must be given")
         if each.is_list and len(plain.get(each.name, ())) > each.most:
             raise InvalidInput(each.label, f"may be at most {each.most}")

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.queries.runs.filters import Found
 from web.pages.charts.compared_charts import listed_charts
+from web.pages.charts.panels import panels_context
 from web.pages.compare.frame import Comparison, read_comparison
 from web.pages.runs.table_state import read_table
 from web.session import PageRequest, signed_in
@@ -27,7 +28,13 @@ def runs_charts(request: PageRequest, workspace: str, project: str) -> HttpRespo
         "is_beside": True,
         **listed_charts(comparison),
     }
-    return render(request, "compare/_chart_sections.html", context)
+    context |= panels_context(
+        request,
+        comparison.project,
+        context["arrangement"].panels,
+        context["chart_query"],
+    )
+    return render(request, "compare/_beside.html", context)
 
 
 def _of_the_table(request: PageRequest, asked: Comparison) -> Comparison:

@@ -511,6 +511,7 @@ def test_a_widget_is_added_by_its_form(visitor, dashboard):
         "metrics": ["train/loss", "val/loss"],
         "axis": "time",
         "over": "",
+        "pattern": "",
         "smoothing": 0.9,
         "smoother": "ema",
         "log": True,

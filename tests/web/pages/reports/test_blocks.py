@@ -51,6 +51,7 @@ def test_a_block_says_all_of_a_widget():
             "logx": False,
             "clip": False,
             "smoothing": 0.5,
+            "pattern": "",
             "smoother": "ema",
         },
     )
@@ -107,6 +108,7 @@ def test_whatever_a_dialog_writes_is_read_back(titles, metrics, query, ids):
             "logx": False,
             "clip": False,
             "smoothing": 0.0,
+            "pattern": "",
             "smoother": "ema",
         },
     )

@@ -39,7 +39,7 @@ export class ArrangedPage {
   }
 
   charts() {
-    return this.list.querySelectorAll('[data-behaviour="chart"]')
+    return this.list.querySelectorAll('[data-behaviour="chart"][data-chart]')
   }
 
   get data() {

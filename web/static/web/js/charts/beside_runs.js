@@ -156,6 +156,7 @@ export class ChartsBesideRuns {
       if (!response.ok) throw await refusal(response)
       const page = new DOMParser().parseFromString(await response.text(), "text/html")
       this.#wait(false)
+      this.#takePanels(document.adoptNode(page.querySelector('[data-part="panels"]')))
       this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
       this.#say("")
     } catch (error) {
@@ -176,6 +177,20 @@ export class ChartsBesideRuns {
     const sign = this.element.querySelector('[data-part="charts-gone"]')
     setText(sign, text)
     sign.hidden = !text
+  }
+
+  // Panels that show the same stay as they are.
+  #takePanels(fresh) {
+    const now = this.element.querySelector('[data-part="panels"]')
+    if (!now) {
+      this.element.append(fresh)
+      window.htmx.process(fresh)
+      return
+    }
+    for (const { name, value } of fresh.querySelectorAll(":scope > input")) now.querySelector(`:scope > input[name="${name}"]`).value = value
+    const list = now.querySelector('[data-part="panel-list"]')
+    sync(list, fresh.querySelector('[data-part="panel-list"]'), () => {})
+    window.htmx.process(list)
   }
 
   #take(fresh) {

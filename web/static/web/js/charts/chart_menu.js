@@ -4,6 +4,8 @@ import { tools } from "./chart_tools.js"
 import { chartOf } from "./draw_queue.js"
 import { gettext } from "../texts.js"
 
+const ARRANGING = ["log", "join", "split", "annotate", "usual-size", "csv"]
+
 export function menu(page, { choose, shelf, write }) {
   const panel = page.part("chart-menu")
   const actions = {
@@ -42,6 +44,7 @@ export function menu(page, { choose, shelf, write }) {
   const full = tools(page, {
     actions,
     onAdded(chart) {
+      if (!isArranged(chart)) return
       shelf.addHandle(chart)
       if (!("map" in chart.dataset)) chart.querySelector(".chart__title").draggable = true
     },
@@ -51,7 +54,11 @@ export function menu(page, { choose, shelf, write }) {
   dragging(page, shelf)
 }
 
+// Charts of panels have none of what arranged charts have.
+const isArranged = (chart) => chart.dataset.chart !== undefined
+
 function reflect(page, chart) {
+  if (!isArranged(chart)) return void (chart.querySelector('[data-do="pin"]').hidden = true)
   const pin = chart.querySelector('[data-do="pin"]')
   const isPinned = page.arrangement.isPinned(chart.dataset.chart)
   pin.setAttribute("aria-pressed", isPinned)
@@ -66,6 +73,8 @@ function reflect(page, chart) {
 // Shows what this chart has, and where all its points are.
 function fill(panel, chart, write) {
   const item = (name) => panel.querySelector(`[data-do="${name}"]`)
+  for (const name of ARRANGING) if (item(name)) item(name).hidden = !isArranged(chart)
+  if (!isArranged(chart)) return
   const paths = JSON.parse(chart.dataset.chart)
   const isMap = "map" in chart.dataset
   for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
@@ -93,7 +102,7 @@ function lead(link, chart, paths) {
 
 // A chart's title that is dragged onto another chart joins the two in a new one.
 function dragging(page, shelf) {
-  const charts = (event) => event.target.closest?.('[data-behaviour="chart"]:not([data-map])')
+  const charts = (event) => event.target.closest?.('[data-behaviour="chart"][data-chart]:not([data-map])')
   let dragged = null
 
   page.list.addEventListener("dragstart", (event) => {

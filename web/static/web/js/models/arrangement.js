@@ -13,6 +13,7 @@ export class Arrangement {
     this.unfolded = new Set(body.unfolded)
     this.sizes = new Map((body.sizes ?? []).map(([key, ...size]) => [JSON.stringify(key), size]))
     this.size = body.size || "medium"
+    this.panels = body.panels ?? []
   }
 
   // What is not as it is for everybody.
@@ -25,6 +26,7 @@ export class Arrangement {
       unfolded: [...this.unfolded].sort(),
       sizes: [...this.sizes].map(([key, size]) => [JSON.parse(key), ...size]),
       log: paths([...this.log].sort()),
+      panels: this.panels,
       size: this.size === "medium" ? "" : this.size,
     }
     return Object.fromEntries(Object.entries(described).filter(([, value]) => value.length))

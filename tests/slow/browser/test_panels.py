@@ -1,0 +1,122 @@
+"""Panels among the charts of runs, and where the first chart stands."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tests.slow.browser.conftest import PHONE, wait_until
+from tracker.models import ChartArrangement
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 20_000
+DESKTOP = {"width": 1_440, "height": 900}
+
+
+@pytest.fixture
+def project(ada):
+    return make_project(ada)
+
+
+def logged(project, count: int, paths=("train/loss", "val/loss")):
+    runs = [make_run(project, f"run {number}", "finished") for number in range(count)]
+    for number, run in enumerate(runs):
+        for path in paths:
+            write_series(run, path, [3.0, 2.0, 1.0 + number])
+        write_values(run, {"params/lr": 0.1 * (number + 1)})
+        compact_run(run.id)
+    return runs
+
+
+def compared(runs) -> str:
+    return f"/w/ada-workspace/vision/compare?runs={','.join(str(r.id) for r in runs)}"
+
+
+def kept(project) -> int:
+    found = ChartArrangement.objects.filter(project=project).first()
+    return len(found.body.get("panels", [])) if found else 0
+
+
+def add(page: Page, kind: str, field: str, value: str) -> None:
+    page.get_by_role("button", name="Add panel").click()
+    page.get_by_role("dialog").get_by_role("button", name=kind).click()
+    page.get_by_role("dialog").get_by_label(field, exact=True).fill(value)
+    page.get_by_role("dialog").get_by_role("button", name="Add", exact=True).click()
+
+
+def test_a_panel_is_added_edited_removed_and_put_back(visit, ada, project):
+    runs = logged(project, 3)
+    page = visit(compared(runs), ada)
+
+    add(page, "Bar chart", "Metric", "params/lr")
+
+    panel = page.get_by_role("group", name="params/lr", exact=True)
+    expect(panel.locator(".barlayer .point")).to_have_count(3, timeout=PATIENCE)
+    wait_until(page, lambda: kept(project) == 1)
+    panel.get_by_role("button", name="Edit").click()
+    page.get_by_role("dialog").get_by_label("Title", exact=True).fill("Rates")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    panel = page.get_by_role("group", name="Rates", exact=True)
+    expect(panel.locator(".barlayer .point")).to_have_count(3, timeout=PATIENCE)
+    panel.get_by_role("button", name="Remove").click()
+    expect(panel).to_have_count(0)
+    wait_until(page, lambda: kept(project) == 0)
+    page.get_by_role("button", name="Undo").click()
+    expect(panel).to_be_visible()
+    wait_until(page, lambda: kept(project) == 1)
+
+    page.reload()
+
+    expect(panel.locator(".barlayer .point")).to_have_count(3, timeout=PATIENCE)
+
+
+def test_panels_stand_beside_the_runs_and_follow_them(visit, ada, project):
+    logged(project, 3)
+    page = visit("/w/ada-workspace/vision/?as=charts", ada)
+    expect(
+        page.locator('.charts__sections .chart[data-drawn="true"]').first
+    ).to_be_visible(timeout=PATIENCE)
+
+    add(page, "Bar chart", "Metric", "params/lr")
+
+    bars = page.get_by_role("group", name="params/lr", exact=True).locator(
+        ".barlayer .point"
+    )
+    expect(bars).to_have_count(3, timeout=PATIENCE)
+    wait_until(page, lambda: kept(project) == 1)
+    page.locator(".runs-grid__row[data-position] .runs-grid__eye").first.click()
+    expect(bars).to_have_count(2, timeout=PATIENCE)
+
+
+METRICS = [f"group{n % 12}/metric_{n:03}" for n in range(300)]
+CASES = {
+    "one run": (1, ("train/loss",)),
+    "60 runs": (60, ("train/loss",)),
+    "300 metrics": (2, METRICS),
+}
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "where_case",
+    [(where, case) for where in ("compare", "beside") for case in CASES][1:],
+    ids=", ".join,
+)
+def test_the_first_chart_is_seen_without_scrolling(
+    visit, ada, project, size, where_case
+):
+    where, case = where_case
+    runs = logged(project, *CASES[case])
+    page = visit("/", ada)
+    page.set_viewport_size(size)
+
+    beside = "/w/ada-workspace/vision/?as=charts"
+    visit(compared(runs) if where == "compare" else beside)
+
+    chart = page.locator(".charts__sections .chart__plot").first
+    expect(chart).to_be_visible(timeout=PATIENCE)
+    box = chart.bounding_box()
+    assert box["y"] + min(box["height"], 120) <= size["height"]
