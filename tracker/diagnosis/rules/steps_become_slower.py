@@ -3,7 +3,8 @@
 ## Detection
 Step times, as medians of up to 40 blocks after warm-up, that rise by at least 5 % from the
 first to the last, by the median slope between all pairs of blocks. Most later blocks have to
-be slower than earlier ones, with a probability by chance below 1 %.
+be slower than earlier ones, with a probability by chance below 1 %. The fastest tenth
+of the steps has to rise at least half as much.
 
 ## Why it matters
 Training does the same work in each step. Growing steps cost more with every hour, and their
@@ -13,7 +14,7 @@ cause often ends the run: memory fills, or clocks fall.
 Work may grow on purpose: longer sequences, larger batches, unfrozen layers.
 If the number of examples per batch grows, the time per example is judged.
 Slowdowns are not judged if the process waits for a CPU core, or if other jobs begin to use
-more cores.
+more cores. Other jobs and the machine delay some steps and leave the fastest ones as they are.
 Step times that drift slowly in both directions can rise for a while.
 
 Catalogue: T3, slow-down during the run.
@@ -58,6 +59,10 @@ LARGEST_CHANCE = 0.01
 MIN_TAU = 0.50
 # Pairs on the same side of a jump fall as often as they rise.
 MIN_TAU_OF_A_JUMP = 0.25
+
+# Jitter delays some steps of a block; growing work also slows down the fastest ones.
+FASTEST_PERCENT = 10.0
+MIN_SHARE_OF_THE_FASTEST = 0.50
 
 # Signals with this change from the first third to the last are mentioned.
 CLOCK_CHANGE = -0.03
@@ -106,14 +111,16 @@ def check(
 ) -> Answer:
     dropped = _warm_up(step_seconds)
     examples = None if step_examples is None else step_examples[dropped:]
-    trend = trend_of(_of_usual_size(step_seconds[dropped:], examples))
+    usual = _of_usual_size(step_seconds[dropped:], examples)
+    trend = trend_of(usual)
     if trend is None:
         return Abstention((TOO_FEW_STEPS,))
 
     limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
     least_tau = MIN_TAU if trend.jump is None else MIN_TAU_OF_A_JUMP
     is_clear = trend.chance < LARGEST_CHANCE and trend.tau >= least_tau
-    if trend.change < limit or not is_clear:
+    is_of_all_steps = _slows_the_fastest(usual, trend.jump)
+    if trend.change < limit or not is_clear or not is_of_all_steps:
         return None
     if step_end_seconds is not None:
         own = without_core_waits(
@@ -144,6 +151,16 @@ def check(
         ),
     )
     return _finding(trend, dropped, part, companions)
+
+
+def _slows_the_fastest(seconds: Array, jump: int | None) -> bool:
+    ends = max(1, len(seconds) // 4)
+    early, late = (
+        np.percentile(part, (FASTEST_PERCENT, 50.0))
+        for part in (seconds[: jump or ends], seconds[jump or -ends :])
+    )
+    fastest, usual = late - early
+    return bool(fastest >= MIN_SHARE_OF_THE_FASTEST * usual)
 
 
 def _of_usual_size(seconds: Array, examples: Array | None) -> Array:

@@ -132,3 +132,11 @@ def test_steps_that_wait_longer_for_a_core_are_the_work_of_other_jobs():
     }
     assert found(**crowd) == Abstention((CROWDED,))
     assert isinstance(found(), Finding)
+
+
+def test_jitter_that_grows_leaves_the_fastest_steps_as_they_are():
+    random = np.random.default_rng(7)
+    jitter = random.exponential(0.2, COUNT) * np.linspace(0.2, 1.0, COUNT)
+
+    assert check(0.1 * (1.0 + jitter)) is None
+    assert check(0.1 * (1.0 + jitter) * np.linspace(1.0, 1.3, COUNT)) is not None
