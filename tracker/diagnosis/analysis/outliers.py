@@ -13,6 +13,8 @@ from tracker.diagnosis.signals import Array, Tracked
 DEVIATIONS = 5.0  # of the median deviation from the median
 MIN_FACTOR = 1.3  # of the median
 
+SHORTEST_SECONDS = 1e-9
+
 # Outliers of one size differ by less than this factor.
 MIN_OF_LARGEST = 0.5
 
@@ -68,6 +70,17 @@ def find_outliers(seconds: Array) -> Outliers | None:
     limit = max(median + DEVIATIONS * deviation, MIN_FACTOR * median)
     rows = np.flatnonzero(seconds > limit)
     return Outliers(rows, median, seconds[rows] - median, float(seconds.sum()))
+
+
+def tail_limit(seconds: Array) -> float:
+    """Return the step time up to which steps belong to one skewed distribution.
+
+    Work in proportion to a varying length, such as that of sentences, has about log-normal
+    times, so deviations are ratios.
+    """
+    logs = np.log(np.maximum(seconds, SHORTEST_SECONDS))
+    middle = np.median(logs)
+    return float(np.exp(middle + DEVIATIONS * np.median(np.abs(logs - middle))))
 
 
 def largest_of(outliers: Outliers) -> Outliers:

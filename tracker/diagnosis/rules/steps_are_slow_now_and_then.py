@@ -3,7 +3,8 @@
 ## Detection
 Steps that exceed the median by five times the median deviation and by 30 %, with extra time of
 at least 3 % of all time. Autocorrelation shows whether they are periodic, and their phases
-show the cause. Without a period or a cause, they must take twice the median.
+show the cause. Without a period or a cause, they must take twice the median and exceed the
+median of logarithms by five median deviations, and at most 10 % of the steps may be slow.
 
 ## Why it matters
 All GPUs of the job wait while a few steps do additional work.
@@ -12,7 +13,8 @@ All GPUs of the job wait while a few steps do additional work.
 Batches of different sizes take different times: slow steps that the number of examples
 explains do not count. Warm-up is excluded. Slow steps that wait for data belong to the rules
 about the loader. Other kinds of steps do not count: every k-th step updates the weights,
-batches have one of two lengths, or evaluation metrics are logged. Slow steps without a period
+batches have one of a few lengths, or evaluation metrics are logged. If lengths vary, as those of
+sentences do, the longest are no outliers. Slow steps without a period
 in which the process mostly waited for a CPU core are caused by other jobs and do not count.
 
 Catalogue: T2, step outliers with period.
@@ -33,6 +35,7 @@ from tracker.diagnosis.analysis.outliers import (
     is_rhythm,
     largest_of,
     period_of,
+    tail_limit,
 )
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.analysis.steady import warm_up_steps
@@ -108,7 +111,8 @@ def check(
     dropped, _ = warm_up_steps(step_seconds)
     seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
     outliers = find_outliers(seconds)
-    if outliers is not None and _are_many(outliers, len(seconds)):
+    are_many = outliers is not None and _are_many(outliers, len(seconds))
+    if outliers is not None and are_many:
         # Jitter of a shared machine slows down many steps slightly; keep the largest outliers.
         outliers = largest_of(outliers)
     if outliers is None or not _is_notable(outliers, len(seconds), already_open):
@@ -142,8 +146,7 @@ def check(
         outliers = without_waiting_steps(outliers, waited)
         if not _is_notable(outliers, len(seconds), already_open):
             return Abstention((CROWDED,))
-    is_jitter = _usual_excess(outliers) < (MIN_FACTOR - 1.0) * outliers.median
-    if is_jitter and not cause.name and period is None:
+    if not cause.name and period is None and (are_many or _is_tail(outliers, seconds)):
         return None
     return _finding(outliers, len(seconds), cause, period, loader_workers)
 
@@ -175,6 +178,12 @@ def _are_many(outliers: Outliers, steps: int) -> bool:
 
 def _usual_excess(outliers: Outliers) -> float:
     return float(np.median(outliers.excess))
+
+
+def _is_tail(outliers: Outliers, seconds: Array) -> bool:
+    """Return whether slow steps are the end of what jitter or varying lengths cause."""
+    usual = outliers.median + _usual_excess(outliers)
+    return usual < max(MIN_FACTOR * outliers.median, tail_limit(seconds))
 
 
 def _cause(

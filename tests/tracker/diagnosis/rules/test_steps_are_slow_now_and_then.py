@@ -11,6 +11,8 @@ from tracker.diagnosis.signals import Tracked
 
 COUNT = 1000
 NOISE = np.random.default_rng(1).normal(0.1, 0.004, COUNT)
+# Shares of batches with one to four units of length.
+LENGTHS = (0.80, 0.15, 0.03, 0.02)
 
 
 def every(period, extra, *, count=COUNT):
@@ -183,3 +185,32 @@ def test_slow_steps_among_steps_that_all_wait_are_the_loaders():
     seconds = NOISE + 0.3 + every(40, 2.0)
 
     assert check(seconds, data_wait_seconds=0.25 + every(40, 2.0)) is None
+
+
+def irregular(share, count=COUNT):
+    return np.random.default_rng(4).random(count) < share
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_found"),
+    [
+        pytest.param(
+            np.random.default_rng(2).lognormal(-4.6, 0.6, COUNT),
+            False,
+            id="lengths of sentences",
+        ),
+        pytest.param(
+            NOISE * np.random.default_rng(2).choice([1, 2, 3, 4], COUNT, p=LENGTHS),
+            False,
+            id="buckets of lengths",
+        ),
+        pytest.param(
+            np.random.default_rng(2).lognormal(-4.6, 0.2, COUNT)
+            * np.where(irregular(0.05), 10.0, 1.0),
+            True,
+            id="incidents between varying lengths",
+        ),
+    ],
+)
+def test_long_batches_are_no_incidents(seconds, is_found):
+    assert (check(seconds) is not None) == is_found
