@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.analysis.statistics import average, highest_average
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    average_or_none,
+    highest_average,
+)
 from tracker.diagnosis.engine.finding import Evidence, Gain, Severity, Side
 from tracker.diagnosis.engine.speedup import Floor, expected_gain
 from tracker.diagnosis.engine.wording import duration
@@ -28,6 +32,19 @@ HIDDEN_SHARE = 0.01
 # The first batch of an epoch always waits; in epochs of at least 50 steps it is among the
 # longest 2 % of waits.
 LONGEST_WAITS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class CoreUse:
+    """The time that training and loading processes use a core or wait for one.
+
+    `worker_cpu` and `worker_wait` are means over the workers, None without workers.
+    """
+
+    main_cpu: Samples | None
+    main_wait: Samples | None
+    worker_cpu: Samples | None
+    worker_wait: Samples | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +97,42 @@ class Waiting:
         limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
         return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
 
-    def is_for_a_core(self, *shares: Samples | None) -> bool:
+    def blocked_share(self, use: CoreUse) -> float:
+        """Return the share of time in which training can have waited for its workers.
+
+        A process that uses a core meanwhile receives the batch: it copies it, or decodes
+        the message. Without workers it loads the batch itself, and all waits count.
+        """
+        main_cpu = average_or_none(use.main_cpu)
+        if main_cpu is None or average_or_none(use.worker_cpu) is None:
+            return self.exposed_share
+        others = 1.0 - main_cpu - (average_or_none(use.main_wait) or 0.0)
+        return min(self.exposed_share, max(0.0, others))
+
+    def keeps_up(self, use: CoreUse, *, already_open: bool) -> bool:
+        """Return whether workers deliver in time, and the rest is the cost of receiving."""
+        is_for_cores = (average_or_none(use.main_wait) or 0.0) >= CORE_WAIT_SHARE
+        limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+        return not is_for_cores and self.blocked_share(use) < limit
+
+    def is_for_a_core(self, use: CoreUse) -> bool:
         """Return whether the wait is mostly explained by time without a free core."""
-        without_core = min(1.0, highest_average(*shares) or 0.0)
+        without_core = min(1.0, highest_average(use.main_wait, use.worker_wait) or 0.0)
+        if without_core < CORE_WAIT_SHARE:
+            return False
         left = self.exposed_share * (1.0 - without_core)
-        return without_core >= CORE_WAIT_SHARE and left < NOTABLE_SHARE
+        return min(left, self._left_by_workers(use)) < NOTABLE_SHARE
+
+    def _left_by_workers(self, use: CoreUse) -> float:
+        """Return the share of time blocked that is left if workers never wait for a core."""
+        blocked = self.blocked_share(use)
+        cpu = average_or_none(use.worker_cpu)
+        if cpu is None or not blocked > 0:
+            return blocked
+        without_core = average_or_none(use.worker_wait) or 0.0
+        # Workers load at least while training waits; the rest of the time they may be idle.
+        loading = max(cpu + without_core, blocked)
+        return blocked * (1.0 - without_core / loading)
 
     def severity(self, critical_share: float) -> Severity:
         is_critical = self.exposed_share >= critical_share

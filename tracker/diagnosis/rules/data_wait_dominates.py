@@ -11,6 +11,8 @@ job are busy, the CPU quota throttles it, or tasks wait for storage.
 While a step waits for its batch, the reserved GPUs are idle.
 
 ## Limitations
+Time in which the training process computes does not count if there are loader workers: it
+receives a batch that is ready.
 A stream that yields slowly on purpose looks the same.
 Only batches from `run.loader(...)` or a framework callback are measured.
 A GPU counts as working while any kernel runs, so part of the waiting can be missed.
@@ -54,6 +56,7 @@ from tracker.diagnosis.input.trials import Trials
 from tracker.diagnosis.input.waiting import (
     NOTABLE_SHARE,
     RELEASE_SHARE,
+    CoreUse,
     Waiting,
     measure_waiting,
 )
@@ -99,7 +102,9 @@ def check(
     cgroup_throttled_share: Samples | None = None,
     io_pressure_share: Samples | None = None,
     loader_workers: float | None = None,
+    job_main_thread_cpu_cores: Samples | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     framework: str | None = None,
     probe_step_seconds: float | None = None,
@@ -114,9 +119,15 @@ def check(
         )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
-        if waiting.is_for_a_core(
-            job_main_thread_core_wait_share, worker_core_wait_share
-        ):
+        use = CoreUse(
+            job_main_thread_cpu_cores,
+            job_main_thread_core_wait_share,
+            worker_cpu_cores,
+            worker_core_wait_share,
+        )
+        if waiting.keeps_up(use, already_open=already_open):
+            return None
+        if waiting.is_for_a_core(use):
             return Abstention((CROWDED,))
         trials = Trials(
             probe_step_seconds,

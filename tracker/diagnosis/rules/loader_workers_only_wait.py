@@ -49,6 +49,7 @@ from tracker.diagnosis.input.loading import (
 from tracker.diagnosis.input.storage import blocked_share
 from tracker.diagnosis.input.waiting import (
     NOTABLE_SHARE,
+    CoreUse,
     Waiting,
     measure_notable_waiting,
 )
@@ -73,6 +74,8 @@ def check(
     worker_cpu_cores: Samples,
     *,
     worker_cpu_cores_max: Samples | None = None,
+    job_main_thread_cpu_cores: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     job_workers: Samples | None = None,
     workers_blocked: Samples | None = None,
@@ -90,6 +93,14 @@ def check(
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
     )
+    use = CoreUse(
+        job_main_thread_cpu_cores,
+        job_main_thread_core_wait_share,
+        worker_cpu_cores,
+        worker_core_wait_share,
+    )
+    if waiting is None or waiting.keeps_up(use, already_open=already_open):
+        return None
     busy = typical(worker_cpu_cores)
     is_idle = busy <= (RELEASE_CORES if already_open else WAITING_CORES)
     waits_for_machine = (
@@ -100,7 +111,7 @@ def check(
         or (blocked_share(loader_workers, job_workers, workers_blocked) or 0.0)
         >= STORAGE_SHARE
     )
-    if waiting is None or not is_idle or waits_for_machine:
+    if not is_idle or waits_for_machine:
         return None
     workers = round(loader_workers)
     wanted = min(

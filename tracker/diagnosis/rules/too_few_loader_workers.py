@@ -53,6 +53,7 @@ from tracker.diagnosis.input.loading import (
 )
 from tracker.diagnosis.input.waiting import (
     NOTABLE_SHARE,
+    CoreUse,
     Waiting,
     measure_notable_waiting,
 )
@@ -106,6 +107,7 @@ def check(
     job_workers: Samples | None = None,
     worker_cpu_cores: Samples | None = None,
     job_main_cpu_cores: Samples | None = None,
+    job_main_thread_cpu_cores: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
     host_cpu_percent: Samples | None = None,
@@ -128,9 +130,15 @@ def check(
         exposed_wait_seconds,
         already_open=already_open,
     )
-    if waiting is None:
+    use = CoreUse(
+        job_main_thread_cpu_cores,
+        job_main_thread_core_wait_share,
+        worker_cpu_cores,
+        worker_core_wait_share,
+    )
+    if waiting is None or waiting.keeps_up(use, already_open=already_open):
         return None
-    if waiting.is_for_a_core(job_main_thread_core_wait_share, worker_core_wait_share):
+    if waiting.is_for_a_core(use):
         return Abstention((CROWDED,))
     if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
         return (

@@ -193,3 +193,40 @@ def test_recommends_in_the_words_of_the_framework(framework, line):
 
     assert isinstance(finding, Finding)
     assert line in finding.recommendations[1].code
+
+
+def scheduled(**means):
+    return {name: readings(mean) for name, mean in means.items()}
+
+
+def test_receiving_ready_batches_from_workers_is_not_waiting():
+    use = scheduled(
+        job_main_thread_cpu_cores=0.95,
+        job_main_thread_core_wait_share=0.01,
+        worker_cpu_cores=0.35,
+    )
+    blocked = {**use, **scheduled(job_main_thread_cpu_cores=0.80)}
+    alone = scheduled(job_main_thread_cpu_cores=0.95)
+
+    assert check(**run(0.15), **use) is None
+    assert isinstance(check(**run(0.15), **blocked), Finding)
+    # Without workers, the training process loads batches itself.
+    assert isinstance(check(**run(0.15), **alone), Finding)
+
+
+@pytest.mark.parametrize(
+    ("main_cpu", "worker_cpu", "answer"),
+    [
+        pytest.param(0.43, 0.40, Abstention, id="half of the loading is core wait"),
+        pytest.param(0.10, 0.05, Finding, id="workers wait for storage"),
+    ],
+)
+def test_workers_without_a_core_explain_only_their_share(main_cpu, worker_cpu, answer):
+    use = scheduled(
+        job_main_thread_cpu_cores=main_cpu,
+        job_main_thread_core_wait_share=0.39,
+        worker_cpu_cores=worker_cpu,
+        worker_core_wait_share=0.40,
+    )
+
+    assert isinstance(check(**run(0.29), **use), answer)
