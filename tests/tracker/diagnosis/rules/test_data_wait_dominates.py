@@ -215,18 +215,22 @@ def test_receiving_ready_batches_from_workers_is_not_waiting():
 
 
 @pytest.mark.parametrize(
-    ("main_cpu", "worker_cpu", "answer"),
+    ("main_cpu", "worker_cpu", "core_wait", "answer"),
     [
-        pytest.param(0.43, 0.40, Abstention, id="half of the loading is core wait"),
-        pytest.param(0.10, 0.05, Finding, id="workers wait for storage"),
+        pytest.param(
+            0.43, 0.40, 0.40, Abstention, id="half of the loading is core wait"
+        ),
+        pytest.param(0.10, 0.05, 0.05, Finding, id="workers wait for storage"),
     ],
 )
-def test_workers_without_a_core_explain_only_their_share(main_cpu, worker_cpu, answer):
+def test_workers_without_a_core_explain_only_their_share(
+    main_cpu, worker_cpu, core_wait, answer
+):
     use = scheduled(
         job_main_thread_cpu_cores=main_cpu,
-        job_main_thread_core_wait_share=0.39,
+        job_main_thread_core_wait_share=core_wait,
         worker_cpu_cores=worker_cpu,
-        worker_core_wait_share=0.40,
+        worker_core_wait_share=core_wait,
     )
 
     assert isinstance(check(**run(0.29), **use), answer)
