@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, SupportsIndex
 
+from seamark.errors import InvalidSetting
 from seamark.lifecycle.process_hooks import claim_names, find_open_run
 from seamark.run import Run
 from seamark.settings import Settings, read_settings
@@ -35,6 +36,7 @@ def init(
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
     sync_tensorboard: bool | str | os.PathLike[str] = False,
+    parent: Run | StoredRun | str | None = None,
 ) -> Run:
     """Create or join the run of that name and start measuring the hardware.
 
@@ -75,11 +77,17 @@ def init(
             seconds since 1970. `run.finish(ended_at=...)` sets the end.
         sync_tensorboard: Also log what this process writes for TensorBoard: True, or
             the folder of its event files.
+        parent: The run that this one is a part of, its name, or its id. Both belong to
+            one project. A parent that does not exist yet is created.
 
     Raises:
         InvalidSetting: An argument is invalid. An invalid environment variable is
             ignored with a warning, and raises only if `strict`.
     """
+    if isinstance(parent, Run):
+        project = project or parent.project
+        if project != parent.project:
+            raise InvalidSetting("parent", "must belong to the same project")
     settings = read_settings(
         run,
         project=project,
@@ -96,6 +104,7 @@ def init(
         quiet=quiet,
         started_at=started_at,
         sync_tensorboard=sync_tensorboard,
+        parent=_parent_of(parent),
     )
     if _is_imported_again():
         return _opened_again(settings)
@@ -105,6 +114,13 @@ def init(
     if tags is not None:
         opened.add_tags(tags)
     return opened
+
+
+def _parent_of(parent: Run | StoredRun | str | None) -> str | None:
+    if parent is None or isinstance(parent, str):
+        return parent
+    # The id survives renames; it is unknown until the server has answered.
+    return parent.id or parent.name
 
 
 def _opened(settings: Settings) -> Run:

@@ -38,10 +38,12 @@ class Origin:
     is_resuming: bool = False
     # Process start if `time` is later, as for a spool that continues another.
     began_at: int = 0
+    # The name or the id of the parent run; "" for none.
+    parent: str = ""
 
     def stored(self) -> dict[str, Any]:
         """Return its fields as JSON; fields of later versions only if they are set."""
-        later = {"is_helper", "is_resuming", "began_at"}
+        later = {"is_helper", "is_resuming", "began_at", "parent"}
         fields = asdict(self).items()
         return {name: value for name, value in fields if value or name not in later}
 
@@ -65,6 +67,8 @@ def open_spool(origin: Origin) -> bytes:
         said["resume"] = True
     if origin.began_at:
         said["began"] = origin.began_at
+    if origin.parent:
+        said["parent"] = origin.parent
     return _encode(said)
 
 

@@ -149,6 +149,29 @@ class Run:
         """Add tags to the run, given one by one or as lists."""
         self.tags.add(*tags)
 
+    def child(self, name: str | None = None, **options: Any) -> Run:
+        """Open a run that is a part of this one: a trial of a search, a fold.
+
+        Hardware and facts are left to this run, unless the options differ.
+
+        Args:
+            name: The child's name; by default a readable name is generated.
+            options: As for `agent.init`; by default as this run was opened.
+        """
+        from seamark.api import init  # noqa: PLC0415 - it imports this module
+
+        settings = self.settings
+        defaults = {
+            "stage": settings.stage,
+            "rank": settings.rank,
+            "mode": settings.mode.value,
+            "monitor": False,
+            "capture": settings.capture & {"failure"},
+            "strict": settings.strict,
+            "quiet": True,
+        }
+        return init(name, parent=self, **(defaults | options))
+
     def note(self, text: str, step: float | None = None) -> None:
         """Log a note: a mark on the run's charts and a line in its logs.
 

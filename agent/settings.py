@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from seamark.capture.relay import Relay
 
 # In characters, as limited by the server.
-_LONGEST_NAMES = {"project": 200, "run": 255, "stage": 100}
+_LONGEST_NAMES = {"project": 200, "run": 255, "parent": 255, "stage": 100}
 # Kernel counters do not change more often; at lower rates the rules lack data.
 _SAMPLE_SECONDS = (0.5, 60.0)
 # The launcher nearest to the process first: with `mpirun` in a batch script, all ranks
@@ -122,6 +122,8 @@ class Settings(NamedTuple):
     world_size: int = 1
     # The folder of TensorBoard's event files to follow; "" to find them; None for none.
     tensorboard: str | None = None
+    # The name or the id of the run that this one is a part of; "" for none.
+    parent: str = ""
 
     @property
     def namespace(self) -> str:
@@ -152,6 +154,7 @@ def read_settings(
     quiet: bool | None = None,
     started_at: float | datetime | None = None,
     sync_tensorboard: bool | str | PathLike[str] = False,
+    parent: str | None = None,
 ) -> Settings:
     """Return the settings of this process; raises InvalidSetting for invalid arguments.
 
@@ -197,6 +200,7 @@ def read_settings(
         is_quiet=said.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
         began_at=None if started_at is None else _past("started_at", started_at),
         tensorboard=_tensorboard_folder(sync_tensorboard),
+        parent="" if parent is None else _name("parent", parent),
     )
     return settings._replace(
         measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))

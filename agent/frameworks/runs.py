@@ -57,15 +57,18 @@ def run_for(
 
 def run_of_rank(run: Run, rank: int) -> Run:
     """Return the run of the same name for another rank."""
-    return _run_like(run, name=run.name, rank=rank)
+    parent = run.settings.parent or None
+    return _run_like(run, name=run.name, rank=rank, parent=parent)
 
 
 def run_beside(run: Run, name: str) -> Run:
     """Return a run with that name in the same project and stage, with equal settings."""
-    return _run_like(run, name=name, rank=run.rank)
+    return _run_like(run, name=name, rank=run.rank, parent=run)
 
 
-def _run_like(run: Run, *, name: str, rank: int) -> Run:
+def _run_like(
+    run: Run, *, name: str, rank: int, parent: Run | str | None = None
+) -> Run:
     return init(
         name,
         project=run.project,
@@ -76,4 +79,5 @@ def _run_like(run: Run, *, name: str, rank: int) -> Run:
         mode=run.settings.mode.value,
         strict=run.settings.strict,
         separate_ranks=run.settings.separate_ranks,
+        parent=parent,
     )

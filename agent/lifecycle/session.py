@@ -435,6 +435,7 @@ def _open_spool(
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
         is_helper=settings.is_helper,
         is_resuming=settings.resumed_at is not None,
+        parent=settings.parent,
     )
     environment: Mapping[str, str] = os.environ
     reason: OSError | None = None

@@ -70,12 +70,13 @@ def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) ->
         if found.state == State.RUNNING:
             raise InvalidInput("the run", "is running; move it once it has ended")
         found.name = _name_in(target, found.name, renames=renames)
-        found.project = target
-        found.save(update_fields=["name", "project"])
+        found.project, found.parent = target, None
+        found.save(update_fields=["name", "project", "parent"])
         for table in TABLES:
             rows = table._default_manager  # noqa: SLF001 - documented by Django
             rows.filter(run=run.id).update(project=target)
         # Readers of the old project may lack access to the new one.
+        Run.objects.filter(parent=run.id).update(parent=None)
         Rung.objects.filter(run=run.id).delete()
         end_links("run", [run.id], timezone.now())
         doer.note(

@@ -163,5 +163,6 @@ def _delete_row_of(run_id: UUID) -> None:
         # Locked before its work, so that no new work is requested in between.
         Run.objects.select_for_update().filter(id=run_id).first()
         Work.objects.filter(run_id=run_id).delete()
+        Run.objects.filter(parent=run_id).update(parent=None)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM tracker_run WHERE id = %s", [key(run_id)])

@@ -39,7 +39,11 @@ def joining_of(run: Run, opening: Open, actor: Actor, *, began_at: datetime) -> 
     if run.state != State.FINISHED:
         return Joining(makes_resumable=is_resuming and not run.is_resumable)
     name = opening.stage or "main"
-    is_new_stage = not Stage.objects.filter(run=run, name=name).exists()
+    stages = Stage.objects.filter(run=run)
+    if not stages.exists():
+        # A parent that was created for its child, and has not logged before.
+        return Joining(makes_resumable=is_resuming)
+    is_new_stage = not stages.filter(name=name).exists()
     if actor.scope is Scope.MANAGE or (is_resuming and run.is_resumable):
         return Joining(is_reopening=True, is_new_stage=is_new_stage)
     is_late = run.ended_at is not None and began_at <= run.ended_at

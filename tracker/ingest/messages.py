@@ -79,6 +79,8 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     helper: bool = False
     resume: bool = False
     began: Time | None = None
+    # Name or id of a run of the project.
+    parent: RunName | None = None
 
 
 class AddPoints(Struct, frozen=True):

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from tracker.actions.found_projects import find_or_make_project, project_named
+from tracker.actions.parents import set_parent
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound
 from tracker.ingest.joining import joining_of, note_joining
@@ -41,6 +42,8 @@ def open_spool(
     began_at = from_microseconds(
         opening.time if opening.began is None else opening.began
     )
+    if opening.parent is not None:
+        set_parent(run, opening.parent, actor.user_id, started_at=started_at)
     joining = joining_of(run, opening, actor, began_at=began_at)
     stage = _find_or_make_stage(run, opening.stage or "main")
     Spool.objects.bulk_create(

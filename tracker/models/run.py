@@ -52,6 +52,10 @@ class Run(models.Model):
         related_name="+",
         db_index=False,
     )
+    # The run of the same project that this one is a part of: a sweep, a search.
+    parent = models.ForeignKey(
+        "self", models.SET_NULL, null=True, related_name="children", db_index=False
+    )
     # Chosen by the user; every script that uses it joins the same run.
     name = models.CharField(max_length=255)
     state = models.CharField(
@@ -103,6 +107,12 @@ class Run(models.Model):
             ),
             # Finds runs with silent processes.
             models.Index(fields=["state", "last_seen_at"], name="run_silent"),
+            # The children of a run, and whether a project has any.
+            models.Index(
+                fields=["project", "parent"],
+                condition=models.Q(parent__isnull=False),
+                name="run_children",
+            ),
         ]
 
     def __str__(self) -> str:

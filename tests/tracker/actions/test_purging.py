@@ -84,8 +84,10 @@ def mark(run):
 
 
 def models_of_runs():
-    """Yield every model that refers to runs, so that none is omitted."""
-    for model in apps.get_app_config("tracker").get_models():
+    """Yield every other model that refers to runs, so that none is omitted."""
+    # Children of a deleted run stay.
+    models = set(apps.get_app_config("tracker").get_models()) - {Run}
+    for model in models:
         for field in model._meta.get_fields():
             if field.concrete and field.related_model is Run:
                 yield model

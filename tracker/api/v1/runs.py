@@ -32,6 +32,7 @@ from tracker.api.v1.attributes import (
 )
 from tracker.queries.backlog import waiting_points
 from tracker.queries.run.attributes import AttributeRow
+from tracker.queries.run.family import family_of
 from tracker.queries.run.paths import paths_beginning
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.runs.column_keys import OF_RUN
@@ -135,10 +136,16 @@ class ReopeningOut(Schema):
     is_new_stage: bool
 
 
+class RelativeOut(Schema):
+    id: UUID
+    name: str
+    state: str
+
+
 class RunDetailOut(Schema):
     """`waiting_points` counts received points that are in no summary yet.
 
-    `workspace` and `project` are slugs.
+    `workspace` and `project` are slugs. `children` are at most 100 of `children_count`.
     """
 
     id: UUID
@@ -152,6 +159,9 @@ class RunDetailOut(Schema):
     wall_seconds: float | None
     last_seen_at: datetime
     waiting_points: int
+    parent: RelativeOut | None
+    children: list[RelativeOut]
+    children_count: int
     tags: list[str]
     stages: list[StageDetailOut]
     reopenings: list[ReopeningOut]
@@ -221,6 +231,7 @@ def read_attribute_paths(
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """One run: its state, its tags, and its stages with their processes."""
     run = readable_run(request.auth, run_id)
+    family = family_of(run, request.auth)
     return json_response(
         {
             "id": run_id,
@@ -228,6 +239,9 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
             "project": run.project.slug,
             **_overview(run_overview(run)),
             "waiting_points": waiting_points(run_id),
+            "parent": family.parent and family.parent._asdict(),
+            "children": [child._asdict() for child in family.children],
+            "children_count": family.count,
         }
     )
 

@@ -14,12 +14,14 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import (
+    Case,
     F,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     Value,
+    When,
 )
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import IsNull
@@ -64,6 +66,8 @@ RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
     "state": lambda: F("state"),
     "made_by": lambda: F("made_by__username"),
+    # The children of a run in the trash have no parent.
+    "parent": lambda: Case(When(parent__trashed_at=None, then=F("parent__name"))),
     "created": lambda: F("created_at"),
     "started": lambda: F("started_at"),
     "ended": lambda: F("ended_at"),
@@ -250,6 +254,9 @@ def _run_condition(condition: Condition, project_id: int) -> Q:
         case Likeness(operand=RunField(name="made_by"), text=text):
             # False if the user is unknown, so that the negation is true.
             return holds("made_by__username", text) & Q(made_by__isnull=False)
+        case Likeness(operand=RunField(name="parent"), text=text):
+            shown = Q(parent__isnull=False, parent__trashed_at=None)
+            return holds("parent__name", text) & shown
         case Known(operand=RunField(name=name)):
             return Q(IsNull(RUN_COLUMNS[name](), False))
         case Comparison(operand=RunField(name=name), operator=operator, value=value):
