@@ -32,7 +32,7 @@ from tracker.api.v1.attributes import (
 )
 from tracker.queries.backlog import waiting_points
 from tracker.queries.run.attributes import AttributeRow
-from tracker.queries.run.family import family_of
+from tracker.queries.run.family import children_of, parent_of
 from tracker.queries.run.paths import paths_beginning
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.runs.column_keys import OF_RUN
@@ -231,7 +231,7 @@ def read_attribute_paths(
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """One run: its state, its tags, and its stages with their processes."""
     run = readable_run(request.auth, run_id)
-    family = family_of(run, request.auth)
+    parent, children = parent_of(run, request.auth), children_of(run, request.auth)
     return json_response(
         {
             "id": run_id,
@@ -239,9 +239,9 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
             "project": run.project.slug,
             **_overview(run_overview(run)),
             "waiting_points": waiting_points(run_id),
-            "parent": family.parent and family.parent._asdict(),
-            "children": [child._asdict() for child in family.children],
-            "children_count": family.count,
+            "parent": parent and parent._asdict(),
+            "children": [child._asdict() for child in children.runs],
+            "children_count": children.count,
         }
     )
 

@@ -25,6 +25,7 @@ from tracker.queries.diagnoses.rule_settings import settings_of
 from tracker.queries.diagnoses.rules_version import rules_version
 from tracker.queries.diagnoses.time_breakdowns import LedgerView, run_ledger
 from tracker.queries.run.comments import counts_of_findings
+from tracker.queries.run.family import children_of
 from tracker.queries.run.files import latest_pictures
 from tracker.queries.run.key_values import KeyValues, key_values
 from tracker.queries.run.namespaces import PARAMS
@@ -70,6 +71,7 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     )
     context = {
         **frame,
+        "children": children_of(run, request.actor),
         "sections": shown,
         "is_quiet": all(section.is_quiet for section in shown),
         "checks": check_counts(shown),

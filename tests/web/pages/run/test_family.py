@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import make_project, make_run
+from tracker.models import Run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def family(member):
+    project = make_project(member)
+    parent, child = make_run(project, "sweep"), make_run(project, "trial")
+    Run.objects.filter(id=child.id).update(parent=parent)
+    return parent, child
+
+
+def page(client, run):
+    return client.get(f"/runs/{run.id}/").content.decode()
+
+
+def test_a_child_links_to_its_parent(client, member, family):
+    client.force_login(member.user)
+    parent, child = family
+
+    assert f'<a class="clip" href="/runs/{parent.id}/">sweep</a>' in page(client, child)
+    assert "Child runs" not in page(client, child)
+
+
+def test_a_parent_lists_its_children(client, member, family):
+    client.force_login(member.user)
+    parent, child = family
+
+    text = page(client, parent)
+    assert "Child runs" in text
+    assert f'href="/runs/{child.id}/"' in text
+
+
+def test_relatives_in_the_trash_are_left_out(client, member, family):
+    client.force_login(member.user)
+    parent, child = family
+
+    Run.objects.filter(id=child.id).update(trashed_at=timezone.now())
+    assert "Child runs" not in page(client, parent)
+
+    Run.objects.update(trashed_at=None)
+    Run.objects.filter(id=parent.id).update(trashed_at=timezone.now())
+    assert "sweep" not in page(client, child)
