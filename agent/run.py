@@ -161,7 +161,8 @@ class Run:
         from seamark.api import init  # noqa: PLC0415 - it imports this module
 
         settings = self.settings
-        defaults = {
+        # Any: options of init have many types.
+        defaults: dict[str, Any] = {
             "stage": settings.stage,
             "rank": settings.rank,
             "mode": settings.mode.value,
