@@ -14,6 +14,9 @@ from web.pages.reports.passages import passages_of
 CHART, VALUE, TABLE, TEXT, LADDER, LEDGER = (
     f"{number}a{number}a{number}a{number}a" for number in range(1, 7)
 )
+BAR, SCATTER, PARALLEL, HISTOGRAM, IMPORTANCE = (
+    f"{number}c{number}c{number}c{number}c" for number in range(1, 6)
+)
 MORE, SETTING, MIXED, OTHERS, NAMED = (
     f"{number}b{number}b{number}b{number}b" for number in range(1, 6)
 )
@@ -76,6 +79,11 @@ def make_dashboard(
         widget(TEXT, "text", text=text_of(first, sibling)),
         widget(LADDER, "ladder", ladder=str(ladder.id)),
         widget(LEDGER, "ledger", theirs),
+        widget(BAR, "bar", theirs, metric="count-of-theirs"),
+        widget(SCATTER, "scatter", theirs, x="test/accuracy", y="min(count-of-theirs)"),
+        widget(PARALLEL, "parallel", theirs, axes=["params/optimizer", "note"]),
+        widget(HISTOGRAM, "histogram", theirs, metric="test/accuracy"),
+        widget(IMPORTANCE, "importance", theirs, metric="test/accuracy"),
         widget(MORE, "table", columns=MORE_COLUMNS),
         widget(SETTING, "value", metric="count-of-theirs"),
         widget(MIXED, "chart", metrics=["train/loss", "note", "count-of-theirs"]),

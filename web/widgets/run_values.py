@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.disclosure import seen_by
-from tracker.queries.compare.values import Column, read_columns
+from tracker.queries.compare.values import OF_SERIES, Column, read_columns
 from web.figures.run_values import (
     Axis,
     RunValue,
@@ -19,7 +19,14 @@ from web.figures.run_values import (
 )
 from web.figures.scatter import Dimension, ScatterRun, scatter_figure
 from web.pages.charts.chart_options import ChartOptions
-from web.pages.dashboards.widget_kind import Body, Field, FigureView, Kind, Scene
+from web.pages.dashboards.widget_kind import (
+    WITHHELD,
+    Body,
+    Field,
+    FigureView,
+    Kind,
+    Scene,
+)
 from web.texts import gettext_lazy
 
 MAX_BARS = 60
@@ -63,12 +70,18 @@ class ParallelSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _columns(scene: Scene, dimensions: Sequence[str]) -> list[Column]:
-    return read_columns(scene.runs, dimensions, seen_by(scene.actor))
+    columns = read_columns(scene.runs, dimensions, seen_by(scene.actor))
+    if not scene.is_shared:
+        return columns
+    # The name of a hidden value is hidden too.
+    return [each if each.is_known else Column("", each.values) for each in columns]
 
 
 def _body(scene: Scene, dimensions: Sequence[str]) -> Body:
     known = [column for column in _columns(scene, dimensions) if column.is_known]
     if len(known) < len(dimensions):
+        if scene.values(scene.runs, _paths(dimensions)).withheld:
+            return Body(problem=WITHHELD)
         held = {column.dimension for column in known}
         paths = ", ".join(f"“{name}”" for name in dimensions if name not in held)
         return Body(
@@ -159,12 +172,21 @@ def _dimensions(settings: Any) -> list[str]:
     return [settings.metric]
 
 
+def _paths(dimensions: Sequence[str]) -> list[str]:
+    """Return the attributes that these dimensions name, such as a for min(a)."""
+    named = [OF_SERIES.match(dimension) for dimension in dimensions]
+    return [
+        match[2] if match else dimension
+        for match, dimension in zip(named, dimensions, strict=True)
+    ]
+
+
 # Any: likewise, and what Kind takes.
 def _kind(**described: Any) -> Kind:
     return Kind(
         body=lambda scene, settings: _body(scene, _dimensions(settings)),
         title=lambda settings: ", ".join(_dimensions(settings)),
-        paths=_dimensions,
+        paths=lambda settings: _paths(_dimensions(settings)),
         **described,
     )
 

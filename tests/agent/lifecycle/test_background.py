@@ -84,7 +84,7 @@ def test_a_thread_goes_on_after_what_ends_threads_and_says_so(
     assert len(set(turns)) == 1
     assert background.is_alive
     assert [r.levelname for r in caplog.records].count("WARNING") == 1
-    assert "the thread seamark-test died and is started again" in caplog.text
+    assert "the thread seamark-test died and is restarted" in caplog.text
     assert background.stop(5.0)
 
 

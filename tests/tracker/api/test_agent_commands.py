@@ -278,6 +278,7 @@ def test_pictures_of_a_series_are_exported_by_what_their_files_are(
         "digest": digest.hex(),
         "size": 9,
         "type": "image/png",
+        "caption": "",
     }
 
 

@@ -17,10 +17,15 @@ from tests.builders import (
     write_values,
 )
 from tests.web.shared_boards import (
+    BAR,
     CHART,
+    HISTOGRAM,
+    IMPORTANCE,
     LADDER,
     LEDGER,
     MIXED,
+    PARALLEL,
+    SCATTER,
     SETTING,
     TABLE,
     TEXT,
@@ -262,8 +267,23 @@ def test_a_ledger_costs_nothing_and_a_ladder_leads_nowhere(
     assert "faster" in shown
     assert f"ladders/{site.ladder.id}" not in shown
     assert "first" in asked(LADDER, part="figure")
+
+
+def test_values_of_the_configuration_are_hidden_in_every_plot(asked):
+    for plot in (BAR, SCATTER, PARALLEL, IMPORTANCE):
+        assert "This content is not shared." in asked(plot), plot
+    for plot in (BAR, SCATTER, PARALLEL):
+        figure = asked(plot, part="figure")
+        for hidden in ("chosen-optimizer", "params/optimizer", "count-of-theirs"):
+            assert hidden not in figure
+    assert "first" in asked(BAR, Part.CONFIG, part="figure")
+    assert "test/accuracy" in asked(HISTOGRAM, part="figure")
+
+
+def test_a_widget_of_every_kind_is_shared(site):
     board = site.dashboard.content["widgets"]
-    assert {widget["kind"] for widget in board} == KINDS.keys(), "look at the new one"
+
+    assert {widget["kind"] for widget in board} == KINDS.keys()
 
 
 def test_a_text_has_its_pictures_where_files_are_ticked(asked, site):
