@@ -16,7 +16,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 
-MAIN, CONNECTING = "web/js/main.js", "web/js/connecting.js"
+MAIN, BEHAVIOURS = "web/js/main.js", "web/js/behaviours.js"
 # Placeholder in the base template.
 PLACE = b"<!-- modules -->"
 NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
@@ -48,8 +48,8 @@ def behaviours_of(page: bytes) -> frozenset[str]:
 
 def modules_of(behaviours: frozenset[str]) -> list[str]:
     """Return the static files that behaviours and the main module import."""
-    known = dict(BEHAVIOUR.findall(_text(CONNECTING)))
-    waiting = [_beside(CONNECTING, known[name]) for name in behaviours if name in known]
+    known = dict(BEHAVIOUR.findall(_text(BEHAVIOURS)))
+    waiting = [_beside(BEHAVIOURS, known[name]) for name in behaviours if name in known]
     waiting += _imports(MAIN)
     found: set[str] = set()
     while waiting:

@@ -12,7 +12,7 @@ REGISTERED = re.compile(r"^  \"([a-z-]+)\": \(\) => import", re.M)
 
 def test_templates_name_only_behaviours_that_are_registered():
     registered = set(
-        REGISTERED.findall((WEB / "static/web/js/connecting.js").read_text())
+        REGISTERED.findall((WEB / "static/web/js/behaviours.js").read_text())
     )
     templates = [path.read_text() for path in (WEB / "templates").rglob("*.html")]
     named = {

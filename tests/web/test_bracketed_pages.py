@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 
 from tests.tracker_texts import tracker_texts
@@ -42,7 +43,7 @@ SPEAKS = {"accept-language": MADE_UP}
 NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
 GAP = "\0"
 # Separators that pages put between values.
-PARTS = re.compile(f"{GAP}|; |: |, ")
+PARTS = re.compile(f"{GAP}|; |: |, | · ")
 MIN_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets
 # and of digests.
@@ -121,6 +122,8 @@ def stored() -> set[str]:
         for row in QuerySet(model).values_list():
             for value in row:
                 found |= set(_texts_in(value))
+    for user in get_user_model().objects.all():
+        found |= {user.display_name, user.initials}
     # Paths of metrics are shown as words.
     return found | {text.replace("_", " ") for text in found}
 

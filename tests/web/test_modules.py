@@ -25,13 +25,13 @@ def test_modules_are_followed_through_all_they_import():
 
     assert "web/js/charts/chart.js" in modules
     # By way of another.
-    assert "web/js/models/chart_summary.js" in modules
+    assert "web/js/charts/chart_summary.js" in modules
     assert all((SCRIPTS / name).is_file() for name in modules)
-    assert "web/js/behaviours/runs_grid.js" not in modules
+    assert "web/js/table/runs_grid.js" not in modules
 
 
 def test_what_connects_them_is_on_every_page():
-    assert "web/js/connecting.js" in modules_of(frozenset())
+    assert "web/js/behaviours.js" in modules_of(frozenset())
 
 
 def test_unknown_behaviours_are_passed_over():
@@ -39,8 +39,8 @@ def test_unknown_behaviours_are_passed_over():
 
 
 def test_every_behaviour_is_found():
-    connecting = (SCRIPTS / "web/js/connecting.js").read_text()
-    names = re.findall(r'^  "([a-z-]+)":', connecting, re.MULTILINE)
+    registry = (SCRIPTS / "web/js/behaviours.js").read_text()
+    names = re.findall(r'^  "([a-z-]+)":', registry, re.MULTILINE)
 
     always = set(modules_of(frozenset()))
     assert names
@@ -69,6 +69,6 @@ def test_pages_name_theirs(client_of, member):
     page = client_of(member).get(f"/runs/{run.id}/charts").content.decode()
 
     assert PLACE.decode() not in page
-    assert page.count("/web/js/behaviours/palette.js") == 1
-    assert page.count("/web/js/models/key_sequence.js") == 1  # by way of another
+    assert page.count("/web/js/page/palette.js") == 1
+    assert page.count("/web/js/core/key_sequence.js") == 1  # by way of another
     assert "runs_grid.js" not in page

@@ -174,7 +174,7 @@ def counted(lasted: timedelta | None) -> SafeString | str:
         return UNKNOWN
     seconds = int(lasted.total_seconds())
     return format_html(
-        '<span role="timer" data-behaviour="going-on" data-seconds="{}" hx-morph-skip-children>{}</span>',
+        '<span role="timer" data-behaviour="elapsed-time" data-seconds="{}" hx-morph-skip-children>{}</span>',
         seconds,
         duration(seconds),
     )

@@ -9,11 +9,13 @@ from typing import Any
 from django import template
 
 from tracker.diagnosis.engine.finding import Gain
+from tracker.diagnosis.engine.limit_labels import limit_label
 from tracker.queries.diagnoses.diagnoses import StageDiagnosis
 from tracker.queries.ladders.savings import Worth, worth_of
 from web.templatetags.format import UNKNOWN, duration, number
 
 register = template.Library()
+register.filter(limit_label)
 
 HOUR = 3_600
 GRAMS = 1_000  # grams per kilogram

@@ -306,7 +306,7 @@ def test_rows_are_safe_and_numbers_are_as_python_writes_them(visit):
     page = visit("/sign-in")
 
     text = page.evaluate("""async () => {
-      const { pointsCsv } = await import("/static/web/js/models/points_csv.js")
+      const { pointsCsv } = await import("/static/web/js/export/points_csv.js")
       const y = Float32Array.of(0.41, NaN, -Infinity)
       const x = [0, 1.5, Infinity]
       const lines = [

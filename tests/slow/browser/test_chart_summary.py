@@ -12,7 +12,7 @@ from tests.builders import make_project, make_run, write_series
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SUMMARY = """async ([data, layout]) => {
-  const { summaryOf } = await import("/static/web/js/models/chart_summary.js")
+  const { summaryOf } = await import("/static/web/js/charts/chart_summary.js")
   return summaryOf(JSON.parse(data, (_, value) => value === "NaN" ? NaN : value), layout)
 }"""
 LINE = {"name": "a &lt;b&gt;", "x": [0, 1, 2], "y": [3, "NaN", 1]}

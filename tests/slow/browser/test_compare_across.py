@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 DRAWN = '.chart[data-drawn="true"]'
 MARK = ".run-mark"
 GROUPED = """async () => {
-  const { grouped } = await import("/static/web/js/models/mark_groups.js")
+  const { grouped } = await import("/static/web/js/chart_page/mark_groups.js")
   const marks = [40, 0, 5, 17, 18, 90].map((left) => ({ left }))
   return grouped(marks, 18).map(({ left, marks }) => [left, marks.length])
 }"""

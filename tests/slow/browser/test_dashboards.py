@@ -107,7 +107,7 @@ def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard
     def hold(route):
         held.append(route)
 
-    page.route("**/behaviours/repeat.js", hold)
+    page.route("**/components/repeated_field.js", hold)
     page.get_by_role("button", name="Add widget").click()
     page.get_by_role("button", name="Chart Series of the runs").click()
     expect(page.locator("#widget-form .repeat").first).to_be_visible()

@@ -20,7 +20,7 @@ DURATIONS = [
     312, 3599, 3600, 3661, 7500, 86399, 86400, 90000, 1e6, -5, -90,
 ]  # fmt: skip
 PERCENTAGES = [0, 0.04, 0.5, 4.56, 9.94, 9.96, 10, 45.6, 99.5, 100, 180, -3.2]
-MODULE = "/static/web/js/models/format.js"
+MODULE = "/static/web/js/core/format.js"
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_the_last_line_of_a_million_is_reached(visit, ada, run):
           const old = document.querySelector(".log")
           const copy = old.cloneNode(true)
           old.replaceWith(copy)
-          const module = await import("/static/web/js/behaviours/log.js")
+          const module = await import("/static/web/js/log/log.js")
           module.default(copy)
         }"""
     )

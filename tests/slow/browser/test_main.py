@@ -65,11 +65,11 @@ def test_a_page_nobody_looks_at_asks_for_nothing(visit, is_hidden, heard):
 
 
 def test_a_button_pressed_before_the_page_answers_is_pressed_once_it_does(visit, page):
-    page.route("**/behaviours/theme.js", slowly)
+    page.route("**/page/theme_switch.js", slowly)
     page.add_init_script(
         """document.addEventListener("readystatechange", () => {
           if (document.readyState !== "interactive") return
-          document.querySelector("[data-behaviour~=theme]").click()
+          document.querySelector("[data-behaviour~=theme-switch]").click()
         })"""
     )
 
@@ -90,7 +90,7 @@ def test_what_is_typed_and_chosen_before_the_page_answers_holds_once_it_does(
     def hold(route):
         held.append(route)
 
-    page.route("**/behaviours/runs_grid.js", hold)
+    page.route("**/table/runs_grid.js", hold)
     sign_in(page.context, live_server.url, ada)
     page.goto(f"{live_server.url}/w/ada-workspace/vision/")
     page.get_by_label("Filter by name or tag").press_sequentially("one")

@@ -15,7 +15,7 @@ def run(visit):
 
 def test_lines_that_cannot_be_had_are_asked_for_once_in_a_while(run):
     asked = run("""async () => {
-      const { LogPages } = await import("/static/web/js/models/log_pages.js")
+      const { LogPages } = await import("/static/web/js/log/log_pages.js")
       let asked = 0
       const refused = async () => (asked += 1, null)
       // As the log does: whatever has changed, it draws.
@@ -31,7 +31,7 @@ def test_lines_that_cannot_be_had_are_asked_for_once_in_a_while(run):
 
 def test_lines_come_once_the_server_answers_again(run):
     text = run("""async () => {
-      const { LogPages } = await import("/static/web/js/models/log_pages.js")
+      const { LogPages } = await import("/static/web/js/log/log_pages.js")
       const lines = [{ position: 0, step: 0, time: 0, text: "first" }]
       const answers = [null, { lines: [], end: 0 }, { lines, end: 1 }]
       return new Promise((resolve) => {
@@ -49,7 +49,7 @@ def test_lines_come_once_the_server_answers_again(run):
 
 def test_a_search_that_failed_is_not_taken_for_one_that_found_nothing(run):
     states = run("""async () => {
-      const { LogSearch } = await import("/static/web/js/models/log_search.js")
+      const { LogSearch } = await import("/static/web/js/log/log_search.js")
       const answers = [{ positions: [3], end: 500, next: 500 }, null, { positions: [], end: 900, next: null }]
       const search = new LogSearch(async () => answers.shift())
       await search.find("loss", () => {})
@@ -81,7 +81,7 @@ LONGER = f"```seamark\n{BLOCK}height: 8\n```\n"
 def test_a_widget_is_found_in_its_own_block_only(run, text, before, place):
     found = run(
         """async ([text, block, before]) => {
-          const { placeOfBlock } = await import("/static/web/js/models/report_blocks.js")
+          const { placeOfBlock } = await import("/static/web/js/boards/report_blocks.js")
           return placeOfBlock(text, block, before)
         }""",
         [text, BLOCK, before],
@@ -92,7 +92,7 @@ def test_a_widget_is_found_in_its_own_block_only(run, text, before, place):
 
 def test_links_are_kept_to_the_axes_and_their_windows(run):
     whole, part, cleared = run("""async () => {
-      const { withAxes } = await import("/static/web/js/models/parallel_address.js")
+      const { withAxes } = await import("/static/web/js/parallel/parallel_address.js")
       const axes = [{ path: "b" }, { path: "a:c" }]
       const windows = [null, [0.1, 2]]
       const page = "http://x/compare?runs=1,2&dimension=a%3Ac&dimension=b&brush=0%3A1%3Ab"
@@ -126,7 +126,7 @@ def test_links_are_kept_to_the_axes_and_their_windows(run):
 def test_signs_that_need_another_key_are_heard(run, event, is_found):
     found = run(
         """async (event) => {
-          const { KeySequence } = await import("/static/web/js/models/key_sequence.js")
+          const { KeySequence } = await import("/static/web/js/core/key_sequence.js")
           const shortcuts = [{ keys: "[" }, { keys: "j" }, { keys: "ArrowLeft" }]
           return new KeySequence().press(event, shortcuts, 0)?.keys ?? null
         }""",
@@ -138,7 +138,7 @@ def test_signs_that_need_another_key_are_heard(run, event, is_found):
 
 def test_a_chart_takes_no_more_series_than_the_server_draws(run):
     kept = run("""async () => {
-      const { Arrangement, MAX_LINES } = await import("/static/web/js/models/arrangement.js")
+      const { Arrangement, MAX_LINES } = await import("/static/web/js/chart_page/arrangement.js")
       const paths = Array.from({ length: MAX_LINES + 1 }, (_, place) => `train/${place}`)
       const arrangement = new Arrangement()
       const keys = [arrangement.join(paths), arrangement.join(paths.slice(1)), arrangement.join([...paths.slice(1), paths[1]])]
@@ -150,7 +150,7 @@ def test_a_chart_takes_no_more_series_than_the_server_draws(run):
 
 def test_answers_that_belong_to_no_place_are_told(run):
     told = run("""async () => {
-      const { refusalIn } = await import("/static/web/js/refusals.js")
+      const { refusalIn } = await import("/static/web/js/core/request_errors.js")
       const answer = (status, type) => ({ status, headers: new Headers({ "Content-Type": type }) })
       return [
         refusalIn(answer(403, "text/plain; charset=utf-8"), "Not allowed."),
@@ -165,7 +165,7 @@ def test_answers_that_belong_to_no_place_are_told(run):
 
 def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
     names = run("""async () => {
-      const { BLOCK, RunBlocks } = await import("/static/web/js/models/run_blocks.js")
+      const { BLOCK, RunBlocks } = await import("/static/web/js/table/row_blocks.js")
       const rows = (name) => Array.from({ length: BLOCK }, () => ({ name }))
       const body = (offset, name) => ({ offset, rows: rows(name), total: 300, matching: 300, columns: [] })
       const answers = []
@@ -190,7 +190,7 @@ def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
 
 def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
     found = run("""async () => {
-      const { RunBlocks } = await import("/static/web/js/models/run_blocks.js")
+      const { RunBlocks } = await import("/static/web/js/table/row_blocks.js")
       const body = (rows, top = []) => ({ offset: 0, rows, top, total: 3, matching: 3, columns: [] })
       const named = []
       let answer
@@ -226,8 +226,8 @@ def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
 # A long table, with the offset of each requested block, and whether it was aborted.
 # `answer` answers the requests in order.
 PASSED = """
-  const { BLOCK, RunBlocks } = await import("/static/web/js/models/run_blocks.js")
-  const { RowsAhead } = await import("/static/web/js/models/rows_ahead.js")
+  const { BLOCK, RunBlocks } = await import("/static/web/js/table/row_blocks.js")
+  const { RowsAhead } = await import("/static/web/js/table/row_prefetch.js")
   const body = (offset) => ({ offset, rows: Array(BLOCK).fill({}), total: 100_000, matching: 100_000, columns: [], top: [] })
   const asked = []
   window.fetch = (address, { signal }) => new Promise((resolve, reject) => {
@@ -295,7 +295,7 @@ def test_rows_that_somebody_else_waits_for_are_not_left(run):
 
 def test_rows_that_are_grouped_are_walked_through(run):
     has_rows = run("""async () => {
-      const { hasRows } = await import("/static/web/js/rows.js")
+      const { hasRows } = await import("/static/web/js/page/row_keys.js")
       const grid = document.createElement("div")
       grid.role = "treegrid"
       grid.append("runs")
@@ -307,7 +307,7 @@ def test_rows_that_are_grouped_are_walked_through(run):
 
 
 EYES = """async ({ search, most, first, steps }) => {
-  const { ShownRuns } = await import("/static/web/js/models/shown_runs.js")
+  const { ShownRuns } = await import("/static/web/js/chart_page/visible_runs.js")
   const id = (name) => `${name.repeat(8)}-0000-4000-8000-000000000000`
   const named = (text) => text.replaceAll(/([0-9a-f])\\1{7}(-0{4}-4000-8000-0{12})/g, "$1")
   const filled = search.replaceAll("~", "-0000-4000-8000-000000000000")
@@ -403,7 +403,7 @@ def test_what_an_address_cannot_mean_is_left_out(run):
 
 def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
     found = run("""async () => {
-      const { readings } = await import("/static/web/js/models/nearest.js")
+      const { readings } = await import("/static/web/js/charts/nearest.js")
       const line = (name, x) => ({ name, x, y: x.map(() => 1) })
       const lines = [
         line("goes on", [0, 50, 200]), line("ended", [0, 50]), line("just ended", [0, 95]),
@@ -423,7 +423,7 @@ def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
 
 def test_a_page_that_begins_anew_may_go_on_with_what_was_changed_before(run):
     found = run("""async () => {
-      const { ChangeHistory } = await import("/static/web/js/models/change_history.js")
+      const { ChangeHistory } = await import("/static/web/js/core/change_history.js")
       const { text } = new ChangeHistory("one")
       const anew = new ChangeHistory("two", text)
       const further = new ChangeHistory("two", text, { goesOn: true })
@@ -436,7 +436,7 @@ def test_a_page_that_begins_anew_may_go_on_with_what_was_changed_before(run):
 
 def test_a_short_run_has_a_duration_and_a_running_one_counts_on(run):
     shown = run("""async () => {
-      const { OF_RUN } = await import("/static/web/js/models/run_columns.js")
+      const { OF_RUN } = await import("/static/web/js/table/run_columns.js")
       const rows = [
         { started: 0, ended: 2_150_000, active: [0.165, null] },
         { started: 0, ended: null, active: [60, 3_600_000] },

@@ -584,7 +584,7 @@ def test_a_query_is_the_same_after_it_was_rows(visit, query):
 
     again = page.evaluate(
         """async (query) => {
-          const { rowsOf, textOf } = await import("/static/web/js/models/query_rows.js")
+          const { rowsOf, textOf } = await import("/static/web/js/query/query_rows.js")
           return textOf(rowsOf(query))
         }""",
         query,
@@ -606,7 +606,7 @@ def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
 
     rows = page.evaluate(
         """async (query) => {
-          const { rowsOf } = await import("/static/web/js/models/query_rows.js")
+          const { rowsOf } = await import("/static/web/js/query/query_rows.js")
           return rowsOf(query)
         }""",
         query,

@@ -28,7 +28,7 @@ def test_what_scripts_write_comes_from_the_catalogue(visit, page, ada):
     shortcuts = page.locator("#shortcuts dd, #shortcuts td").all_inner_texts()
 
     told = [text.strip() for text in (*heads, *shortcuts) if text.strip()]
-    assert f"{OPENING}State{CLOSING}" in told
+    assert f"{OPENING}Started{CLOSING}" in told
     assert f"{OPENING}2 runs{CLOSING}" in page.locator("main").inner_text()
 
 
@@ -36,7 +36,7 @@ def test_without_a_catalogue_they_are_as_they_are_written(visit, page):
     visit("/sign-in")
 
     said = page.evaluate("""async () => {
-      const { gettext, ngettext, interpolate } = await import("/static/web/js/texts.js")
+      const { gettext, ngettext, interpolate } = await import("/static/web/js/core/texts.js")
       return [
         gettext("Undo"),
         gettext("%(count)s of %(all)s, 5 %% less", { count: 1, all: "$&" }),

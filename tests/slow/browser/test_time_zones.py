@@ -110,8 +110,8 @@ def test_one_button_switches_between_the_zone_and_utc(visit, ada, page, run):
 # Clocks of Los Angeles: put back at 9:00 UTC on 1 November 2026, put forward at 10:00 UTC
 # on 8 March 2026.
 TICKS = """async ([low, high, pixels]) => {
-  const { timeTicks } = await import("/static/web/js/models/time_ticks.js")
-  const { offsetAt } = await import("/static/web/js/models/clock.js")
+  const { timeTicks } = await import("/static/web/js/charts/time_ticks.js")
+  const { offsetAt } = await import("/static/web/js/core/clock.js")
   return timeTicks([low, high].map(Date.parse), pixels, offsetAt)
     .filter(({ value }) => value >= Date.parse(low) && value <= Date.parse(high))
     .map(({ value, text }) => [new Date(value).toISOString().slice(0, 16), text])

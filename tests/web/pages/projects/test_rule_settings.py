@@ -30,7 +30,7 @@ def test_lists_rules_with_their_limits(project, owner):
 
     assert "Training waits for data" in text
     assert 'name="limit:notable share"' in text
-    assert "by itself 0.1<" in text
+    assert "default 0.1<" in text
     assert "changed</span>" not in text
 
 

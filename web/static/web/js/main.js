@@ -1,10 +1,12 @@
 // Connects what is on a page with its behaviours, on load and after each htmx swap.
 
-import { connect } from "./connecting.js"
-import { nameWhatPollsHold, pollWhileSeen } from "./polls.js"
-import { sayRefusals } from "./refusals.js"
-import { showSkeletons } from "./skeletons.js"
+import { BEHAVIOURS } from "./behaviours.js"
+import { connect, register } from "./core/connect.js"
+import { nameWhatPollsHold, pollWhileSeen } from "./core/polls.js"
+import { sayRefusals } from "./core/request_errors.js"
+import { showSkeletons } from "./core/skeletons.js"
 
+register(BEHAVIOURS)
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
 sayRefusals()

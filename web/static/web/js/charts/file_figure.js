@@ -2,7 +2,7 @@
 // with a note. It keeps its own colours, as whoever made it chose them.
 
 import { CONFIG, loadPlotly } from "./plotly.js"
-import { gettext } from "../texts.js"
+import { gettext } from "../core/texts.js"
 
 export default async function start(element) {
   try {

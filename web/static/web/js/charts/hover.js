@@ -2,12 +2,12 @@
 // same place on every other chart of the page. Drawn by the page and not by Plotly, which
 // would list lines in their own order, and know of no other chart.
 
-import { toMillisecond, toSecond } from "../models/clock.js"
-import { duration, number } from "../models/format.js"
-import { isBeyond, nearest, readings } from "../models/nearest.js"
-import { gettext } from "../texts.js"
+import { toMillisecond, toSecond } from "../core/clock.js"
+import { duration, number } from "../core/format.js"
+import { isBeyond, nearest, readings } from "./nearest.js"
+import { gettext } from "../core/texts.js"
 import { strokeOf } from "./dashes.js"
-import { pointAtLine } from "./lit_runs.js"
+import { pointAtLine } from "../chart_page/run_highlight.js"
 
 // A box of more lines would be higher than the chart.
 const MAX_ROWS = 12

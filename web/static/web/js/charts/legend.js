@@ -1,6 +1,6 @@
 // The legend of a chart that stands by itself: on the full window, and in a picture.
 
-import { linesOf } from "../models/figure_lines.js"
+import { linesOf } from "./figure_lines.js"
 
 const LEGEND = { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom" }
 

@@ -1,8 +1,8 @@
 // Says that the server is gone, and since when, while charts would show old points as if
 // they were new.
-import { clockSeconds } from "../models/clock.js"
-import { isAnswered } from "../refusals.js"
-import { gettext } from "../texts.js"
+import { clockSeconds } from "../core/clock.js"
+import { isAnswered } from "../core/request_errors.js"
+import { gettext } from "../core/texts.js"
 
 export function liveStatus(page) {
   const sign = page.part("gone")

@@ -2,7 +2,7 @@
 // begin with charts name it in their head already: <link rel="preload" data-part="plotly">.
 // It runs once there is a figure: running it holds all else up.
 
-import { gettext } from "../texts.js"
+import { gettext } from "../core/texts.js"
 
 const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.meta.url)
 

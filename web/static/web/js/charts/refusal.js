@@ -1,5 +1,5 @@
 // What the server says when it refuses, as an error; `isRefusal` tells it from silence.
-import { gettext } from "../texts.js"
+import { gettext } from "../core/texts.js"
 
 export async function refusal(response) {
   const error = new Error(await said(response))

@@ -2,7 +2,7 @@
 // there, the nearest first, and the same run in the other rows; one cursor goes through all.
 //
 // Such a figure says in `rows` of each its axis, title, unit and lines.
-import { number } from "../models/format.js"
+import { number } from "../core/format.js"
 import { Hover, part } from "./hover.js"
 
 export class RowsHover extends Hover {

@@ -4,7 +4,7 @@
 // What a sketch cannot draw just as Plotly does, it leaves to Plotly: other kinds of traces,
 // texts put at points, legends, logarithmic heights.
 
-import { rangeOf, scaleOf, ticksOf } from "../models/plain_axes.js"
+import { rangeOf, scaleOf, ticksOf } from "./plain_axes.js"
 import { dashesOf } from "./dashes.js"
 import { outline, withRoom } from "./live_lines.js"
 

@@ -1,5 +1,5 @@
 // Puts what a chart shows into words beside it, for whoever does not see it.
-import { summaryOf } from "../models/chart_summary.js"
+import { summaryOf } from "./chart_summary.js"
 
 let count = 0
 

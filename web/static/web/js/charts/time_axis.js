@@ -2,9 +2,9 @@
 // Plotly itself reads in the browser's zone: a linear axis with ticks of ours keeps instants
 // what they are, under zoom and in the address.
 
-import { offsetAt, zoneName } from "../models/clock.js"
-import { timeTicks } from "../models/time_ticks.js"
-import { gettext } from "../texts.js"
+import { offsetAt, zoneName } from "../core/clock.js"
+import { timeTicks } from "./time_ticks.js"
+import { gettext } from "../core/texts.js"
 
 export const isTime = (figure) => figure.layout.xaxis?.type === "date"
 

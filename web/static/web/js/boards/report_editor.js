@@ -1,0 +1,129 @@
+// Writing a report: buttons that write Markdown, widgets that a dialog describes, and the
+// draft, which htmx saves while one types and this once more when the page is left.
+import { made, setText } from "../core/elements.js"
+import { placeOfBlock } from "./report_blocks.js"
+import { afterSwap } from "../core/swaps.js"
+import { gettext } from "../core/texts.js"
+
+const AGAIN_MS = 10_000
+const MAX_SENT_LAST = 60_000
+
+const WAYS = {
+  heading: (text) => [lineStart("## "), text || gettext("Heading"), ""],
+  bold: (text) => ["**", text || gettext("bold"), "**"],
+  list: (text) => [lineStart("- "), (text || gettext("item")).replaceAll("\n", "\n- "), ""],
+  link: (text) => ["[", text || gettext("text"), `](${gettext("address")})`],
+  table: () => [lineStart(""), gettext("| run | note |\n|---|---|\n| a | b |\n"), ""],
+}
+const lineStart = (mark) => ({ mark })
+
+export default function reportEditor(page) {
+  const form = page.querySelector("#report-form")
+  const text = form.elements.text
+  keepDraft(page, form)
+
+  form.addEventListener("click", ({ target }) => {
+    const way = target.closest("[data-insert]")?.dataset.insert
+    if (way) wrap(text, ...WAYS[way](selected(text)))
+  })
+  text.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey)) return
+    const way = { b: "bold", k: "link" }[event.key]
+    if (!way) return
+    event.preventDefault()
+    wrap(text, ...WAYS[way](selected(text)))
+  })
+
+  // Of blocks that say the same, the one whose button was pressed.
+  let before = 0
+  page.addEventListener("click", ({ target }) => {
+    const button = target.closest("#preview [hx-get*='?block=']")
+    if (!button) return
+    const same = [...page.querySelectorAll("#preview [hx-get]")].filter((each) => asks(each) === asks(button))
+    before = same.indexOf(button)
+  })
+  const inbox = document.getElementById("block-inbox")
+  afterSwap(inbox.id, () => {
+    const block = inbox.querySelector("[data-part=block]")
+    if (!block) return
+    put(text, block.dataset, before)
+    inbox.replaceChildren()
+  })
+}
+
+function asks(button) {
+  return button.getAttribute("hx-get")
+}
+
+// htmx saves the draft while one types. What it has not saved is said, tried again, and sent
+// as the page is left.
+function keepDraft(page, form) {
+  const written = () => JSON.stringify([form.elements.name.value, form.elements.text.value])
+  const isDraft = (event) => event.target === form
+  let saved = written()
+  let again
+
+  form.addEventListener("htmx:config:request", (event) => {
+    clearTimeout(again)
+    if (isDraft(event)) event.detail.ctx.written = written()
+  })
+  form.addEventListener("htmx:after:request", (event) => {
+    const { ctx } = event.detail
+    if (isDraft(event) && ctx.response.raw.ok) saved = ctx.written
+  })
+  form.addEventListener("refused", (event) => {
+    if (!isDraft(event)) return
+    event.preventDefault()
+    sayUnsaved(page.querySelector("#preview"), event.detail)
+    again = setTimeout(() => said(form.elements.text), AGAIN_MS)
+  })
+  form.addEventListener("submit", () => (saved = written()))
+  addEventListener("pagehide", () => {
+    if (written() !== saved) navigator.sendBeacon(form.dataset.draftUrl, new FormData(form))
+  })
+  // More than that a browser does not send from a page that is left.
+  addEventListener("beforeunload", (event) => {
+    if (written() !== saved && new Blob([written()]).size > MAX_SENT_LAST) event.preventDefault()
+  })
+}
+
+function sayUnsaved(preview, why) {
+  const state = preview.querySelector("[role=status]") ?? made("p", "report-edit__state small")
+  state.setAttribute("role", "status")
+  setText(state, gettext("Not saved. %(why)s It is tried again while this page is open.", { why }))
+  preview.prepend(state)
+}
+
+function selected({ value, selectionStart, selectionEnd }) {
+  return value.slice(selectionStart, selectionEnd)
+}
+
+function wrap(text, before, middle, after) {
+  const start = text.selectionStart
+  const isLine = start === 0 || text.value[start - 1] === "\n"
+  const opening = typeof before === "string" ? before : (isLine ? "" : "\n") + before.mark
+  text.setRangeText(opening + middle + after, start, text.selectionEnd, "end")
+  const first = start + opening.length
+  text.setSelectionRange(first, first + middle.length)
+  text.focus()
+  said(text)
+}
+
+// In place of the block it was made from, or on lines of its own where the cursor is.
+function put(text, block, before) {
+  const fence = "```"
+  const place = block.old ? placeOfBlock(text.value, block.old, before) : -1
+  if (place >= 0) {
+    text.setRangeText(block.new, place, place + block.old.length, "end")
+  } else {
+    const ahead = text.value.slice(0, text.selectionStart)
+    const gap = ahead === "" || ahead.endsWith("\n\n") ? "" : ahead.endsWith("\n") ? "\n" : "\n\n"
+    text.setRangeText(`${gap}${fence}seamark\n${block.new}${fence}\n\n`, text.selectionStart, text.selectionEnd, "end")
+  }
+  text.focus()
+  said(text)
+}
+
+function said(text) {
+  text.dispatchEvent(new Event("input", { bubbles: true }))
+}

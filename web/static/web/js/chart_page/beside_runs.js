@@ -1,0 +1,270 @@
+// The charts beside the list of runs. The server says which there are; those that are
+// drawn already stay where they are, and only ask for other lines.
+import { connect } from "../core/connect.js"
+import { withParameters } from "../core/page_address.js"
+import { setText } from "../core/elements.js"
+import { restOf } from "./more_charts.js"
+import { refusal } from "../charts/refusal.js"
+import { gettext } from "../core/texts.js"
+
+const TYPING_MS = 250
+// Runs that go on may have begun another series meanwhile.
+const LOOK_AGAIN_MS = 15_000
+
+export class ChartsBesideRuns {
+  #asked = null
+  #askedAt = 0
+  #folds = new Map()
+
+  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs,
+  // and as JSON the groups by slot where one line shows several runs, or "";
+  // `onLine` the slot of the run whose line is under the pointer, or null. `zoom` says how
+  // far all charts are zoomed, `onZoom` hears that it is another part of their axis. `onBack`
+  // hears what the address said before a change that is undone, and `valueOf` says what is
+  // asked for by a name then.
+  constructor(element, { onOption, onShown, onLine, zoom, onZoom, onBack, valueOf }) {
+    this.element = element
+    this.form = element.querySelector("form")
+    this.onShown = onShown
+    this.zoom = zoom
+    this.onZoom = onZoom
+    this.#listen(onOption)
+    this.#listenToZoom()
+    element.addEventListener("charts-arranged", ({ detail }) => onOption("layout", detail ?? ""))
+    element.addEventListener("charts-back", (event) => {
+      event.preventDefault()
+      this.#folds.clear()
+      onBack(event.detail)
+      this.#write(valueOf)
+    })
+    element.addEventListener("run-pointed", ({ detail }) => onLine(detail))
+  }
+
+  #listen(onOption) {
+    const text = this.form.elements.text
+    let typing
+    text.addEventListener("input", () => {
+      clearTimeout(typing)
+      typing = setTimeout(() => onOption("text", text.value.trim()), TYPING_MS)
+    })
+    this.form.addEventListener("submit", (event) => event.preventDefault())
+    this.form.addEventListener("change", ({ target }) => {
+      const value = target.type === "checkbox" ? (target.checked ? target.value : "") : target.value.trim()
+      if (target !== text) onOption(target.name, value === "0" ? "" : value)
+      this.#reflect()
+    })
+    this.form.addEventListener("click", ({ target }) => {
+      const button = target.closest("button[name=axis]")
+      if (!button) return
+      const { axis, over } = this.#axes
+      over.value = button.dataset.over ?? ""
+      if (!over.value) axis.dataset.axis = button.value
+      this.#reflect()
+      onOption("over", over.value)
+      if (!over.value) onOption("axis", button === axis.firstElementChild ? "" : button.value)
+    })
+    this.element.addEventListener("click", ({ target }) => {
+      const summary = target.closest(".charts__section > summary")
+      // It opens or closes after this.
+      if (summary) this.#folds.set(summary.parentElement.dataset.key, !summary.parentElement.open)
+      if (!target.closest("[data-part=clear-text]")) return
+      text.value = ""
+      onOption("text", "")
+      text.focus()
+    })
+  }
+
+  #listenToZoom() {
+    this.#reflectZoom()
+    this.#unzoom.addEventListener("click", () => this.#zoomTo(null))
+    this.element.addEventListener("chart-zoom", (event) => {
+      event.preventDefault()
+      this.#zoomTo(event.detail)
+    })
+  }
+
+  // The list of charts stays as it is.
+  #zoomTo(range) {
+    this.onZoom(range)
+    this.#reflectZoom()
+    const sections = this.#sections
+    if (!sections) return
+    sections.dataset.chartQuery = withParameters(sections.dataset.chartQuery, this.zoom())
+    for (const chart of sections.querySelectorAll(".chart")) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+  }
+
+  #reflectZoom() {
+    this.#unzoom.hidden = this.zoom().low === null
+  }
+
+  get #unzoom() {
+    return this.form.querySelector('[data-part="unzoom"]')
+  }
+
+  get #axes() {
+    return { axis: this.form.querySelector('[data-part="axes"]'), over: this.form.elements.over }
+  }
+
+  // Has the form say what is asked for.
+  #write(valueOf) {
+    for (const field of this.form.elements) {
+      if (!field.name || field.type === "button") continue
+      const value = valueOf(field.name)
+      if (field.type === "checkbox") field.checked = value === field.value
+      else field.value = value || (field.type === "range" ? "0" : "")
+      if (field.type === "range") field.nextElementSibling.value = Number(field.value).toFixed(2)
+    }
+    this.#axes.axis.dataset.axis = valueOf("axis") || "step"
+    this.#reflect()
+    this.#reflectZoom()
+  }
+
+  // Which axis it is: of a series, if one is named.
+  #reflect() {
+    const { axis, over } = this.#axes
+    const series = over.value.trim()
+    for (const each of axis.children) {
+      const isThis = series ? each.dataset.over === series : each.value === axis.dataset.axis
+      each.setAttribute("aria-pressed", String(isThis))
+    }
+  }
+
+  // Only of some runs one of the series counts epochs.
+  #offerEpoch(path) {
+    const button = this.form.querySelector('[data-part="epoch"]')
+    button.hidden = !path
+    button.title = button.dataset.over = path
+    this.#reflect()
+  }
+
+  get #sections() {
+    return this.element.querySelector('[data-part="sections"]')
+  }
+
+  // Shows the charts of the runs that this asks for, unless it is what is shown.
+  async show(query) {
+    const isLive = this.#sections?.querySelector('[data-live="true"]') || !this.#sections?.querySelector(".chart")
+    const isOld = isLive && Date.now() - this.#askedAt > LOOK_AGAIN_MS
+    if (query === this.#asked && !isOld) return
+    this.#asked = query
+    this.#askedAt = Date.now()
+    this.request?.abort()
+    this.request = new AbortController()
+    if (!this.#sections) this.#wait(true)
+    try {
+      const response = await fetch(`${this.element.dataset.url}?${query}`, { signal: this.request.signal })
+      if (!response.ok) throw await refusal(response)
+      const page = new DOMParser().parseFromString(await response.text(), "text/html")
+      this.#wait(false)
+      this.#takePanels(document.adoptNode(page.querySelector('[data-part="panels"]')))
+      this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
+      this.#say("")
+    } catch (error) {
+      if (error.name === "AbortError") return // something else is asked for meanwhile
+      this.#wait(false)
+      if (error.isRefusal) return this.#say(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
+      this.#asked = null
+      this.#say(gettext("The server does not answer. What you see may be old; the page keeps trying."))
+    }
+  }
+
+  #wait(isWaiting) {
+    this.element.querySelector('[data-part="charts-waiting"]').hidden = !isWaiting
+    this.element.setAttribute("aria-busy", String(isWaiting))
+  }
+
+  #say(text) {
+    const sign = this.element.querySelector('[data-part="charts-gone"]')
+    setText(sign, text)
+    sign.hidden = !text
+  }
+
+  // Panels that show the same stay as they are.
+  #takePanels(fresh) {
+    const now = this.element.querySelector('[data-part="panels"]')
+    if (!now) {
+      this.element.append(fresh)
+      window.htmx.process(fresh)
+      return
+    }
+    for (const { name, value } of fresh.querySelectorAll(":scope > input")) now.querySelector(`:scope > input[name="${name}"]`).value = value
+    const list = now.querySelector('[data-part="panel-list"]')
+    sync(list, fresh.querySelector('[data-part="panel-list"]'), () => {})
+    window.htmx.process(list)
+  }
+
+  #take(fresh) {
+    const { said, mistake, epoch } = fresh.dataset
+    const mistaken = this.element.querySelector('[data-part="mistake"]')
+    setText(mistaken, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+    mistaken.hidden = !mistake
+    this.#offerEpoch(epoch)
+    const now = this.#sections
+    // While somebody types an expression, most of the time it is none.
+    if (mistake && now) return
+    fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
+    this.#reflectZoom()
+    setText(this.element.querySelector('[data-part="chart-count"]'), said)
+    for (const section of fresh.querySelectorAll(".charts__section")) {
+      section.open = this.#folds.get(section.dataset.key) ?? section.open
+    }
+    if (!now) this.element.append(fresh)
+    else {
+      const isOther = now.dataset.chartQuery !== fresh.dataset.chartQuery
+      Object.assign(now.dataset, fresh.dataset)
+      sync(now, fresh, (section, newer) => {
+        keepAdded(section, newer)
+        section.className = newer.className
+        section.dataset.rest = newer.dataset.rest ?? "[]"
+        section.open = newer.open
+        section.hidden = newer.hidden
+        section.querySelector("summary").replaceChildren(...newer.querySelector("summary").childNodes)
+        sync(grid(section), grid(newer), (chart, { dataset }) => {
+          const { live, columns, height, own } = dataset
+          const isOwn = own !== chart.dataset.own
+          for (const [name, value] of Object.entries({ live, columns, height, own })) {
+            value === undefined ? delete chart.dataset[name] : (chart.dataset[name] = value)
+          }
+          if (isOther || isOwn) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+        })
+      })
+    }
+    // A table loads nothing that only charts need.
+    this.element.dataset.behaviour = "compared-charts"
+    connect(this.element)
+    this.element.dispatchEvent(new CustomEvent("charts-listed"))
+    this.onShown(Number(fresh.dataset.runs), fresh.dataset.groups)
+  }
+
+  // Lets the lines of a run stand out; null: of none.
+  light(slot) {
+    if (slot === this.slot) return
+    this.slot = slot
+    document.dispatchEvent(new CustomEvent("run-lit", { detail: slot }))
+  }
+}
+
+const grid = (section) => section.querySelector(".charts__grid")
+
+// Lists the charts that the reader has scrolled to.
+function keepAdded(section, newer) {
+  const added = new Map([...grid(section).children].map((chart) => [chart.dataset.path, chart]))
+  const [listed, rest] = [true, false].map((isAdded) => restOf(newer).filter((path) => added.has(path) === isAdded))
+  grid(newer).append(...listed.map((path) => added.get(path).cloneNode(false)))
+  newer.dataset.rest = JSON.stringify(rest)
+}
+
+// Makes children like newer ones: those of the same key stay where they are.
+function sync(parent, newer, update) {
+  const wanted = new Set([...newer.children].map((child) => child.dataset.key))
+  wanted.delete(undefined)
+  for (const child of [...parent.children]) if (!wanted.has(child.dataset.key)) child.remove()
+  const old = new Map([...parent.children].map((child) => [child.dataset.key, child]))
+  let place = parent.firstElementChild
+  for (const child of [...newer.children]) {
+    const kept = old.get(child.dataset.key)
+    if (kept) update(kept, child)
+    if (kept && kept === place) place = place.nextElementSibling
+    else parent.insertBefore(kept ?? child, place)
+  }
+}

@@ -1,0 +1,143 @@
+// Texts at points of charts, that people put there and that the script noted: a list of a
+// chart's own, and a dialog to write one. In a chart of several runs it is at a point of one.
+
+import { toMinute } from "../core/clock.js"
+import { made as text } from "../core/elements.js"
+import { chartOf } from "../charts/draw_queue.js"
+import { placeBeside } from "../core/placement.js"
+import { gettext } from "../core/texts.js"
+import { toast } from "../core/toasts.js"
+
+// Stands in an address for the run that is chosen.
+const ANY_RUN = "00000000-0000-0000-0000-000000000000"
+
+export function annotations(page) {
+  const { user, mayEdit, mayOwn } = page.list.dataset
+  const { annotationsUrl } = page.data
+  const dialog = page.part("annotate")
+  const form = dialog.querySelector("form")
+  const refused = page.part("refused")
+  const written = page.part("written")
+  let send = null
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault()
+    const button = form.querySelector("[value=save]")
+    if (button.disabled) return
+    button.disabled = true
+    const said = await send(Object.fromEntries(new FormData(form))).finally(() => (button.disabled = false))
+    refused.textContent = said ?? ""
+    refused.hidden = said === null
+    if (said === null) dialog.close()
+  })
+  dialog.querySelector('[data-do="cancel"]').addEventListener("click", () => dialog.close())
+
+  function open(chart, { paths, step, text, isNew, address, runs = [], run = "" }) {
+    form.elements.path.replaceChildren(...paths.map((path) => new Option(path, path)))
+    form.elements.run.replaceChildren(...runs.map(({ id, name }) => new Option(name, id, false, id === run)))
+    form.elements.run.closest("label").hidden = form.elements.run.disabled = !runs.length
+    form.elements.path.disabled = form.elements.step.disabled = !isNew
+    form.elements.step.value = step
+    form.elements.text.value = text
+    refused.hidden = true
+    send = async ({ run: chosen, ...fields }) => {
+      const said = await page.post(address.replace(ANY_RUN, chosen), fields)
+      if (said === null) refresh(chart)
+      return said
+    }
+    dialog.showModal()
+    form.elements.text.focus()
+  }
+
+  function refresh(chart) {
+    if (runsOf(chart)) return page.part("sections").dispatchEvent(new CustomEvent("marks-changed"))
+    const paths = JSON.parse(chart.dataset.chart)
+    for (const other of page.charts()) {
+      const isShared = JSON.parse(other.dataset.chart).some((path) => paths.includes(path))
+      if (isShared) other.dispatchEvent(new CustomEvent("chart-refresh"))
+    }
+  }
+
+  function item(chart, mark) {
+    const row = document.createElement("article")
+    row.className = "written"
+    const when = toMinute(mark.edited ?? mark.written)
+    const isNote = mark.id === null
+    const who = isNote ? gettext("the script") : mark.author || gettext("a former member")
+    row.append(
+      text("p", "written__text", mark.text),
+      text("p", "muted small", said(mark, who, when)),
+    )
+    if (isNote) return row
+    if (mayOwn === "true" || (mayEdit === "true" && mark.author === user)) row.append(buttons(chart, mark))
+    return row
+  }
+
+  function buttons(chart, mark) {
+    const row = document.createElement("p")
+    const edit = text("button", "button button--quiet", gettext("Edit"))
+    const remove = text("button", "button button--quiet button--danger", gettext("Delete"))
+    edit.type = remove.type = "button"
+    edit.addEventListener("click", () => {
+      written.hidePopover()
+      open(chart, { ...mark, paths: [mark.path], isNew: false, address: `${annotationsUrl}/${mark.id}/edit` })
+    })
+    remove.addEventListener("click", async () => {
+      const said = await page.post(`${annotationsUrl}/${mark.id}/delete`, {})
+      if (said) return row.append(text("span", "field__error", said))
+      written.hidePopover()
+      refresh(chart)
+      toast(gettext("The text is deleted."), { onUndo: () => putBack(chart, mark) })
+    })
+    row.append(edit, remove)
+    return row
+  }
+
+  async function putBack(chart, mark) {
+    const said = await page.post(`${annotationsUrl}/${mark.id}/restore`, {})
+    if (said) toast(said, { isError: true })
+    else refresh(chart)
+  }
+
+  return {
+    // Where texts of several runs are hidden, or have no place, none is written.
+    isPossible: (chart) => !runsOf(chart) || (Boolean(page.data.marksUrl) && runsOf(chart).length > 0),
+
+    add(chart, { path, step, trace }) {
+      const paths = JSON.parse(chart.dataset.chart)
+      const first = [path, ...paths.filter((other) => other !== path)].filter(Boolean)
+      const runs = runsOf(chart) ?? []
+      const run = runs.find(({ traces }) => traces.includes(trace))?.id
+      open(chart, { paths: first, step, text: "", isNew: true, address: annotationsUrl, runs, run })
+    },
+
+    list(chart, marks, button) {
+      written.replaceChildren(...marks.map((mark) => item(chart, mark)))
+      written.showPopover()
+      placeBeside(written, button)
+    },
+  }
+}
+
+function said({ step, edited }, who, when) {
+  return edited
+    ? gettext("step %(step)s · %(who)s, edited %(when)s", { step, who, when })
+    : gettext("step %(step)s · %(who)s, %(when)s", { step, who, when })
+}
+
+// The runs of a chart of several that have lines of their own there; null: it is of one run.
+function runsOf(chart) {
+  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+  if (!asked.has("runs")) return null
+  const ids = asked.get("runs").split(",")
+  const places = asked.get("colours")?.split(".") ?? Object.keys(ids)
+  const { lines, slots } = chartOf(chart).figure
+  const found = new Map()
+  for (const { trace, run, name } of lines) {
+    const [slot, ...others] = slots[trace] ?? []
+    if (slot === undefined || others.length) continue
+    const id = ids[places.indexOf(String(slot))]
+    found.set(id, { id, name: run ?? name, traces: [...(found.get(id)?.traces ?? []), trace] })
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,77 @@
+// Makes the elements of charts as templates/components/chart_list.html does.
+
+import { connect } from "../core/connect.js"
+import { made } from "../core/elements.js"
+import { gettext, ngettext } from "../core/texts.js"
+
+// Returns the chart of these paths, as the reader has arranged it.
+export function newChart(page, key) {
+  const paths = JSON.parse(key)
+  const title = paths.join(", ")
+  return figure(page, key, {
+    title,
+    name: paths.length === 1 ? title : key,
+    label: gettext("Chart of %(title)s", { title }),
+  })
+}
+
+// Returns the charts of a path, one for each part of the runs, under its name.
+export function newDivision(page, path) {
+  const parts = JSON.parse(page.data.parts)
+  const division = made("div")
+  division.dataset.part = "divided"
+  const heading = made("h2", "compare-divided__path mono wrap")
+  heading.append(made("bdi", "", path))
+  const grid = made("div", "grid charts__grid")
+  grid.append(...parts.map(([label, runs], place) => part(page, path, { label, runs, place })))
+  division.append(heading, grid)
+  return division
+}
+
+function part(page, path, { label, runs, place }) {
+  const name = `${path}, ${label}`
+  const values = { path, divided_by: page.data.partsOf, value: label }
+  const chart = figure(page, JSON.stringify([path]), {
+    title: label,
+    name,
+    label: gettext("Chart of %(path)s, %(divided_by)s %(value)s", values),
+    query: [["part", place]],
+  })
+  Object.assign(chart.dataset, { title: name, division: place })
+  const count = ngettext("%(count)s run", "%(count)s runs", runs)
+  chart.querySelector(".chart__title").append(made("span", "muted", ` · ${count}`))
+  return chart
+}
+
+function figure(page, key, { title, name, label, query = [] }) {
+  const paths = JSON.parse(key)
+  const isMap = paths.length === 1 && JSON.parse(page.data.maps ?? "[]").includes(paths[0])
+  const address = new URLSearchParams([...paths.map((path) => ["path", path]), ...query])
+  const chart = made("figure", "card chart")
+  Object.assign(chart.dataset, {
+    behaviour: "chart",
+    chart: key,
+    figureUrl: `${isMap ? page.data.mapUrl : page.data.seriesUrl}?${address}`,
+    live: page.data.live,
+  })
+  if (isMap) chart.dataset.map = ""
+  // Lists of charts of several runs come again, and tell them apart by this.
+  if (page.data.runs) chart.dataset.key = name
+  if (paths.length === 1) chart.dataset.path = paths[0]
+  arrange(page.arrangement, chart, key)
+  const caption = made("figcaption", "chart__title")
+  caption.title = title
+  caption.append(made("bdi", "", title))
+  const plot = made("div", "chart__plot")
+  plot.setAttribute("role", "group")
+  plot.setAttribute("aria-label", label)
+  chart.append(caption, plot)
+  connect(chart)
+  return chart
+}
+
+function arrange(arrangement, chart, key) {
+  const size = arrangement.sizes.get(key)
+  if (size) [chart.dataset.columns, chart.dataset.height] = size
+  if (arrangement.log.has(key)) chart.dataset.own = "log"
+}

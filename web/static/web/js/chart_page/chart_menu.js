@@ -1,0 +1,134 @@
+// What can be done with one chart that its reader arranges, besides what can be with any.
+
+import { tools } from "./chart_tools.js"
+import { chartOf } from "../charts/draw_queue.js"
+import { gettext } from "../core/texts.js"
+
+const ARRANGING = ["log", "join", "split", "annotate", "usual-size", "csv"]
+
+export function menu(page, { choose, shelf, write }) {
+  const panel = page.part("chart-menu")
+  const actions = {
+    pin(chart, button) {
+      full.close()
+      const isPinned = !page.arrangement.isPinned(chart.dataset.chart)
+      shelf.pin(chart, isPinned)
+      reflect(page, chart)
+      button.focus()
+    },
+    annotations: (chart, button) => write.list(chart, chartOf(chart).figure.marks, button),
+    log: (chart) => shelf.setLog(chart, chart.dataset.own !== "log"),
+    split(chart) {
+      full.close()
+      shelf.split(chart)
+    },
+    "usual-size": (chart) => shelf.usualSize(chart),
+    annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastMarked() ?? {}),
+    async join(chart) {
+      await join(chart ? JSON.parse(chart.dataset.chart) : [])
+    },
+  }
+
+  async function join(paths) {
+    const chosen = await choose({
+      title: gettext("Join series in one chart"),
+      hint: gettext("Or drag the title of a chart onto another chart."),
+      chosen: paths,
+    })
+    if (chosen.length < 2) return
+    full.close()
+    shelf.join(chosen)
+  }
+
+  page.part("join").addEventListener("click", () => join([]))
+  const full = tools(page, {
+    actions,
+    onAdded(chart) {
+      if (!isArranged(chart)) return
+      shelf.addHandle(chart)
+      if (!("map" in chart.dataset)) chart.querySelector(".chart__title").draggable = true
+    },
+    onDrawn: (chart) => reflect(page, chart),
+    onOpened: (chart) => fill(panel, chart, write),
+  })
+  dragging(page, shelf)
+}
+
+// Charts of panels have none of what arranged charts have.
+const isArranged = (chart) => chart.dataset.chart !== undefined
+
+function reflect(page, chart) {
+  if (!isArranged(chart)) return void (chart.querySelector('[data-do="pin"]').hidden = true)
+  const pin = chart.querySelector('[data-do="pin"]')
+  const isPinned = page.arrangement.isPinned(chart.dataset.chart)
+  pin.setAttribute("aria-pressed", isPinned)
+  pin.title = isPinned ? gettext("Take from the top") : gettext("Pin to the top")
+  pin.setAttribute("aria-label", pin.title)
+  const written = chart.querySelector('[data-do="annotations"]')
+  const count = chartOf(chart)?.figure?.marks?.length ?? 0
+  written.hidden = count === 0
+  written.querySelector('[data-part="written-count"]').textContent = count
+}
+
+// Shows what this chart has, and where all its points are.
+function fill(panel, chart, write) {
+  const item = (name) => panel.querySelector(`[data-do="${name}"]`)
+  for (const name of ARRANGING) if (item(name)) item(name).hidden = !isArranged(chart)
+  if (!isArranged(chart)) return
+  const paths = JSON.parse(chart.dataset.chart)
+  const isMap = "map" in chart.dataset
+  for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
+  if (item("annotate")) item("annotate").hidden ||= !write.isPossible(chart)
+  // What divides the runs is nothing that points can be asked for by.
+  if ("division" in chart.dataset && item("csv")) item("csv").hidden = true
+  item("log").setAttribute("aria-checked", chart.dataset.own === "log")
+  item("split").hidden = paths.length < 2
+  item("usual-size").hidden = !chart.dataset.height
+
+  if (item("csv")) lead(item("csv"), chart, paths)
+}
+
+// Leads to all points of these lines, of each run that the chart is of.
+function lead(link, chart, paths) {
+  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+  const address = new URL(link.dataset.pointsUrl, document.baseURI)
+  for (const run of asked.get("runs")?.split(",") ?? []) address.searchParams.append("run", run)
+  for (const path of paths) address.searchParams.append("path", path)
+  // Points have steps and times, and no place on an axis of another series.
+  const placed = asked.get("over") ? [] : ["axis", "low", "high"].filter((name) => asked.has(name))
+  for (const name of placed) address.searchParams.set(name, asked.get(name))
+  link.href = address
+}
+
+// A chart's title that is dragged onto another chart joins the two in a new one.
+function dragging(page, shelf) {
+  const charts = (event) => event.target.closest?.('[data-behaviour="chart"][data-chart]:not([data-map])')
+  let dragged = null
+
+  page.list.addEventListener("dragstart", (event) => {
+    dragged = charts(event)
+    event.dataTransfer.effectAllowed = "link"
+    event.dataTransfer.setData("text/plain", dragged?.dataset.chart ?? "")
+  })
+  page.list.addEventListener("dragover", (event) => {
+    const chart = charts(event)
+    if (!dragged || !chart || chart === dragged) return
+    event.preventDefault()
+    mark(chart)
+  })
+  page.list.addEventListener("drop", (event) => {
+    const chart = charts(event)
+    if (!dragged || !chart || chart === dragged) return
+    event.preventDefault()
+    shelf.join([...JSON.parse(chart.dataset.chart), ...JSON.parse(dragged.dataset.chart)])
+  })
+  page.list.addEventListener("dragend", () => {
+    dragged = null
+    mark(null)
+  })
+
+  function mark(chart) {
+    for (const other of page.list.querySelectorAll(".chart--target")) other.classList.remove("chart--target")
+    chart?.classList.add("chart--target")
+  }
+}

@@ -1,0 +1,81 @@
+// The search above a run's charts: a part of a path is looked for here, a regular
+// expression by the server, which no expression can hold up.
+import { tidy } from "./chart_cards.js"
+import { foundRest } from "./more_charts.js"
+import { gettext, ngettext } from "../core/texts.js"
+
+const WAIT_MS = 120
+
+// `onFound` hears of each search.
+export function search(page, onFound) {
+  const field = page.list.querySelector('input[name="search"]')
+  const regex = page.list.querySelector('input[name="regex"]')
+  let waiting
+  let request
+
+  function look() {
+    page.set({ search: field.value || null, regex: regex.checked ? "1" : null })
+    clearTimeout(waiting)
+    request?.abort()
+    if (!regex.checked || !field.value) return show({ part: field.value })
+    waiting = setTimeout(ask, WAIT_MS)
+  }
+
+  function show(answer) {
+    found(page, answer)
+    onFound()
+  }
+
+  async function ask() {
+    request = new AbortController()
+    const asked = new URLSearchParams({ search: field.value, regex: "1" })
+    try {
+      const response = await fetch(`${page.list.dataset.searchUrl}?${asked}`, {
+        headers: { Accept: "application/json" },
+        signal: request.signal,
+      })
+      if (!response.ok) return say(page, gettext("The server cannot search just now. Try again in a moment."))
+      const { paths, count, mistake } = await response.json()
+      show({ paths: new Set(paths), count, mistake, part: field.value })
+    } catch (error) {
+      if (error.name !== "AbortError") say(page, gettext("The server does not answer."))
+    }
+  }
+
+  field.addEventListener("input", look)
+  regex.addEventListener("change", look)
+  // The address names a search.
+  if (field.value) look()
+}
+
+// Shows the charts that have one of these paths or, without any, this part in one.
+function found(page, { paths = null, count, mistake = "", part }) {
+  say(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+  // While somebody types an expression, most of the time it is none.
+  if (mistake) return
+  const wanted = part.toLowerCase()
+  page.isFound = paths
+    ? (path) => paths.has(path)
+    : (path) => path.toLowerCase().includes(wanted)
+  const matching = new Set()
+  for (const chart of page.charts()) {
+    const own = JSON.parse(chart.dataset.chart)
+    chart.hidden = !own.some(page.isFound)
+    if (!chart.hidden && own.length === 1) matching.add(own[0])
+  }
+  for (const section of page.list.querySelectorAll('[data-part="section"]')) {
+    for (const path of foundRest(page, section)) matching.add(path)
+    const shown = tidy(page, section)
+    // What was searched for must not stay folded away; nobody wants it so for ever.
+    if (part && shown) section.open = true
+  }
+  const total = count ?? matching.size
+  page.part("none").hidden = total > 0
+  page.part("count").textContent = ngettext("%(count)s series", "%(count)s series", total)
+}
+
+function say(page, text) {
+  const mistake = page.part("mistake")
+  mistake.textContent = text
+  mistake.hidden = !text
+}

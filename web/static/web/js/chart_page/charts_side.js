@@ -1,0 +1,187 @@
+// The runs page as charts: whose eyes are open, how many that are, and the charts of them.
+import { setText } from "../core/elements.js"
+import { number } from "../core/format.js"
+import { SHOWN_AT_FIRST, ShownRuns } from "./visible_runs.js"
+import { later } from "../core/lazy_modules.js"
+import { toast } from "../core/toasts.js"
+import { gettext, ngettext } from "../core/texts.js"
+
+export class ChartsSide {
+  #question = ""
+  #charted = 0
+  // The index of the line of each slot, where one line shows several runs.
+  #groups = {}
+  #groupsSaid = ""
+
+  // `onChange` is called when eyes or options are others, `rowAt` says what stands where.
+  constructor(element, { search, state, selection, rowAt, rowCount, onChange, onMode }) {
+    this.element = element
+    this.state = state
+    this.selection = selection
+    this.onChange = onChange
+    this.rowCount = rowCount
+    const most = Number(element.dataset.runsAtMost)
+    this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
+    selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : this.eyes.chosen(id))
+    this.charts = later(() => this.#makeCharts())
+    if (this.isOn) this.charts()
+    setText(this.part("show-first"), gettext("First %(count)s", { count: SHOWN_AT_FIRST }))
+    this.part("modes").addEventListener("click", ({ target }) => {
+      const button = target.closest("button")
+      if (button) onMode(button.value)
+    })
+    element.addEventListener("click", ({ target }) => {
+      const part = target.closest("button")?.dataset.part
+      if (part === "show-first") this.#change(() => this.eyes.usual())
+      if (part === "show-none") this.#change(() => this.eyes.none())
+      if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
+      if (part === "fold-list") element.classList.toggle("runs--unfolded")
+    })
+    this.#light(this.part("grid"), rowAt)
+    this.ask()
+  }
+
+  async #makeCharts() {
+    const { ChartsBesideRuns } = await import("./beside_runs.js")
+    const { state, onChange } = this
+    return new ChartsBesideRuns(this.part("charts"), {
+      zoom: () => state.zoom,
+      onZoom: (zoom) => {
+        state.zoomTo(zoom)
+        onChange()
+      },
+      onOption: (name, value) => {
+        state.set(name, value)
+        // The same numbers mean another range on another axis.
+        if (name === "axis" || name === "over") state.zoomTo(null)
+        this.ask()
+        onChange()
+      },
+      onBack: (said) => {
+        state.takeBack(said)
+        this.ask()
+        onChange()
+      },
+      valueOf: (name) => state.get(name),
+      onShown: (count, groups) => {
+        this.#charted = count
+        this.#count()
+        if (groups === this.#groupsSaid) return
+        this.#groupsSaid = groups
+        this.#groups = groups ? JSON.parse(groups) : {}
+        onChange()
+      },
+      onLine: (slot) => this.#mark(slot),
+    })
+  }
+
+  get isOn() {
+    return this.state.isCharts
+  }
+
+  // Kept while the table is shown, too.
+  get address() {
+    return this.eyes.address
+  }
+
+  // What the charts make; without charts, nothing.
+  get comparison() {
+    if (!this.isOn || this.eyes.ids.length < 2) return null
+    return new URLSearchParams([...this.eyes.comparison, ...this.state.chartOptions])
+  }
+
+  // What is asked for from now on: it has been understood.
+  ask() {
+    this.#question = String(this.state.chartQuestion)
+  }
+
+  eyeOf(id) {
+    const isOpen = this.eyes.isShown(id)
+    const slot = this.eyes.slot(id)
+    return {
+      slot,
+      line: this.#groups[slot] ?? slot,
+      isOpen,
+      said: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
+      title: isOpen ? gettext("Leave it out of the charts; with Alt, it alone") : gettext("Show it in the charts; with Alt, it alone"),
+    }
+  }
+
+  // Whether colors show groups instead of runs.
+  get isGrouped() {
+    return this.isOn && this.#groupsSaid !== ""
+  }
+
+  press(row, position, { isAlone = false } = {}) {
+    this.#change(() => (isAlone ? this.eyes.alone(row.id, position) : this.eyes.toggle(row.id, position)))
+  }
+
+  extend(rows) {
+    this.#change(() => this.eyes.extend(rows.map(({ id }) => id)))
+  }
+
+  draw(blocks, shownRows) {
+    const { element, isOn } = this
+    const hasChanged = element.classList.contains("runs--charts") !== isOn
+    element.classList.toggle("runs--charts", isOn)
+    for (const button of this.part("modes").children) {
+      button.setAttribute("aria-pressed", String(button.value === (isOn ? "charts" : "")))
+    }
+    this.part("charts").hidden = this.part("list-head").hidden = !isOn
+    if (!isOn) return hasChanged
+    this.matching = blocks.matching
+    this.part("grid").style.setProperty("--count", this.rowCount())
+    const count = Math.min(SHOWN_AT_FIRST, blocks.matching)
+    const first = Array.from({ length: count }, (_, place) => blocks.row(place))
+    // Until all of them are here, those from before are the first.
+    if (!blocks.mistake && first.every(Boolean)) this.eyes.follow([...shownRows, ...first])
+    this.#count()
+    this.part("show-first").setAttribute("aria-pressed", String(this.eyes.isUsual))
+    this.part("show-none").setAttribute("aria-pressed", String(this.eyes.ids.length === 0))
+    this.part("show-picked").hidden = this.selection.ids.length === 0
+    this.part("fold-list").setAttribute("aria-expanded", String(element.classList.contains("runs--unfolded")))
+    if (!blocks.mistake && blocks.matching) this.#show(`${this.eyes.comparison}&${this.#question}`)
+    return hasChanged
+  }
+
+  async #show(comparison) {
+    const charts = await this.charts()
+    charts?.show(comparison)
+  }
+
+  async #lightUp(slot) {
+    const charts = await this.charts()
+    charts?.light(slot)
+  }
+
+  #change(change) {
+    if (change() === false) toast(gettext("Up to %(count)s runs can be told apart; close another eye first.", { count: this.eyes.most }))
+    this.onChange()
+  }
+
+  #count() {
+    const values = { count: number(this.#charted), all: number(this.matching) }
+    setText(this.part("shown"), ngettext("%(count)s of %(all)s run shown", "%(count)s of %(all)s runs shown", this.matching, values))
+  }
+
+  // The lines of the run under the pointer stand out.
+  #light(grid, rowAt) {
+    grid.addEventListener("pointerover", ({ target }) => {
+      if (!this.isOn) return
+      const row = rowAt(Number(target.closest("[data-position]")?.dataset.position ?? -1))
+      this.#lightUp(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
+    })
+    grid.addEventListener("pointerleave", () => this.isOn && this.#lightUp(null))
+  }
+
+  // The row of the run whose line is under the pointer stands out.
+  #mark(slot) {
+    for (const row of this.part("grid").querySelectorAll("[data-slot]")) {
+      row.classList.toggle("is-pointed", row.dataset.slot === String(slot))
+    }
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+}

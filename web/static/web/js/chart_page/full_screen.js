@@ -1,0 +1,90 @@
+// Shows one chart over the whole window. Which one is in the page's address.
+
+import { chartOf } from "../charts/draw_queue.js"
+import { keyOf, titleOf } from "./chart_names.js"
+
+export function fullScreen(page) {
+  let shown = null
+  let covered = []
+  let wanted = page.options.get("full")
+  // Whoever takes the chart away must not leave the page covered.
+  const removed = new MutationObserver(() => shown && !shown.isConnected && close())
+
+  function open(chart) {
+    close()
+    wanted = null
+    shown = chart
+    chart.classList.add("chart--full")
+    chart.setAttribute("role", "dialog")
+    chart.setAttribute("aria-modal", "true")
+    chart.setAttribute("aria-label", titleOf(chart))
+    reflect(true)
+    redraw(chart)
+    page.set({ full: keyOf(chart) })
+    covered = around(chart)
+    for (const each of covered) each.inert = true
+    removed.observe(document.body, { childList: true, subtree: true })
+  }
+
+  function close() {
+    if (!shown) return
+    removed.disconnect()
+    for (const each of covered) each.inert = false
+    shown.classList.remove("chart--full")
+    for (const name of ["role", "aria-modal", "aria-label"]) shown.removeAttribute(name)
+    reflect(false)
+    redraw(shown)
+    shown.querySelector('[data-do="full"]')?.focus()
+    shown = null
+    page.set({ full: null })
+  }
+
+  function reflect(isFull) {
+    const button = shown.querySelector('[data-do="full"]')
+    button?.setAttribute("aria-pressed", isFull)
+    document.body.classList.toggle("has-full-chart", isFull)
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && shown && !document.querySelector(":popover-open, dialog[open]")) close()
+  })
+
+  // Opens what the address names; on some pages it comes after the page.
+  function look() {
+    const named = () => wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
+    if (wanted && !named()) page.make?.(wanted)
+    const chart = named()
+    if (!chart) return
+    const section = chart.closest("details")
+    if (section) section.open = true
+    open(chart)
+    chart.tabIndex = -1
+    chart.focus()
+  }
+
+  look()
+  return {
+    look,
+    toggle: (chart) => (shown === chart ? close() : open(chart)),
+    isShown: (chart) => shown === chart,
+    // Before a chart is moved or taken away.
+    close,
+  }
+}
+
+// Only there it has a legend.
+function redraw(element) {
+  const chart = chartOf(element)
+  if (chart?.isDrawn) chart.repaint().catch(reportError)
+}
+
+// What the chart covers: whoever leaves it by keyboard would land there. Not what was out
+// of reach before.
+function around(chart) {
+  const found = []
+  for (let inner = chart; inner !== document.body; inner = inner.parentElement) {
+    const beside = [...inner.parentElement.children].filter((each) => each !== inner)
+    found.push(...beside.filter((each) => !each.inert && !each.matches("[popover], dialog, template, script, .toasts")))
+  }
+  return found
+}

@@ -1,0 +1,72 @@
+// Adds charts when the reader scrolls to the end of their section, which names their paths
+// in data-rest. Only the first charts are in the page's HTML.
+
+import { ngettext } from "../core/texts.js"
+import { newChart, newDivision } from "./chart_elements.js"
+
+const AT_ONCE = 24
+const NEAR = "600px 0px"
+
+export const restOf = (section) => JSON.parse(section.dataset.rest ?? "[]")
+
+// Returns what is left of a section, of what the page's search finds.
+export const foundRest = (page, section) => restOf(section).filter(page.isFound)
+
+const moreOf = (section) => section.querySelector('[data-part="more"]')
+
+// `onAdded` gets the charts that were added.
+export function addsRest(page, onAdded) {
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) if (isIntersecting) next(target.parentElement)
+    },
+    { rootMargin: NEAR },
+  )
+  page.list.addEventListener("click", ({ target }) => {
+    const section = target.closest('[data-part="more"]')?.parentElement
+    if (section) add(section, foundRest(page, section))
+  })
+
+  function next(section) {
+    add(section, foundRest(page, section).slice(0, AT_ONCE))
+  }
+
+  function add(section, paths) {
+    const added = new Set(paths)
+    section.dataset.rest = JSON.stringify(restOf(section).filter((path) => !added.has(path)))
+    // An arrangement that the server does not have yet has put some elsewhere.
+    const here = new Set([...page.charts()].map((chart) => chart.dataset.chart))
+    const missing = paths.filter((path) => !here.has(JSON.stringify([path])))
+    const made = missing.map((path) => (page.data.parts ? newDivision(page, path) : newChart(page, JSON.stringify([path]))))
+    if (page.data.parts) moreOf(section).before(...made)
+    else section.querySelector(".charts__grid").append(...made)
+    offer(section)
+    onAdded(made.flatMap((each) => (each.matches("figure") ? [each] : [...each.querySelectorAll("figure")])))
+  }
+
+  // Asks the observer again: it reports nothing while the button stays near.
+  function offer(section) {
+    const more = moreOf(section)
+    const left = foundRest(page, section).length
+    more.hidden = left === 0
+    more.textContent = ngettext("Show %(count)s more", "Show %(count)s more", left)
+    near.unobserve(more)
+    if (left) near.observe(more)
+  }
+
+  return {
+    look() {
+      for (const section of page.list.querySelectorAll('[data-part="section"]')) offer(section)
+    },
+
+    // Adds the chart that an address names.
+    make(key) {
+      for (const section of page.list.querySelectorAll("[data-rest]")) {
+        const paths = restOf(section).filter((path) => isNamed(key, path))
+        if (paths.length) add(section, paths)
+      }
+    },
+  }
+}
+
+const isNamed = (key, path) => key === path || key === JSON.stringify([path]) || key.startsWith(`${path}, `)

@@ -1,0 +1,37 @@
+// Panels above the charts of a page: widgets that its reader adds, edits and removes. The
+// server renders each; this keeps them in the arrangement of the page.
+import { toast } from "../core/toasts.js"
+import { gettext } from "../core/texts.js"
+
+export function panels(page) {
+  let list = null
+
+  function watch() {
+    const found = page.part("panel-list")
+    if (!found || found === list) return
+    list = found
+    list.addEventListener("click", ({ target }) => {
+      const panel = target.closest('[data-part="remove-panel"]')?.closest("[data-panel]")
+      if (panel) remove(panel)
+    })
+    // A panel zooms by itself: its axis may be another one.
+    list.addEventListener("chart-zoom", (event) => event.stopPropagation())
+    new MutationObserver(keep).observe(list, { childList: true })
+  }
+
+  function keep() {
+    const now = [...list.querySelectorAll(":scope > [data-panel]")].map(({ dataset }) => JSON.parse(dataset.panel))
+    if (JSON.stringify(now) === JSON.stringify(page.arrangement.panels)) return
+    page.arrangement.panels = now
+    page.arranged()
+  }
+
+  function remove(panel) {
+    const next = panel.nextElementSibling
+    panel.remove()
+    toast(gettext("Panel removed."), { onUndo: () => list.insertBefore(panel, next?.isConnected ? next : null) })
+  }
+
+  watch()
+  page.list.addEventListener("charts-listed", watch)
+}

@@ -1,0 +1,17 @@
+// A panel that a button drops: Escape and a press elsewhere close it, one is open at a time.
+export default function drop(element) {
+  element.addEventListener("toggle", () => {
+    if (!element.open) return
+    for (const other of document.querySelectorAll('details[data-behaviour="dropdown"][open]')) {
+      if (other !== element) other.open = false
+    }
+  })
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || !element.open) return
+    element.open = false
+    element.querySelector("summary").focus()
+  })
+  document.addEventListener("pointerdown", (event) => {
+    if (element.open && !element.contains(event.target) && !event.target.closest("dialog")) element.open = false
+  })
+}

@@ -1,0 +1,30 @@
+// Hides the rows of a table that lack what is typed; says how many are left.
+//
+// data-count  the element that says how many; its data-all is the number of all
+import { setText } from "../core/elements.js"
+import { gettext } from "../core/texts.js"
+
+export default function filterRows(input) {
+  const table = document.getElementById(input.getAttribute("aria-controls"))
+  const count = document.getElementById(input.dataset.count)
+
+  function filter() {
+    const wanted = input.value.trim().toLowerCase()
+    let shown = 0
+    for (const row of table.tBodies[0].rows) {
+      row.hidden = ![...row.cells].map((cell) => cell.textContent.toLowerCase()).join(" ").includes(wanted)
+      if (!row.hidden) shown += 1
+    }
+    const { all } = count.dataset
+    setText(count, wanted ? gettext("%(count)s of %(all)s", { count: shown, all }) : all)
+  }
+
+  input.addEventListener("input", filter)
+  // Rows that an answer of the server has written are all shown.
+  const ending = new AbortController()
+  const again = () => {
+    if (!input.isConnected) ending.abort()
+    else if (input.value) filter()
+  }
+  document.addEventListener("htmx:after:swap", again, { signal: ending.signal })
+}

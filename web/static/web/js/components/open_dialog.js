@@ -1,0 +1,6 @@
+// A button that opens the dialog named by data-opens.
+import { openDialog } from "../core/dialogs.js"
+
+export default function opens(button) {
+  button.addEventListener("click", () => openDialog(button.dataset.opens))
+}

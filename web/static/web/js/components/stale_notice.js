@@ -1,0 +1,20 @@
+// Says quietly that a part of the page could not be refreshed, until it is again.
+import { clock } from "../core/clock.js"
+import { isAnswered, isPoll } from "../core/request_errors.js"
+import { gettext } from "../core/texts.js"
+
+export default function stale(element) {
+  let since = null
+
+  document.addEventListener("poll-refused", ({ detail }) => {
+    since ??= clock(new Date())
+    const text = gettext("Not refreshed since %(time)s. %(why)s", { time: since, why: detail })
+    if (element.textContent !== text) element.textContent = text
+    element.hidden = false
+  })
+  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+    if (element.hidden || !isPoll(ctx) || !isAnswered(ctx)) return
+    since = null
+    element.hidden = true
+  })
+}

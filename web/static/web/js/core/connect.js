@@ -1,0 +1,37 @@
+// Connects elements with the behaviours they name in data-behaviour.
+
+// A morph resets the text of elements that stay; these behaviours run again after it.
+const AGAIN = new Set(["elapsed-time", "local-time", "restart-polling"])
+const connected = new WeakMap()
+let registry = {}
+
+// Sets the behaviours by name: functions that load a module.
+export function register(behaviours) {
+  registry = behaviours
+}
+
+// Connects `root` and all below it; resolves when their modules have been started.
+export function connect(root) {
+  if (!(root instanceof Element || root instanceof Document)) return Promise.resolve([])
+  const elements = [root, ...root.querySelectorAll("[data-behaviour]")]
+  return Promise.all(elements.flatMap((element) =>
+    (element.dataset?.behaviour?.split(" ") ?? []).map((name) => connectTo(element, name))))
+}
+
+function connectTo(element, name) {
+  if (!Object.hasOwn(registry, name)) return
+  if (!connected.has(element)) connected.set(element, new Map())
+  const behaviours = connected.get(element)
+  if (!behaviours.has(name) || AGAIN.has(name)) behaviours.set(name, start(element, name))
+  return behaviours.get(name)
+}
+
+async function start(element, name) {
+  try {
+    const behaviour = await registry[name]()
+    behaviour.default(element)
+  } catch (error) {
+    // The rest of the page must still work.
+    reportError(error)
+  }
+}

@@ -1,0 +1,54 @@
+// Puts lines into the place of what htmx is loading, once it is late: into whatever has
+// data-skeleton, which says how many. What comes at once does not flicker.
+import { made } from "./elements.js"
+
+const LATE_MS = 120
+
+// By the element that is loaded into: what asks, and what stood there before.
+const loading = new Map()
+
+export function showSkeletons() {
+  document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => begin(ctx))
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => end(ctx))
+  // Nobody waits any more for what would open the dialog again.
+  document.addEventListener("close", ({ target: dialog }) => {
+    for (const [target, { sources }] of loading) if (dialog.contains(target)) sources.forEach(abort)
+  }, { capture: true })
+}
+
+export function skeleton(lines) {
+  const element = made("div", "skeletons")
+  element.setAttribute("aria-hidden", "true")
+  element.append(...Array.from({ length: lines }, () => made("span", "skeleton")))
+  return element
+}
+
+function begin({ sourceElement, target }) {
+  if (!target?.dataset?.skeleton) return
+  const state = loading.get(target) ?? { sources: new Set(), lines: null }
+  loading.set(target, state)
+  state.sources.add(sourceElement)
+  target.setAttribute("aria-busy", "true")
+  // Whoever asked from within goes on seeing what was pressed.
+  const isFromWithin = target !== sourceElement && target.contains(sourceElement)
+  if (!isFromWithin) state.late ??= setTimeout(() => show(target, state), LATE_MS)
+}
+
+function show(target, state) {
+  state.before = [...target.childNodes]
+  state.lines = skeleton(Number(target.dataset.skeleton))
+  target.replaceChildren(state.lines)
+}
+
+// What was there comes back if nothing else has come.
+function end({ sourceElement, target }) {
+  const state = loading.get(target)
+  state?.sources.delete(sourceElement)
+  if (!state || state.sources.size) return
+  loading.delete(target)
+  clearTimeout(state.late)
+  target.removeAttribute("aria-busy")
+  if (state.lines?.parentElement === target) target.replaceChildren(...state.before)
+}
+
+const abort = (source) => source.dispatchEvent(new Event("htmx:abort"))

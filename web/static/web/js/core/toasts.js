@@ -1,0 +1,61 @@
+// Says something at the edge of the page, politely, whatever made it known. A toast that
+// offers something stays until it is closed; others go, unless somebody looks at them.
+import { icon, made } from "./elements.js"
+import { gettext } from "./texts.js"
+
+const STAY_MS = 8_000
+const AGAIN_MS = 3_000
+
+export function toast(text, { onUndo = null, isError = false } = {}) {
+  const region = regionNow()
+  for (const other of region.querySelectorAll(".toast")) {
+    // What was done last is what can be undone; and nothing is said twice at a time.
+    if (other.textContent === text || (onUndo && other.dataset.undo)) other.remove()
+  }
+  const element = made("div", isError ? "toast toast--error" : "toast")
+  if (isError) element.setAttribute("role", "alert")
+  if (isError) element.append(icon("circle-alert"))
+  element.append(made("p", "toast__text wrap", text))
+  if (onUndo) element.append(undo(element, onUndo))
+  element.append(close())
+  region.append(element)
+  if (!onUndo) leaveSoon(element)
+}
+
+export function leaveSoon(element, wait = STAY_MS) {
+  setTimeout(() => {
+    const isLookedAt = element.matches(":hover, :focus-within") || document.hidden
+    isLookedAt ? leaveSoon(element, AGAIN_MS) : element.remove()
+  }, wait)
+}
+
+// A modal dialog covers the page's region and keeps it from being read out.
+function regionNow() {
+  const dialog = [...document.querySelectorAll("dialog:modal")].at(-1)
+  if (!dialog) return document.querySelector("body > .toasts")
+  const own = dialog.querySelector(":scope > .toasts") ?? made("div", "toasts")
+  dialog.append(own)
+  return own
+}
+
+function undo(element, onUndo) {
+  const button = made("button", "button")
+  button.type = "button"
+  button.append(icon("rotate-ccw"), gettext("Undo"))
+  button.addEventListener("click", () => {
+    element.remove()
+    onUndo()
+  })
+  element.dataset.undo = "true"
+  return button
+}
+
+function close() {
+  const button = made("button", "button button--quiet button--icon")
+  button.type = "button"
+  button.dataset.part = "close"
+  button.title = button.ariaLabel = gettext("Close")
+  button.append(icon("x"))
+  button.addEventListener("click", () => button.closest(".toast").remove())
+  return button
+}

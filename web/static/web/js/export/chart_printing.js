@@ -1,0 +1,101 @@
+// Charts on paper. Whoever prints by the browser's own means gets what can be drawn at once:
+// again what is drawn, and sketches of what has been. `drawAll` draws the rest first.
+
+import { forgetColours } from "../charts/colours.js"
+import { all, hold, release } from "../charts/draw_queue.js"
+import { gettext } from "../core/texts.js"
+
+// As many as one request asks for; of charts that ask for themselves, what a server likes.
+const TOGETHER = 40
+const ALONE = 4
+// Something else may have asked for the chart at the same time.
+const MAX_TRIES = 3
+
+// Drawn for paper alone; a page of hundreds of charts would be slow with all of them.
+const extra = new Set()
+
+document.addEventListener("paper", ({ detail: isOnPaper }) => {
+  forgetColours()
+  isOnPaper ? toPaper() : toScreen()
+})
+
+// Resolves when every chart that the page shows is drawn, or says why it is not.
+export async function drawAll(signal, say) {
+  const wanted = shown().filter(({ isDrawn }) => !isDrawn)
+  let done = 0
+  const drawAndSay = async (chart) => {
+    await draw(chart)
+    done += 1
+    if (!signal.aborted) say(done, wanted.length)
+  }
+  for (const group of groups(wanted)) {
+    await Promise.all(group.map(drawAndSay))
+    if (signal.aborted) return
+  }
+  shown().forEach(fitToSheet)
+}
+
+async function draw(chart) {
+  extra.add(chart)
+  for (let left = MAX_TRIES; left && isWanting(chart); left -= 1) await chart.draw()
+  delete chart.plot.dataset.undrawn
+}
+
+const isWanting = ({ element, isDrawn }) =>
+  element.isConnected && !isDrawn && !element.classList.contains("chart--failed")
+
+function groups(charts) {
+  const [together, alone] = [true, false].map((isBatched) => charts.filter((chart) => chart.isBatched === isBatched))
+  return [...cut(together, TOGETHER), ...cut(alone, ALONE)]
+}
+
+function cut(list, size) {
+  const count = Math.ceil(list.length / size)
+  return Array.from({ length: count }, (_, place) => list.slice(place * size, (place + 1) * size))
+}
+
+function toPaper() {
+  hold()
+  for (const chart of shown()) {
+    // Plotly draws before it answers; only what follows it waits.
+    if (chart.isDrawn) chart.paint(window.Plotly).catch(reportError)
+    else if (!isSketched(chart)) {
+      chart.plot.dataset.undrawn = gettext("Not drawn yet when this was printed. “Print” on the page draws everything first.")
+    }
+    fitToSheet(chart)
+  }
+}
+
+function toScreen() {
+  for (const chart of all()) {
+    delete chart.plot.dataset.undrawn
+    for (const image of chart.plot.querySelectorAll("svg[data-fits]")) {
+      image.removeAttribute("viewBox")
+      delete image.dataset.fits
+    }
+    if (extra.has(chart) || !chart.isDrawn) chart.forget()
+    else chart.repaint().catch(reportError)
+  }
+  extra.clear()
+  release()
+}
+
+// At the width that the sheet has, of which nobody has told it yet.
+function isSketched(chart) {
+  chart.room = null
+  return chart.figure !== null && chart.draft()
+}
+
+// A sheet may be of another width than the charts were drawn for.
+function fitToSheet({ plot }) {
+  for (const image of plot.querySelectorAll(".main-svg, .chart__sketch")) {
+    image.setAttribute("viewBox", `0 0 ${image.getAttribute("width")} ${image.getAttribute("height")}`)
+    image.setAttribute("preserveAspectRatio", "xMinYMin meet")
+    image.dataset.fits = ""
+  }
+}
+
+// Charts in what is folded away are not printed either.
+function shown() {
+  return all().filter(({ element }) => element.checkVisibility())
+}

@@ -1,0 +1,68 @@
+// What the palette offers, and in which order. Functions of lists; nothing here looks at
+// a page. A place: kind, label, hint, and an address or something to do.
+import { gettext } from "../core/texts.js"
+
+export const GROUPS = {
+  recent: gettext("Recent"),
+  tab: gettext("This page"),
+  page: gettext("This project"),
+  project: gettext("Projects"),
+  run: gettext("Runs"),
+  ladder: gettext("Ladders"),
+  dashboard: gettext("Dashboards"),
+  report: gettext("Reports"),
+  action: gettext("Actions"),
+}
+const RECENT_KEPT = 12
+const RECENT_SHOWN = 6
+
+// Those whose label or hint has every word that is typed.
+export function matching(places, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return places.filter((place) => {
+    const said = `${place.label} ${place.hint ?? ""}`.toLowerCase()
+    return words.every((word) => said.includes(word))
+  })
+}
+
+// Groups in their order; a place is in the first that has it.
+export function grouped(places) {
+  const seen = new Set()
+  const groups = new Map(Object.keys(GROUPS).map((kind) => [kind, []]))
+  for (const kind of groups.keys()) {
+    for (const place of places.filter((each) => each.kind === kind)) {
+      if (place.url && seen.has(place.url)) continue
+      if (place.url) seen.add(place.url)
+      groups.get(kind).push(place)
+    }
+  }
+  return [...groups].filter(([, members]) => members.length > 0)
+}
+
+// Where somebody has been, the last first.
+export function remembered(recent, place) {
+  return [place, ...recent.filter((each) => each.url !== place.url)].slice(0, RECENT_KEPT)
+}
+
+export function recentPlaces(recent, here) {
+  return recent
+    .filter((place) => place.url !== here)
+    .slice(0, RECENT_SHOWN)
+    .map((place) => ({ ...place, kind: "recent" }))
+}
+
+// What was stored may have been written by an older version, or by hand.
+export function readRecent(text) {
+  try {
+    const stored = JSON.parse(text ?? "[]")
+    return stored.filter(
+      ({ url, label, hint }) => isLocal(url) && typeof label === "string" && typeof hint === "string",
+    )
+  } catch {
+    return []
+  }
+}
+
+function isLocal(url) {
+  return typeof url === "string" && /^\/(?![/\\])/.test(url)
+}

@@ -1,0 +1,30 @@
+// Keeps how far a page's charts are zoomed in its address, so that a link shows the same;
+// its button shows all again.
+//
+// What all charts ask for is in the data-chart-query of the element, or of one within it.
+import { keepInAddress, withParameters } from "../core/page_address.js"
+import { lead } from "./zoom_links.js"
+
+const WHOLE = { low: null, high: null }
+
+export default function zoomInAddress(element) {
+  const button = element.querySelector('[data-part="unzoom"]')
+  const list = element.matches("[data-chart-query]") ? element : element.querySelector("[data-chart-query]")
+
+  function zoom(range) {
+    const zoomed = range ?? WHOLE
+    keepInAddress(zoomed)
+    list.dataset.chartQuery = withParameters(list.dataset.chartQuery, zoomed)
+    button.hidden = !range
+    lead(zoomed)
+    for (const chart of list.querySelectorAll('[data-behaviour="chart"]')) {
+      chart.dispatchEvent(new CustomEvent("chart-refresh"))
+    }
+  }
+
+  list.addEventListener("chart-zoom", (event) => {
+    event.preventDefault()
+    zoom(event.detail)
+  })
+  button.addEventListener("click", () => zoom(null))
+}

@@ -1,0 +1,34 @@
+// Says below a query what is wrong with it, and marks the place.
+import { setText } from "../core/elements.js"
+
+const SHOWN_BEFORE = 30
+// A query that is being typed is not wrong yet.
+const PAUSE_MS = 1_000
+const waiting = new WeakMap()
+
+export function showMistake(input, element, mistake) {
+  clearTimeout(waiting.get(input))
+  const isTyping = mistake && element.hidden && document.activeElement === input
+  if (!isTyping) return show(input, element, mistake)
+  waiting.set(input, setTimeout(() => show(input, element, mistake), PAUSE_MS))
+}
+
+function show(input, element, mistake) {
+  element.hidden = !mistake
+  input.setAttribute("aria-invalid", String(Boolean(mistake)))
+  if (!mistake) return element.replaceChildren()
+
+  if (mistake.position === undefined) return setText(element, mistake.message)
+  // Python counts characters, JavaScript their halves.
+  const text = [...input.value]
+  const { position, length, message } = mistake
+  const mark = document.createElement("mark")
+  mark.textContent = text.slice(position, position + length).join("") || "␣"
+  const before = text.slice(Math.max(0, position - SHOWN_BEFORE), position).join("")
+  const place = document.createElement("code")
+  place.append(position > SHOWN_BEFORE ? "…" : "", before, mark)
+  const said = `${message} ${place.textContent}`
+  if (element.dataset.said === said) return
+  element.dataset.said = said
+  element.replaceChildren(`${message} `, place)
+}

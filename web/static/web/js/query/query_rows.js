@@ -1,0 +1,160 @@
+// A query as rows of attribute, operator and value, where it is no more than that: a
+// plain "and" of conditions. Anything else is for the field alone.
+import { isKeyword, isPlain, isQuoted, quoted, unquoted, writtenWord } from "./query_words.js"
+import { gettext } from "../core/texts.js"
+
+const TOKEN = /\s*(?:("(?:[^"\\]|\\["\\])*")|(<=|>=|!=|<|>|=|~)|([()])|([^\s()"<>=!~]+))/y
+const SUMMARY = /^(last|min|max|mean|count|first_step|last_step)\((.+)\)$/su
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
+const INFINITY = /^[+-]?inf$/
+const DURATION = /^[+-]?\d+(\.\d+)?[smhdw]$/
+const DATE = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/
+
+export const OPERATORS = [
+  ["<", "<"],
+  ["<=", "≤"],
+  [">", ">"],
+  [">=", "≥"],
+  ["=", gettext("is")],
+  ["!=", gettext("is not")],
+  ["~", gettext("contains")],
+  ["contains", gettext("has")],
+  ["exists", gettext("is set")],
+  ["not exists", gettext("is not set")],
+  ["is nan", gettext("is NaN")],
+]
+const SIGNS = new Map(OPERATORS)
+const WITHOUT_VALUE = new Set(["exists", "not exists", "is nan"])
+
+export function needsValue(operator) {
+  return !WITHOUT_VALUE.has(operator)
+}
+
+// A filter as people read it, for example "train/loss ≤ 0.3".
+export function labelOfRow({ operand, operator, value }) {
+  const sign = SIGNS.get(operator) ?? operator
+  return needsValue(operator) ? `${operand} ${sign} ${value}` : `${operand} ${sign}`
+}
+
+// The rows, none for an empty query; null for one that rows cannot say.
+export function rowsOf(text) {
+  const tokens = tokensOf(text)
+  if (tokens === null) return null
+  const rows = []
+  while (tokens.length) {
+    const row = takeRow(tokens)
+    if (row === null) return null
+    rows.push(row)
+    if (tokens.length && (!isWord(tokens.shift(), "and") || !tokens.length)) return null
+  }
+  return rows
+}
+
+export function textOf(rows) {
+  return rows.filter(isWhole).map(written).join(" and ")
+}
+
+function isWhole({ operand, operator, value }) {
+  return Boolean(operand.trim()) && (!needsValue(operator) || value.trim() !== "")
+}
+
+function written({ operand, operator, value }) {
+  const path = writtenOperand(operand.trim(), operator)
+  if (operator === "exists" || operator === "not exists") return `${operator} ${path}`
+  if (operator === "is nan") return `${path} is nan`
+  const isText = operator === "~" || operator === "contains"
+  return `${path} ${operator} ${isText ? quoted(unquoted(value.trim())) : writtenValue(value.trim())}`
+}
+
+function writtenOperand(text, operator) {
+  const summary = SUMMARY.exec(text)
+  if (summary && needsValue(operator)) return `${summary[1]}(${writtenPath(summary[2].trim())})`
+  return writtenPath(text)
+}
+
+function writtenPath(path) {
+  return isQuoted(path) ? path : writtenWord(path)
+}
+
+function writtenValue(value) {
+  return isQuoted(value) || isPlainValue(value) ? value : writtenWord(value)
+}
+
+// What would not be a text without its quotes.
+function isPlainValue(value) {
+  return [NUMBER, INFINITY, DURATION, DATE].some((form) => form.test(value))
+}
+
+function tokensOf(text) {
+  const tokens = []
+  TOKEN.lastIndex = 0
+  const whole = text.trimEnd()
+  while (TOKEN.lastIndex < whole.length) {
+    const found = TOKEN.exec(whole)
+    if (!found) return null
+    const [, string, operator, bracket, word] = found
+    tokens.push({ kind: string ? "text" : operator ? "operator" : bracket ? "bracket" : "word", text: string ?? operator ?? bracket ?? word })
+  }
+  return tokens
+}
+
+function takeRow(tokens) {
+  const isNegated = isWord(tokens[0], "not")
+  if (isNegated) tokens.shift()
+  if (isWord(tokens[0], "exists")) {
+    tokens.shift()
+    const path = takePath(tokens)
+    return path === null ? null : { operand: path, operator: isNegated ? "not exists" : "exists", value: "" }
+  }
+  if (isNegated) return null
+  const operand = takeOperand(tokens)
+  const operator = operand === null ? null : takeOperator(tokens)
+  if (operator === null) return null
+  if (!needsValue(operator)) return { operand, operator, value: "" }
+  const value = tokens.shift()
+  if (value?.kind !== "word" && value?.kind !== "text") return null
+  // What is computed, such as b*2, would come back as a text.
+  if (value.kind === "word" && !isPlain(value.text) && !isPlainValue(value.text)) return null
+  return { operand, operator, value: shownValue(value.text) }
+}
+
+function takeOperand(tokens) {
+  const first = tokens.shift()
+  if (first?.kind === "word" && tokens[0]?.text === "(") {
+    tokens.shift()
+    const path = takePath(tokens)
+    return path !== null && tokens.shift()?.text === ")" ? `${first.text}(${path})` : null
+  }
+  tokens.unshift(first)
+  return takePath(tokens)
+}
+
+function takePath(tokens) {
+  const token = tokens.shift()
+  if (token?.kind === "text") return shownPath(token.text)
+  return token?.kind === "word" && isPlain(token.text) && !isKeyword(token.text) ? token.text : null
+}
+
+function takeOperator(tokens) {
+  const token = tokens.shift()
+  if (token?.kind === "operator") return token.text
+  if (isWord(token, "contains")) return "contains"
+  return isWord(token, "is") && isWord(tokens.shift(), "nan") ? "is nan" : null
+}
+
+// Without quotes where they come back by themselves: "state" is no field of the run.
+function shownPath(text) {
+  const path = unquoted(text)
+  return isPlain(path) || isQuoted(path) || SUMMARY.test(path) ? text : path
+}
+
+function shownValue(text) {
+  if (!isQuoted(text)) return text
+  const value = unquoted(text)
+  const isTaken = isPlainValue(value) || ["true", "false"].includes(value) || value !== value.trim() || isQuoted(value)
+  return isTaken || value === "" ? text : value
+}
+
+function isWord(token, word) {
+  return token?.kind === "word" && token.text.toLowerCase() === word
+}

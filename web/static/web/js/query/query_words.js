@@ -1,0 +1,50 @@
+// The words of the query language, and how it writes a path or a text.
+import { gettext } from "../core/texts.js"
+
+const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
+
+// What every run has or may have, and what its numbers are of.
+const UNITS = {
+  gpu: gettext("percent, of the whole run"),
+  cpu: gettext("percent, of the whole run"),
+  gpu_idle: gettext("percent"),
+  gpu_hours: gettext("hours"),
+  energy: gettext("kilowatt-hours"),
+}
+export const FIELDS = ["name", "state", "finding", "made_by", "parent", "created", "started", "ended", "duration", "wall_time", ...Object.keys(UNITS)]
+const KEYWORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
+
+export function isKeyword(word) {
+  return KEYWORDS.has(word.toLowerCase())
+}
+
+// The unit of a field of the run; "" of what has none.
+export function unitOf(field) {
+  return Object.hasOwn(UNITS, field) ? UNITS[field] : ""
+}
+
+// What every run has goes without quotes; an attribute of that name needs them.
+export function writtenPath(path) {
+  return FIELDS.includes(path) ? quoted(path) : writtenWord(path)
+}
+
+export function isPlain(text) {
+  return PLAIN.test(text)
+}
+
+export function isQuoted(text) {
+  return /^"(?:[^"\\]|\\["\\])*"$/.test(text)
+}
+
+export function quoted(text) {
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`
+}
+
+export function unquoted(text) {
+  return isQuoted(text) ? text.slice(1, -1).replaceAll(/\\(["\\])/g, "$1") : text
+}
+
+// In quotes if it is more than a word, or is one of the language.
+export function writtenWord(text) {
+  return isPlain(text) && !isKeyword(text) ? text : quoted(text)
+}

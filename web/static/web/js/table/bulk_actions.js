@@ -1,0 +1,266 @@
+// What is done to all runs that are picked, or to all that match: tags, and the trash; each
+// can be undone. While it goes on, the bar says so, and how far it is as soon as that is known.
+import { bulkChange, changedBy } from "./bulk_change.js"
+import { setText } from "../core/elements.js"
+import { number } from "../core/format.js"
+import { Refused } from "../core/post.js"
+import { toast } from "../core/toasts.js"
+import { gettext, ngettext } from "../core/texts.js"
+
+// As many as the server takes by their ids.
+const RUNS_AT_ONCE = 1_000
+// What is done sooner says only that it is done.
+const SOON_MS = 300
+
+export class BulkActions {
+  #isBusy = false
+  #focused = null
+  #showing = null
+
+  // `matching` is the question and how many runs it finds, or null while runs are picked.
+  constructor(element, { addresses, ids, matching, onDone }) {
+    this.bar = element.querySelector("[data-part=picked]")
+    this.progress = element.querySelector("[data-part=progress]")
+    this.addresses = addresses
+    this.changedUrl = element.dataset.changedUrl
+    this.ids = ids
+    this.matching = matching
+    this.onDone = onDone
+    const tags = element.querySelector("[data-part=tags]")
+    if (!tags) return
+    this.dialog = element.querySelector("[data-part=confirm-matching]")
+    this.field = tags.querySelector("input")
+    tags.addEventListener("toggle", () => tags.open && this.field.focus())
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return
+      event.preventDefault()
+      this.tag("add", tags)
+    })
+    for (const what of ["add", "remove"]) {
+      tags.querySelector(`[data-part=tag-${what}]`).addEventListener("click", () => this.tag(what, tags))
+    }
+    element.querySelector("[data-part=trash]").addEventListener("click", () => this.trash())
+    element.querySelector("[data-part=move]").addEventListener("click", () => this.move())
+  }
+
+  async tag(what, panel) {
+    const tag = this.field.value.trim()
+    if (!tag) return this.field.focus()
+    const isAdded = what === "add"
+    const ask = (count) => {
+      const values = { count: number(count), tag }
+      return isAdded
+        ? ngettext("Tag %(count)s run “%(tag)s”?", "Tag %(count)s runs “%(tag)s”?", count, values)
+        : ngettext("Take “%(tag)s” off %(count)s run?", "Take “%(tag)s” off %(count)s runs?", count, values)
+    }
+    const found = await this.#change(this.addresses.tag, { [what]: tag }, ask)
+    if (!found) return
+    const { done } = found
+    this.field.value = ""
+    panel.open = false
+    const values = { count: number(done.length), tag }
+    const text = isAdded
+      ? ngettext("Tagged %(count)s run “%(tag)s”", "Tagged %(count)s runs “%(tag)s”", done.length, values)
+      : ngettext("Took “%(tag)s” off %(count)s run", "Took “%(tag)s” off %(count)s runs", done.length, values)
+    const back = { address: this.addresses.tag, fields: { [isAdded ? "remove" : "add"]: tag } }
+    this.#say(found, text, back, {})
+  }
+
+  async trash() {
+    const ask = (count) =>
+      ngettext("Move %(count)s run to the trash?", "Move %(count)s runs to the trash?", count, { count: number(count) })
+    const found = await this.#change(this.addresses.trash, {}, ask)
+    if (!found) return
+    const { done, asked, isMatching, wasLost } = found
+    // Of those that were never asked for, it is not known.
+    const kept = wasLost ? 0 : asked - done.length
+    const values = { count: number(done.length), kept: number(kept) }
+    const text = kept
+      ? ngettext(
+          "Moved %(count)s run to the trash; %(kept)s stayed, pinned or gone",
+          "Moved %(count)s runs to the trash; %(kept)s stayed, pinned or gone",
+          done.length, values,
+        )
+      : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
+    const back = { address: this.addresses.restore, fields: {} }
+    this.#say(found, text, back, isMatching ? { isOver: true } : { gone: done })
+  }
+
+  // The server's page names the runs and asks where to.
+  move() {
+    if (this.#isBusy) return
+    const form = this.bar.querySelector("[data-part=move-form]")
+    const matching = this.matching()
+    const [name, value] = matching ? ["question", matching.question] : ["runs", this.ids().join(",")]
+    const input = Object.assign(document.createElement("input"), { type: "hidden", name, value })
+    form.append(input)
+    form.submit()
+    input.remove()
+  }
+
+  // `how` says what becomes of what is ticked.
+  #say({ done, refusal, lost, wasLost, asked }, text, { address, fields }, how) {
+    this.onDone(how)
+    const undo = async () => {
+      this.#show(0, asked)
+      const back = await this.#back(address, fields, done, lost).finally(() => this.#rest())
+      this.onDone({ back: back.refusal ? [] : how.gone })
+      // Once more does no harm to those that are back.
+      if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
+      const { count } = back
+      if (count <= RUNS_AT_ONCE && !lost.length) return
+      toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", count, { count: number(count) }))
+    }
+    if (lost.length) {
+      return toast(gettext("The connection was lost, and the server may still be at it: runs may have changed. Look before you try again."), { isError: true, onUndo: undo })
+    }
+    toast(text, { onUndo: done.length ? undo : null })
+    if (refusal) toast(gettext("Others stayed as they are: %(why)s", { why: refusal }), { isError: true })
+    else if (wasLost && done.length < asked) toast(gettext("The connection was lost meanwhile; others stayed as they are."), { isError: true })
+  }
+
+  // Takes back what has changed, and what was changed by those whose answer was lost.
+  async #back(address, fields, done, lost) {
+    const ids = new Set(done)
+    for (const name of lost) {
+      const found = await changedBy(this.changedUrl, name)
+      if (!found) return { refusal: gettext("The server does not answer; nothing is undone yet.") }
+      for (const id of found.changed) ids.add(id)
+    }
+    const back = await this.#inPortions(address, fields, [...ids], 0, ids.size)
+    const refusal = back.lost.length ? gettext("The connection was lost before all was undone.") : back.refusal
+    return { refusal, count: ids.size }
+  }
+
+  // Resolves to the ids of what changed, of how many, and why others did not; to null where
+  // nothing did.
+  async #change(address, fields, ask) {
+    if (this.#isBusy) return null
+    this.#isBusy = true
+    try {
+      const matching = this.matching()
+      if (matching) return await this.#changeMatching(address, fields, matching, ask)
+      const ids = this.ids()
+      this.#show(0, ids.length)
+      const found = await this.#inPortions(address, fields, ids, 0, ids.length)
+      if (!found.refusal || found.done.length || found.lost.length) return { ...found, asked: ids.length, isMatching: false }
+      toast(found.refusal, { isError: true })
+      return null
+    } finally {
+      this.#isBusy = false
+      this.#rest()
+    }
+  }
+
+  // Says how many runs have been done of all; 0 while that is not known.
+  #show(count, all) {
+    if (!this.progress) return
+    const values = { count: number(count), all: number(all) }
+    setText(this.progress, count
+      ? gettext("%(count)s of %(all)s runs done …", values)
+      : ngettext("Changing %(all)s run …", "Changing %(all)s runs …", all, values))
+    this.#showing ??= setTimeout(() => (this.progress.hidden = false), SOON_MS)
+    this.#focused ??= document.activeElement
+    this.bar.setAttribute("aria-busy", "true")
+    for (const control of this.#controls()) control.disabled = true
+  }
+
+  #rest() {
+    if (!this.progress) return
+    clearTimeout(this.#showing)
+    this.#showing = null
+    this.progress.hidden = true
+    setText(this.progress, "")
+    this.bar.removeAttribute("aria-busy")
+    for (const control of this.#controls()) control.disabled = false
+    // A button that is disabled loses the focus.
+    if (document.activeElement === document.body) this.#focused?.focus()
+    this.#focused = null
+  }
+
+  #controls() {
+    return this.bar.querySelectorAll("button, input")
+  }
+
+  // All that the question finds, if somebody agrees to the number. Where another number
+  // matches by then, they are asked again.
+  async #changeMatching(address, fields, { question, count }, ask) {
+    let asked = count
+    let note = ""
+    while (await this.#isAgreed(ask(asked), note)) {
+      this.#show(0, asked)
+      try {
+        const { changed, refusal, rest, lost, wasLost } = await this.#ask(address, { ...fields, question, matching: asked })
+        // For these the server did not take the time.
+        const more = await this.#inPortions(address, fields, rest, asked - rest.length, asked)
+        return {
+          done: changed.concat(more.done),
+          refusal: refusal || more.refusal,
+          lost: more.lost.concat(lost ?? []),
+          wasLost: wasLost || more.wasLost,
+          asked,
+          isMatching: true,
+        }
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        const now = error.answer?.matching
+        if (now === undefined) {
+          toast(error.message, { isError: true })
+          return null
+        }
+        const values = { now: number(now), before: number(asked) }
+        this.#rest()
+        note = gettext("Another number matches now: %(now)s, not %(before)s. Nothing has changed yet.", values)
+        asked = now
+      }
+    }
+    return null
+  }
+
+  // Resolves to whether somebody pressed the button that goes on.
+  #isAgreed(question, note) {
+    const { dialog } = this
+    const again = dialog.querySelector("[data-part=asked-again]")
+    dialog.querySelector("[data-part=asked]").textContent = question
+    again.textContent = note
+    again.hidden = !note
+    dialog.returnValue = ""
+    dialog.showModal()
+    return new Promise((resolve) => {
+      dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true })
+    })
+  }
+
+  // What is refused after some have changed keeps none of these from being undone. `before`
+  // of `all` were done before these.
+  async #inPortions(address, fields, ids, before, all) {
+    const done = []
+    let wasLost = false
+    for (let from = 0; from < ids.length; from += RUNS_AT_ONCE) {
+      if (before + from) this.#show(before + from, all)
+      const runs = ids.slice(from, from + RUNS_AT_ONCE).join(",")
+      try {
+        const answer = await this.#ask(address, { ...fields, runs })
+        done.push(...answer.changed)
+        wasLost ||= Boolean(answer.wasLost)
+        // Where one was lost, so would the others be.
+        if (answer.lost) return { done, refusal: "", lost: [answer.lost], wasLost }
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return { done, refusal: error.message, lost: [], wasLost }
+      }
+    }
+    return { done, refusal: "", lost: [], wasLost }
+  }
+
+  #ask(address, fields) {
+    const { changedUrl } = this
+    return bulkChange(address, fields, { changedUrl, onLost: () => this.#sayLost() })
+  }
+
+  #sayLost() {
+    if (!this.progress) return
+    setText(this.progress, gettext("The connection was lost; asking what has changed …"))
+    this.progress.hidden = false
+  }
+}

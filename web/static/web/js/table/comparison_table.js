@@ -1,0 +1,358 @@
+// Draws the side-by-side table: attributes as rows, runs as columns, and namespaces as a
+// tree whose branches fold. Rows of a closed branch are made when somebody opens it.
+//
+// data-url        where the rows are; JSON: rows, paths, next_offset, live
+// data-chart-url  the page that charts a series, but for its path
+// data-live       "true": what was looked at is looked at again every few seconds
+// A row is [path, namespace, isMonitoring, cells, isSeries], a cell
+// [text, change, isChanged, title], a time instead of a text is { time }.
+
+import { keepInAddress } from "../core/page_address.js"
+import { full, toSecond } from "../core/clock.js"
+import { made as cell } from "../core/elements.js"
+import { gettext } from "../core/texts.js"
+
+// This many attributes are looked at without being asked, a chunk at a time, so that the
+// first rows are there at once.
+const LOOKED_AT_ONCE = 1_000
+// Of many runs fewer attributes: more cells would keep the browser busy.
+const CELLS_AT_ONCE = 20_000
+// What the agent measured is much: below a stage's name, it waits to be opened.
+const DEPTH_OF_STAGES = 1
+const REFRESH_MS = 10_000
+// As many attributes as one answer holds.
+const MAX_AT_ONCE = 2_000
+
+export default function comparisonTable(element) {
+  const table = new ComparisonTable(element)
+  table.load()
+  const waiting = setInterval(() => {
+    if (!element.isConnected) clearInterval(waiting)
+    else if (!document.hidden && element.dataset.live === "true") table.refresh()
+  }, REFRESH_MS)
+}
+
+class ComparisonTable {
+  // A Map, because namespaces are named by strangers.
+  groups = new Map()
+  isLoading = false
+  // What is asked for by hand makes an answer that is under way out of date.
+  loads = 0
+  // Where answers begin: what they said, and their versions.
+  held = new Map()
+  offset = 0
+  rowCount = 0
+  pathCount = 0
+
+  constructor(element) {
+    this.element = element
+    this.table = this.part("table")
+    this.runs = JSON.parse(element.querySelector("#compared-runs").textContent)
+    this.table.append(this.head())
+    this.part("filter").addEventListener("input", ({ target }) => {
+      keepInAddress({ text: target.value.trim() })
+      this.filter()
+    })
+    this.part("more").addEventListener("click", () => this.load())
+    this.part("fold").addEventListener("click", () => this.foldAll())
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+
+  async load() {
+    this.loads += 1
+    this.isLoading = true
+    this.part("more").disabled = true
+    const response = await this.ask(this.offset)
+    this.isLoading = false
+    this.part("more").disabled = false
+    this.part("waiting").hidden = true
+    this.part("scroll").setAttribute("aria-busy", "false")
+    if (!response?.ok) return this.fail()
+
+    const { rows, paths, next_offset } = await response.json()
+    for (const row of rows) this.group(row[1], row[2]).rows.push(row)
+    this.rowCount += rows.length
+    this.looked(paths, next_offset)
+    this.filter()
+    const most = Math.min(LOOKED_AT_ONCE, CELLS_AT_ONCE / this.runs.length)
+    if (next_offset !== null && next_offset < most) await this.load()
+  }
+
+  looked(paths, next) {
+    this.pathCount = paths
+    this.offset = next ?? paths
+    this.part("more").hidden = next === null
+    this.part("more-text").textContent = gettext("Look at more of %(count)s attributes", { count: paths })
+  }
+
+  ask(offset, limit = "", version = null) {
+    const url = new URL(this.element.dataset.url, document.baseURI)
+    url.searchParams.set("offset", offset)
+    if (limit) url.searchParams.set("limit", limit)
+    const headers = { Accept: "application/json", ...(version && { "If-None-Match": version }) }
+    return fetch(url, { headers }).catch(() => null)
+  }
+
+  // Looks again at all that was looked at. What is open, typed and scrolled stays, and of
+  // the table only the cells are made anew that say something else.
+  async refresh() {
+    if (this.isLoading || !this.offset) return
+    this.isLoading = true
+    const { loads } = this
+    const answers = await this.askAgain()
+    if (loads !== this.loads) return
+    this.isLoading = false
+    if (!answers) return
+    const last = answers.at(-1)
+    if (!last.live) this.element.dataset.live = "false"
+    this.put(answers.flatMap(({ rows }) => rows))
+    this.looked(last.paths, last.next_offset)
+    this.filter()
+  }
+
+  // Null: nothing is new, or nobody answered; it is asked again anyway.
+  async askAgain() {
+    const { offset: end, loads } = this
+    const isWhole = end >= this.pathCount
+    let isNew = false
+    const answers = []
+    // Kept only together: what is not drawn now has to be new the next time.
+    const held = new Map()
+    for (let offset = 0; offset < end; offset += MAX_AT_ONCE) {
+      const isLast = offset + MAX_AT_ONCE >= end
+      // Where all was looked at, so is what has come since.
+      const limit = isWhole || !isLast ? MAX_AT_ONCE : end - offset
+      const key = `${offset} ${limit}`
+      const known = this.held.get(key)
+      const response = await this.ask(offset, limit, known?.version)
+      if (response?.status !== 304 && !response?.ok) return null
+      const answer = response.ok ? await response.json() : known.answer
+      held.set(key, { answer, version: response.headers.get("ETag") ?? known.version })
+      isNew ||= response.ok
+      answers.push(answer)
+    }
+    if (loads !== this.loads) return null
+    this.held = held
+    return isNew ? answers : null
+  }
+
+  put(rows) {
+    const former = this.groups
+    const placed = new Map()
+    this.groups = new Map()
+    for (const row of rows) {
+      const group = this.group(row[1], row[2], former)
+      if (!placed.has(group)) placed.set(group, [])
+      placed.get(group).push(row)
+    }
+    for (const [name, group] of former) if (!this.groups.has(name)) group.body.remove()
+    let index = 0
+    for (const group of this.groups.values()) {
+      group.put(placed.get(group) ?? [])
+      const there = this.table.tBodies[index]
+      if (there !== group.body) this.table.insertBefore(group.body, there ?? null)
+      index += 1
+    }
+    this.rowCount = rows.length
+  }
+
+  // Rows come in the order of the tree, so each branch is appended below its parent.
+  group(namespace, isMonitoring, former = new Map()) {
+    const known = this.groups.get(namespace)
+    if (known) return known
+    const slash = namespace.lastIndexOf("/")
+    const parent = slash < 0 ? null : this.group(namespace.slice(0, slash), isMonitoring, former)
+    if (former.has(namespace)) {
+      this.groups.set(namespace, former.get(namespace))
+      return former.get(namespace)
+    }
+    const depth = parent ? parent.depth + 1 : 0
+    const made = new Group({
+      namespace,
+      name: namespace.slice(slash + 1),
+      parent,
+      depth,
+      isOpen: !isMonitoring || depth === DEPTH_OF_STAGES,
+      columns: this.runs.length + 1,
+      chartUrl: this.element.dataset.chartUrl,
+    })
+    made.button.addEventListener("click", () => {
+      made.isOpen = !made.isOpen
+      this.filter()
+    })
+    this.groups.set(namespace, made)
+    this.table.append(made.body)
+    return made
+  }
+
+  filter() {
+    const wanted = this.part("filter").value.trim().toLowerCase()
+    const groups = [...this.groups.values()]
+    for (const group of groups) group.count(wanted)
+    // Children come after their parents, so from the end sums are complete.
+    for (const group of groups.toReversed()) {
+      if (group.parent) group.parent.total += group.total
+    }
+    for (const group of groups) group.show()
+
+    const shown = groups.reduce((sum, group) => sum + group.own, 0)
+    const areOpen = groups.every((group) => group.isOpen)
+    this.part("fold-text").textContent = areOpen ? gettext("Close all") : gettext("Open all")
+    this.part("count").textContent = gettext("%(count)s of %(all)s attributes", { count: shown, all: this.pathCount })
+    const isEmpty = shown === 0 && this.offset >= this.pathCount
+    this.table.hidden = isEmpty
+    this.part("none").hidden = !isEmpty
+    this.say(this.rowCount ? gettext("No path matches") : gettext("These runs do not differ"))
+  }
+
+  foldAll() {
+    const groups = [...this.groups.values()]
+    const isOpen = !groups.every((group) => group.isOpen)
+    for (const group of groups) group.isOpen = isOpen
+    this.filter()
+  }
+
+  // What is there stays; more can be asked for again.
+  fail() {
+    this.part("none").hidden = false
+    this.part("more").hidden = false
+    this.part("more-text").textContent = gettext("Try again")
+    this.say(gettext("The table could not be loaded"))
+  }
+
+  say(text) {
+    this.part("none-title").textContent = text
+  }
+
+  head() {
+    const head = document.createElement("thead")
+    const row = head.insertRow()
+    row.append(cell("th", "compare-table__path", gettext("Attribute")))
+    for (const run of this.runs) row.append(runHeader(run))
+    return head
+  }
+}
+
+class Group {
+  rows = []
+  own = 0
+  total = 0
+
+  constructor({ namespace, name, parent, depth, isOpen, columns, chartUrl }) {
+    Object.assign(this, { parent, depth, isOpen, chartUrl })
+    this.body = document.createElement("tbody")
+    this.button = document.createElement("button")
+    this.button.type = "button"
+    this.button.className = "compare-table__group"
+    this.button.title = namespace
+    const label = span("compare-table__namespace", name || (namespace ? gettext("(no name)") : gettext("Without a namespace")))
+    this.number = span("muted")
+    this.button.append(span("compare-table__arrow"), label, this.number)
+    const header = cell("th", "")
+    header.scope = "rowgroup"
+    header.colSpan = columns
+    header.append(this.button)
+    this.body.style.setProperty("--depth", depth)
+    this.body.insertRow().append(header)
+  }
+
+  get isShown() {
+    return this.total > 0 && (!this.parent || this.parent.isUnfolded)
+  }
+
+  get isUnfolded() {
+    return this.isShown && (this.isOpen || this.isSearched)
+  }
+
+  count(wanted) {
+    this.isSearched = wanted !== ""
+    this.isMatch = ([path]) => path.toLowerCase().includes(wanted)
+    this.own = this.rows.filter(this.isMatch).length
+    this.total = this.own
+  }
+
+  show() {
+    this.body.hidden = !this.isShown
+    const isOpen = this.isUnfolded
+    if (isOpen && this.own) this.draw()
+    ;[...this.body.rows].slice(1).forEach((element, index) => {
+      element.hidden = !isOpen || !this.isMatch(this.rows[index])
+    })
+    this.button.setAttribute("aria-expanded", isOpen)
+    this.number.textContent = this.total
+  }
+
+  draw() {
+    for (const row of this.rows.slice(this.body.rows.length - 1)) this.body.append(this.drawn(row))
+  }
+
+  drawn([path, , , cells, isSeries]) {
+    const row = cell("tr", "")
+    const header = cell("th", "compare-table__path")
+    header.scope = "row"
+    const name = cell(isSeries ? "a" : "span", "clip", path.slice(path.lastIndexOf("/") + 1) || path)
+    name.title = isSeries ? gettext("%(path)s: show its chart", { path }) : path
+    if (isSeries) name.href = `${this.chartUrl}&text=${encodeURIComponent(path)}`
+    header.append(name)
+    row.append(header, ...cells.map(valueCell))
+    return row
+  }
+
+  // Takes the rows as they are now; those that were drawn are changed in their place.
+  put(rows) {
+    const drawn = [...this.body.rows].slice(1)
+    const known = new Map(drawn.map((element, index) => [this.rows[index][0], { element, row: this.rows[index] }]))
+    this.rows = rows
+    if (!drawn.length) return
+    let above = this.body.rows[0]
+    for (const row of rows) {
+      const former = known.get(row[0])
+      known.delete(row[0])
+      const element = former?.element ?? this.drawn(row)
+      if (former) changeCells(element, former.row[3], row[3])
+      if (above.nextSibling !== element) above.after(element)
+      above = element
+    }
+    for (const { element } of known.values()) element.remove()
+  }
+}
+
+function runHeader(run) {
+  const header = cell("th", "compare-table__run")
+  const colour = span(`run-colour run-colour--${run.colour}`)
+  if (run.round) colour.classList.add(`run-colour--round-${run.round}`)
+  const link = document.createElement("a")
+  link.href = run.url
+  link.className = "clip"
+  link.title = run.project ? `${run.project} / ${run.name}` : run.name
+  if (run.project) link.append(span("muted compare-run__project", `${run.project} /`), " ")
+  link.append(run.name)
+  header.append(colour, link)
+  if (run.reference) header.append(span("chip", "reference"))
+  return header
+}
+
+function valueCell([held, change, isChanged, said]) {
+  const [text, title] = held?.time === undefined ? [held, said] : [toSecond(held.time), full(held.time)]
+  const element = cell("td", "")
+  if (isChanged) element.classList.add("compare-table__changed")
+  const value = span("compare-table__value", text ?? "absent")
+  if (text === null) value.classList.add("muted")
+  value.title = title || text || ""
+  element.append(value)
+  if (change) element.append(span("compare-table__delta", change))
+  return element
+}
+
+function changeCells(element, before, cells) {
+  cells.forEach((each, index) => {
+    if (JSON.stringify(each) !== JSON.stringify(before[index])) element.cells[index + 1].replaceWith(valueCell(each))
+  })
+}
+
+function span(className, text = "") {
+  return cell("span", className, text)
+}

@@ -1,0 +1,396 @@
+// Draws the visible part of a long table of runs. Rows are reused as they scroll out
+// of sight: their number depends on the height of the window, not on that of the table.
+import { GridKeys } from "./grid_keys.js"
+import { icon } from "../core/elements.js"
+import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
+import { HeadPointer } from "./column_drag.js"
+import { NARROWEST, WIDEST, columnsFor, stateSign, texts } from "./run_columns.js"
+import { gettext } from "../core/texts.js"
+
+const SPARE_ROWS = 8
+const RUN_COLOURS = 10
+const RUN_ROUNDS = 4
+// The width of the names' column follows the longest name, in pixels.
+const NARROWEST_NAMES = 150
+const WIDEST_NAMES = 440
+const NAME_CHARACTER = 7
+const NAME_SIGNS = 84
+// Names that are too long are cut in the middle, because runs of a sweep differ at the end.
+const NAME_END = 14
+const NAME_END_ON_PHONE = 6
+const PHONE = window.matchMedia("(max-width: 760px)")
+
+export class GridView {
+  // For each row that is drawn: { element, name, mark, sign, eye, dot, pin, link, group, cells, position, row, place }.
+  #drawn = [] // reused
+  #onTop = []
+
+  // `rows` says what stands where; it can be changed for another. `eyeOf` says of a run
+  // whether it is drawn, or null; `isShownTicked` whether all is ticked that the head's box ticks.
+  constructor(element, { rows, selection, state, eyeOf, isShownTicked, onScroll, ...events }) {
+    this.element = element
+    this.rows = rows
+    this.selection = selection
+    this.state = state
+    this.eyeOf = eyeOf
+    this.isShownTicked = isShownTicked
+    this.onScroll = onScroll
+    this.active = { position: 0, column: 0 }
+    this.canvas = made("div", "runs-grid__canvas")
+    this.head = made("div", "runs-grid__row runs-grid__row--head", "row")
+    this.canvas.append(this.head)
+    element.replaceChildren(this.canvas)
+
+    this.keys = new GridKeys(this, events)
+    this.pointer = new HeadPointer(this, events)
+    element.addEventListener("scroll", () => this.#soon(), { passive: true })
+    new ResizeObserver(() => this.#soon()).observe(element)
+  }
+
+  get rowHeight() {
+    return this.state.rowHeight
+  }
+
+  // Of the rows that scroll, those in sight and a few more.
+  get range() {
+    const top = this.rows.top.length
+    const first = Math.floor(this.element.scrollTop / this.rowHeight) + top
+    const count = Math.ceil(this.element.clientHeight / this.rowHeight) - top
+    return [
+      Math.max(top, first - SPARE_ROWS),
+      Math.min(this.rows.matching - 1, first + count + SPARE_ROWS),
+    ]
+  }
+
+  get rowsPerPage() {
+    return Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2 - this.rows.top.length)
+  }
+
+  toTop() {
+    this.element.scrollTop = 0
+    this.active.position = Math.min(this.active.position, 0)
+  }
+
+  // Draws all anew: other columns, widths, heights or kinds of rows.
+  arrange() {
+    this.found = null
+    this.draw()
+  }
+
+  draw() {
+    if (this.found !== this.rows.columns) this.#arrange()
+    this.canvas.style.height = `${(this.rows.matching + 1) * this.rowHeight}px`
+    this.element.setAttribute("aria-rowcount", this.rows.matching + 1)
+    this.#drawHead()
+    this.#drawRows()
+    this.#markActive()
+  }
+
+  // Makes a cell active and brings it into sight.
+  activate(position, column) {
+    this.active = {
+      position: Math.max(-1, Math.min(position, this.rows.matching - 1)),
+      column: Math.max(0, Math.min(column, this.columns.length)),
+    }
+    this.#reveal()
+    this.#drawRows()
+    this.#markActive()
+  }
+
+  resize(key, width) {
+    const column = this.columns.find((one) => one.key === key)
+    column.width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))
+    this.#setWidths()
+  }
+
+  #soon() {
+    if (this.frame) return
+    this.frame = requestAnimationFrame(() => {
+      this.frame = null
+      this.#drawRows()
+      this.#markActive()
+      this.onScroll(...this.range)
+    })
+  }
+
+  #arrange() {
+    this.found = this.rows.columns
+    const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
+    const { widths, pinned } = this.state
+    this.columns = this.state.isCharts
+      ? []
+      : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
+    this.element.style.setProperty("--row", `${this.rowHeight}px`)
+    const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
+    const width = Math.min(WIDEST_NAMES, Math.max(NARROWEST_NAMES, longest * NAME_CHARACTER + NAME_SIGNS))
+    this.element.style.setProperty("--names", `${width}px`)
+    // Only rows of a tree can be opened.
+    this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
+    this.#setWidths()
+    this.element.setAttribute("aria-colcount", this.columns.length + 1)
+    for (const { element } of [...this.#drawn, ...this.#onTop]) element.remove()
+    this.#drawn = []
+    this.#onTop = []
+    this.head.replaceChildren(
+      headCell("name", { key: "name", label: gettext("Name") }, 0),
+      ...this.columns.map((column, i) => headCell(column.key, column, i + 1)),
+    )
+    this.head.setAttribute("aria-rowindex", 1)
+    this.active.column = Math.min(this.active.column, this.columns.length)
+  }
+
+  #setWidths() {
+    const widths = this.columns.map((column) => `${column.width}px`).join(" ") || "0px"
+    this.canvas.style.setProperty("--columns", widths)
+    let left = 0
+    for (const column of this.columns.filter((one) => one.isPinned)) {
+      column.left = left
+      left += column.width
+      const rows = [...this.#drawn, ...this.#onTop]
+      for (const cell of [this.head.children[column.place + 1], ...rows.map(({ cells }) => cells[column.place])]) {
+        cell?.style.setProperty("--left", `${column.left}px`)
+      }
+    }
+  }
+
+  #drawHead() {
+    const mark = this.head.querySelector(".runs-grid__mark")
+    mark.ariaChecked = this.isShownTicked() ? "true" : this.selection.ids.length ? "mixed" : "false"
+    const sorts = this.state.sorts
+    for (const cell of this.head.children) {
+      const key = cell.dataset.key
+      const place = sorts.findIndex((sort) => sort === key || sort === `-${key}`)
+      const order = place < 0 ? "none" : sorts[place].startsWith("-") ? "descending" : "ascending"
+      cell.setAttribute("aria-sort", order)
+      const arrow = cell.querySelector(".runs-grid__arrow")
+      arrow.dataset.place = place >= 0 && sorts.length > 1 ? place + 1 : ""
+    }
+  }
+
+  #drawRows() {
+    const now = Date.now() - this.rows.clockAheadMs
+    this.#drawTop(now)
+    const [from, to] = this.range
+    const size = to - from + 1
+    while (this.#drawn.length < size) this.#drawn.push(this.#makeRow())
+    const count = this.#drawn.length
+    const seen = new Set()
+    for (let position = from; position <= to; position++) {
+      const drawn = this.#drawn[position % count]
+      seen.add(drawn)
+      this.#place(drawn, position)
+      this.#fill(drawn, this.rows.row(position), now)
+    }
+    for (const drawn of this.#drawn) drawn.element.hidden = !seen.has(drawn)
+  }
+
+  // They stand in the flow behind the head, and stay there with it.
+  #drawTop(now) {
+    const { top } = this.rows
+    while (this.#onTop.length > top.length) this.#onTop.pop().element.remove()
+    for (const [position, row] of top.entries()) {
+      if (position === this.#onTop.length) {
+        const drawn = this.#makeRow()
+        drawn.element.classList.add("runs-grid__row--top")
+        drawn.element.style.setProperty("--place", position + 1)
+        drawn.element.setAttribute("aria-rowindex", position + 2)
+        drawn.element.dataset.position = position
+        drawn.position = position
+        ;(this.#onTop[position - 1]?.element ?? this.head).after(drawn.element)
+        this.#onTop.push(drawn)
+      }
+      this.#fill(this.#onTop[position], row, now)
+    }
+  }
+
+  #makeRow() {
+    const element = made("div", "runs-grid__row", "row")
+    const name = made("div", "runs-grid__name", "gridcell")
+    const mark = made("span", "runs-grid__mark")
+    const sign = made("span", "runs-grid__state")
+    const link = made("a", "runs-grid__link cut")
+    link.tabIndex = -1
+    const group = made("span", "runs-grid__group")
+    const eye = made("span", "runs-grid__eye")
+    const dot = made("span", "runs-grid__dot")
+    dot.title = gettext("Colour")
+    const pin = made("span", "runs-grid__pin")
+    pin.append(icon("pin"))
+    name.append(mark, group, sign, link, pin, eye, dot)
+    const cells = this.columns.map((column) => {
+      const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
+      if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
+      return cell
+    })
+    for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
+    element.append(name, ...cells)
+    this.canvas.append(element)
+    return { element, name, mark, sign, eye, dot, pin, link, group, cells }
+  }
+
+  #place(drawn, position) {
+    if (drawn.position === position) return
+    drawn.position = position
+    drawn.element.style.transform = `translateY(${(position + 1) * this.rowHeight}px)`
+    drawn.element.setAttribute("aria-rowindex", position + 2)
+    drawn.element.dataset.position = position
+  }
+
+  #fill(drawn, row, now) {
+    if (row?.group) return this.#fillGroup(drawn, row)
+    const reference = this.rows.top[0]
+    if (drawn.row !== row || drawn.reference !== reference || drawn.isGroup) {
+      drawn.row = row
+      drawn.reference = reference
+      this.#asGroup(drawn, false)
+      drawn.element.classList.toggle("runs-grid__row--waiting", !row)
+      drawn.link.replaceChildren(...cutInTheMiddle(row?.name ?? ""))
+      drawn.sign.replaceChildren(...(row ? [stateSign(row, now)] : []))
+      drawn.link.title = row?.name ?? ""
+      if (row) drawn.link.href = row.url
+      else drawn.link.removeAttribute("href")
+      this.columns.forEach((column, i) => {
+        if (!row) return drawn.cells[i].replaceChildren()
+        column.fill(drawn.cells[i], row.values[column.place], row, now, column)
+        if (reference && row.id !== reference.id) fillDifference(drawn.cells[i], column, row, reference)
+      })
+      this.#fillPin(drawn, row)
+      drawn.place = undefined
+    } else if (row?.state === "running") {
+      // Time passes even when nothing is logged.
+      drawn.sign.replaceChildren(stateSign(row, now))
+      for (const [i, column] of this.columns.entries()) {
+        const passes = ["duration", "wall_time"].includes(column.key) || (column.key === "state" && row.silent !== null)
+        if (passes) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
+      }
+    }
+    this.#colour(drawn, row)
+  }
+
+  #fillPin(drawn, row) {
+    const isOnTop = this.rows.top.some(({ id }) => id === row?.id)
+    drawn.element.classList.toggle("runs-grid__row--kept", isOnTop)
+    drawn.pin.title = isOnTop ? gettext("Keep it on top no longer") : gettext("Keep it on top")
+  }
+
+  // What runs have in common, and what their numbers are like.
+  #fillGroup(drawn, { group, isOpen }) {
+    const shown = this.state.shownOfGroups
+    const { isMatching } = this.selection
+    const said = `${isOpen} ${shown} ${isMatching}`
+    if (drawn.row === group && drawn.isGroup === said) return
+    drawn.row = group
+    this.#asGroup(drawn, said)
+    drawn.element.classList.remove("runs-grid__row--waiting")
+    drawn.element.setAttribute("aria-expanded", String(isOpen))
+    drawn.element.setAttribute("aria-selected", String(isMatching))
+    drawn.element.classList.remove("runs-grid__row--unseen")
+    drawn.eye.replaceChildren()
+    drawn.dot.hidden = true
+    delete drawn.element.dataset.slot
+    drawn.link.removeAttribute("href")
+    drawn.link.textContent = ""
+    drawn.sign.replaceChildren()
+    drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
+    drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
+    this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown, column))
+  }
+
+  #asGroup(drawn, said) {
+    drawn.isGroup = said
+    drawn.element.classList.toggle("runs-grid__row--group", Boolean(said))
+    if (said) return
+    drawn.group.replaceChildren()
+    drawn.element.removeAttribute("aria-expanded")
+  }
+
+  #colour(drawn, row) {
+    const place = row ? this.selection.place(row.id) : -1
+    const eye = row ? this.eyeOf(row.id) : null
+    // Those on top stand there whether they match or not.
+    const isMatching = this.selection.isMatching && !this.#onTop.includes(drawn)
+    const said = `${place} ${isMatching} ${eye?.slot} ${eye?.line} ${eye?.isOpen}`
+    if (drawn.place === said) return
+    drawn.place = said
+    drawn.element.setAttribute("aria-selected", String(isMatching || place >= 0))
+    drawn.element.classList.toggle("runs-grid__row--unseen", eye?.isOpen === false)
+    if (eye?.isOpen) drawn.element.dataset.slot = eye.slot
+    else delete drawn.element.dataset.slot
+    drawn.element.classList.remove("is-pointed")
+    paint(drawn.mark, place)
+    drawn.dot.hidden = !eye?.isOpen
+    if (eye?.isOpen) drawn.dot.className = `runs-grid__dot ${coloured(eye.line)}`
+    drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
+    drawn.eye.title = eye?.title ?? ""
+  }
+
+  dotAt(position) {
+    return this.#drawnAt(position)?.dot
+  }
+
+  nameOf(id) {
+    return [...this.#onTop, ...this.#drawn].find(({ row }) => row?.id === id)?.row.name
+  }
+
+  #drawnAt(position) {
+    return [...this.#onTop, ...this.#drawn].find((one) => one.position === position && !one.element.hidden)
+  }
+
+  #markActive() {
+    this.canvas.querySelector(".is-active")?.classList.remove("is-active")
+    const cell = this.#activeCell()
+    this.element.toggleAttribute("aria-activedescendant", Boolean(cell))
+    if (!cell) return
+    // One id wanders over the reused cells.
+    this.canvas.querySelector("#active-cell")?.removeAttribute("id")
+    cell.id = "active-cell"
+    cell.classList.add("is-active")
+    this.element.setAttribute("aria-activedescendant", "active-cell")
+  }
+
+  #activeCell() {
+    const { position, column } = this.active
+    if (position < 0) return this.head.children[column]
+    const drawn = this.#drawnAt(position)
+    return drawn && (column === 0 ? drawn.name : drawn.cells[column - 1])
+  }
+
+  #reveal() {
+    const { position, column } = this.active
+    const { clientHeight, clientWidth } = this.element
+    const kept = this.rows.top.length
+    if (position >= kept) {
+      const highest = (position - kept) * this.rowHeight
+      const lowest = (position + 2) * this.rowHeight - clientHeight
+      if (this.element.scrollTop > highest) this.element.scrollTop = highest
+      if (this.element.scrollTop < lowest) this.element.scrollTop = lowest
+    }
+    if (column === 0 || this.columns[column - 1].isPinned) return
+    const pinnedWidth = this.columns.filter((one) => one.isPinned).reduce((sum, one) => sum + one.width, 0)
+    const pinned = this.head.firstElementChild.offsetWidth
+    const before = this.columns.slice(0, column - 1).reduce((sum, one) => sum + one.width, 0)
+    const left = before - pinnedWidth
+    const right = before + this.columns[column - 1].width - (clientWidth - pinned)
+    if (this.element.scrollLeft > left) this.element.scrollLeft = left
+    if (this.element.scrollLeft < right) this.element.scrollLeft = right
+  }
+}
+
+function cutInTheMiddle(name) {
+  const end = PHONE.matches ? NAME_END_ON_PHONE : NAME_END
+  return [name.slice(0, -end), name.slice(-end)].map((text) => {
+    const part = made("span", "")
+    part.textContent = text
+    return part
+  })
+}
+
+function coloured(slot) {
+  const round = Math.floor(slot / RUN_COLOURS) % RUN_ROUNDS
+  return `run-colour run-colour--${slot % RUN_COLOURS} run-colour--round-${round}`
+}
+
+function paint(sign, slot) {
+  if (slot >= 0) sign.style.setProperty("--swatch", `var(--run-${slot % RUN_COLOURS})`)
+  else sign.style.removeProperty("--swatch")
+}

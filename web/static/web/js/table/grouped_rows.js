@@ -1,0 +1,172 @@
+// The rows of a table of groups: a row for each group and, below one that is open, its
+// runs, which are fetched in blocks as those of the whole table are.
+import { RunBlocks } from "./row_blocks.js"
+
+export class GroupedRows {
+  #addresses
+  #question
+  #tag = null
+  #open = new Map() // the query of a group that is open → its blocks
+  #starts = [] // the position of each group's row
+
+  constructor(addresses) {
+    this.#addresses = addresses
+    this.groups = []
+    this.columns = []
+    this.keys = []
+    this.matching = 0
+    this.runCount = 0
+    this.isCut = false
+    this.isAway = false
+    this.mistake = null
+  }
+
+  get openQueries() {
+    return [...this.#open.keys()]
+  }
+
+  get clockAheadMs() {
+    return Math.max(0, ...[...this.#open.values()].map((blocks) => blocks.clockAheadMs))
+  }
+
+  // Of groups that came with the page, the numbers follow.
+  begin(first, question, groups, columns, open) {
+    this.#prepare(question, groups, columns)
+    this.#take(first)
+    this.#reopen(open)
+  }
+
+  // `columns` are those that the rows of runs have.
+  async ask(question, groups, columns, open) {
+    this.#prepare(question, groups, columns)
+    await this.refresh()
+    this.#reopen(open)
+  }
+
+  #prepare(question, groups, columns) {
+    this.#question = new URLSearchParams(question)
+    this.#question.delete("column")
+    // Their rows come with the table's.
+    this.#question.delete("top")
+    for (const { key } of columns) this.#question.append("column", key)
+    this.columns = columns
+    this.keys = groups
+    this.#tag = null
+    this.#open.clear()
+  }
+
+  #reopen(open) {
+    for (const group of this.groups) if (open.includes(group.query)) this.#begin(group)
+    this.#place()
+  }
+
+  // Groups are looked for anew only now and then: that reads all runs that match.
+  async refresh() {
+    const asked = this.#question
+    const query = new URLSearchParams(asked)
+    for (const key of this.keys) query.append("group", key)
+    const headers = { Accept: "application/json" }
+    if (this.#tag) headers["If-None-Match"] = this.#tag
+    try {
+      const response = await fetch(`${this.#addresses.groups}?${query}`, { headers })
+      if (asked !== this.#question) return
+      this.isAway = response.status >= 500
+      if (!response.ok) return
+      this.#tag = response.headers.get("ETag")
+      const body = await response.json()
+      this.mistake = body.mistake ?? null
+      if (this.mistake) return
+      this.#take(body)
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      this.isAway = true
+    }
+  }
+
+  #take(body) {
+    this.groups = body.groups.map((group) => ({ ...group, numbers: byKey(body, group.numbers) }))
+    this.isCut = body.is_cut
+    this.runCount = body.matching
+    this.#place()
+  }
+
+  row(position) {
+    const { group, within } = this.#at(position)
+    if (!group) return undefined
+    return within < 0 ? { group, isOpen: this.#open.has(group.query) } : this.#open.get(group.query)?.row(within)
+  }
+
+  toggle(group) {
+    if (!group.query) return
+    if (this.#open.has(group.query)) this.#open.delete(group.query)
+    else this.#begin(group)
+    this.#place()
+  }
+
+  // As of a table without groups.
+  async load(from, to, how) {
+    const isFetched = await Promise.all(this.#each(from, to, (blocks, low, high) => blocks.load(low, high, how)))
+    this.#place()
+    return isFetched.includes(true)
+  }
+
+  leave(from, to) {
+    for (const [place, group] of this.groups.entries()) {
+      const first = this.#starts[place] + 1
+      this.#open.get(group.query)?.leave(from - first, to - first)
+    }
+  }
+
+  async refreshRows(from, to) {
+    await Promise.all(this.#each(from, to, (blocks, low, high) => blocks.refresh(low, high)))
+    this.#place()
+  }
+
+  #begin(group) {
+    const query = new URLSearchParams(this.#question)
+    query.append("within", group.query)
+    this.#open.set(group.query, new RunBlocks(this.#addresses.page, query, null, group.count))
+  }
+
+  // What `ask` returns of each open group that has rows there.
+  #each(from, to, ask) {
+    const asked = []
+    for (const [place, group] of this.groups.entries()) {
+      const blocks = this.#open.get(group.query)
+      const first = this.#starts[place] + 1
+      const low = Math.max(from, first) - first
+      const high = Math.min(to, first + (blocks?.matching ?? 0) - 1) - first
+      if (blocks && low <= high) asked.push(ask(blocks, low, high))
+    }
+    return asked
+  }
+
+  #place() {
+    let position = 0
+    this.#starts = this.groups.map((group) => {
+      const start = position
+      position += 1 + (this.#open.get(group.query)?.matching ?? 0)
+      return start
+    })
+    this.matching = position
+  }
+
+  #at(position) {
+    let low = 0
+    let high = this.#starts.length - 1
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (this.#starts[middle] <= position) low = middle
+      else high = middle - 1
+    }
+    return { group: this.groups[low], within: position - this.#starts[low] - 1 }
+  }
+}
+
+function byKey({ columns, left_out: leftOut }, numbers) {
+  const found = columns.map((key, place) => {
+    const [count, mean, lowest, highest, best] = numbers[place]
+    return [key, { count, mean, lowest, highest, best }]
+  })
+  return new Map([...found, ...leftOut.map((key) => [key, { isLeftOut: true }])])
+}

@@ -1,0 +1,80 @@
+// A field that offers columns while one types: those of runs, and what attributes hold
+// what is typed, as the server knows them.
+import { Asked } from "../core/typeahead.js"
+import { made } from "../core/elements.js"
+import { mark, stepped } from "../core/active_option.js"
+import { OF_RUN } from "./run_columns.js"
+
+export class PathOptions {
+  // `keysOf` makes the keys that are offered of what was found; none of them is markup.
+  constructor(input, list, { address, keysOf, onTake, isTaken = () => false, labelOf }) {
+    this.input = input
+    this.list = list
+    this.address = address
+    this.keysOf = keysOf
+    this.onTake = onTake
+    this.isTaken = isTaken
+    this.labelOf = labelOf
+    this.keys = []
+    this.active = -1
+    this.asked = new Asked(({ paths }) => {
+      this.found = paths
+      this.draw()
+    })
+    input.addEventListener("input", () => this.asked.soon(this.address, this.question))
+    input.addEventListener("keydown", (event) => this.onKey(event))
+    list.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]")
+      if (option) this.take([...list.children].indexOf(option))
+    })
+  }
+
+  get question() {
+    return { search: this.input.value.trim() }
+  }
+
+  ask() {
+    return this.asked.now(this.address, this.question)
+  }
+
+  draw() {
+    const typed = this.input.value.trim().toLowerCase()
+    const ofRun = Object.keys(OF_RUN).filter((key) => OF_RUN[key].label.toLowerCase().includes(typed))
+    this.keys = this.keysOf(ofRun, this.found ?? [])
+    this.active = Math.min(this.active, this.keys.length - 1)
+    this.list.replaceChildren(
+      ...this.keys.map((key, place) => {
+        const option = made("li", "", this.labelOf(key))
+        option.id = `${this.list.id}-${place}`
+        option.role = "option"
+        option.title = this.labelOf(key)
+        return option
+      }),
+    )
+    this.mark()
+  }
+
+  mark() {
+    mark(this.input, this.list, this.active, (place) => this.isTaken(this.keys[place]))
+  }
+
+  onKey(event) {
+    const active = stepped(event.key, this.active, this.keys.length)
+    if (active !== undefined) {
+      this.active = active
+      this.mark()
+    } else if (event.key === "Enter") {
+      this.take(Math.max(0, this.active))
+    } else {
+      return
+    }
+    event.preventDefault()
+  }
+
+  take(place) {
+    if (place >= this.keys.length) return
+    this.active = place
+    this.onTake(this.keys[place])
+    this.mark()
+  }
+}

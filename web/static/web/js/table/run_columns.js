@@ -1,0 +1,308 @@
+// What each column of the runs table shows, and how a cell is filled.
+import { full, short, toSecond, zoneName } from "../core/clock.js"
+import { icon, made } from "../core/elements.js"
+import { duration, number, percent } from "../core/format.js"
+import { gettext } from "../core/texts.js"
+
+const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
+// Of runs without a main finding, as the server's Verdict has it.
+const VERDICTS = {
+  well: [gettext("no problem found"), gettext("Enough rules had data, and none found a problem")],
+  unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
+  "not diagnosed": [gettext("not diagnosed"), gettext("The diagnosis runs during training and when a stage ends")],
+}
+export const NARROWEST = 48
+const NARROWEST_BY_ITSELF = 84
+const WIDEST_BY_ITSELF = 190
+export const WIDEST = 900
+const CHARACTER = 6.5
+const PADDING = 32
+// Columns that are empty in all rows need no room.
+const WIDTH_OF_NO_TAGS = 60
+const WIDTH_OF_DIFFERENCE = 50
+const TAG_PADDING = 18
+const ROOM_FOR_REST = 22
+const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
+const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
+let read = { element: null, avatars: {} }
+// What runs have in common beside attributes.
+const GROUPED_BY = ["state", "made_by", "finding", "tags"]
+
+export const OF_RUN = {
+  state: { label: gettext("State"), width: 128, fill: fillState },
+  started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), said: duration, fill: fillDuration },
+  wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), said: duration, fill: fillWallTime },
+  stages: { label: gettext("Stages"), width: 192, fill: fillStages },
+  tags: { label: gettext("Tags"), width: 160, fill: fillTags },
+  finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
+  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
+  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
+  created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
+  ended: { label: gettext("Ended"), hint: zoned(gettext("Ended")), width: 114, fill: fillMoment },
+  made_by: { label: gettext("Made by"), width: 140, fill: fillMaker },
+}
+
+// The columns to the right of the name, in the order the server answers them.
+export function columnsFor(found, rows, { widths, pinned, isCompared }) {
+  let left = 0
+  return found.map(({ key, kind }, place) => {
+    const column = Object.hasOwn(OF_RUN, key)
+      ? { ...OF_RUN[key] }
+      : attributeColumn(key, place, rows)
+    if (key === "tags" && !rows.some((row) => row.values[place]?.length)) column.width = WIDTH_OF_NO_TAGS
+    if (isCompared && column.isNumeric && !column.isShare) column.width += WIDTH_OF_DIFFERENCE
+    if (widths.get(key)) column.width = Math.min(WIDEST, Math.max(NARROWEST, widths.get(key)))
+    const isPinned = place < pinned
+    const shown = {
+      ...column,
+      key,
+      kind,
+      place,
+      isPinned,
+      left,
+      startsGroup: place > 0 && found[place - 1].kind !== kind,
+    }
+    if (isPinned) left += column.width
+    return shown
+  })
+}
+
+// The path that a column shows, and what of it: "last" of a path alone.
+function attributeOf(key) {
+  const colon = key.indexOf(":")
+  const mark = key.slice(0, colon)
+  if (colon < 1 || Object.hasOwn(OF_RUN, key)) return null
+  if (mark === "path") return { path: key.slice(colon + 1), summary: "last" }
+  return SUMMARIES.includes(mark) ? { path: key.slice(colon + 1), summary: mark } : null
+}
+
+function zoned(label) {
+  return `${label} (${zoneName()})`
+}
+
+// By what runs have in common, and a condition can find again.
+export function canGroup(key) {
+  return GROUPED_BY.includes(key) || attributeOf(key)?.summary === "last"
+}
+
+export function labelOf(key) {
+  if (Object.hasOwn(OF_RUN, key)) return OF_RUN[key].label
+  const { path, summary } = attributeOf(key) ?? { path: key, summary: "last" }
+  return summary === "last" ? path : `${summary}(${path})`
+}
+
+function attributeColumn(key, place, rows) {
+  const { path, summary } = attributeOf(key)
+  const label = path.replace(/^params\//, "")
+  const values = rows.map((row) => row.values[place])
+  const length = label.length + (summary === "last" ? 0 : summary.length + 1)
+  return {
+    label,
+    note: summary === "last" ? "" : summary.replace("_", " "),
+    hint: labelOf(key),
+    width: Math.round(Math.min(WIDEST_BY_ITSELF, Math.max(NARROWEST_BY_ITSELF, length * CHARACTER + PADDING))),
+    isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special || value?.none),
+    fill: fillValue,
+  }
+}
+
+// A sign of the state without its name, which is in a hint and for screen readers.
+export function stateSign(row, now) {
+  if (row.silent !== null) {
+    const sign = document.createElement("span")
+    sign.className = "runs-grid__severity--warning"
+    sign.title = silentHint(row, now)
+    sign.append(icon("triangle-alert"), hidden(sign.title))
+    return sign
+  }
+  const sign = chip("", `chip--plain chip--${row.state}`)
+  sign.title = row.state
+  sign.replaceChildren(hidden(row.state))
+  return sign
+}
+
+function silentHint(row, now) {
+  const time = duration(Math.max(0, Math.round((now - row.silent) / 1_000)))
+  return gettext("running, but not responding for %(time)s", { time })
+}
+
+// There is room for one sign; of a silent run the silence is news, and that it runs is in a hint.
+function fillState(cell, value, row, now) {
+  if (row.silent === null) {
+    cell.title = ""
+    return cell.replaceChildren(chip(value, `chip--${value}`))
+  }
+  const sign = chip(gettext("not responding"), "chip--warning")
+  sign.firstChild.setAttribute("aria-hidden", "true")
+  sign.prepend(icon("triangle-alert"))
+  cell.title = silentHint(row, now)
+  cell.replaceChildren(sign, hidden(cell.title))
+}
+
+function fillMoment(cell, value) {
+  if (value === null) return fillText(cell, "–")
+  fillText(cell, short(value.time), full(value.time))
+}
+
+function fillDuration(cell, _, row, now) {
+  const [seconds, since] = row.active
+  fillSeconds(cell, since === null ? seconds : seconds + passed(since, now))
+}
+
+function fillWallTime(cell, _, row, now) {
+  fillSeconds(cell, row.started === null ? null : passed(row.started, row.ended ?? now))
+}
+
+// Of what still runs, whole seconds are enough.
+function passed(from, to) {
+  const seconds = Math.max(0, (to - from) / 1_000)
+  return seconds < 1 ? seconds : Math.round(seconds * 10) / 10
+}
+
+function fillSeconds(cell, seconds) {
+  fillText(cell, duration(seconds))
+}
+
+function fillStages(cell, stages) {
+  cell.replaceChildren(
+    ...stages.map(([name, state]) => {
+      const sign = chip(name, `chip--plain chip--${state}`)
+      sign.title = `${name}: ${state}`
+      sign.append(hidden(` ${state}`))
+      return sign
+    }),
+  )
+}
+
+function fillTags(cell, tags, _row, _now, column) {
+  const shown = tags.slice(0, fitting(tags, column.width - 20))
+  const rest = tags.slice(shown.length)
+  cell.replaceChildren(...shown.map((tag) => chip(tag)))
+  if (rest.length) cell.append(muted(`+${rest.length}`), hidden(rest.join(", ")))
+  cell.title = tags.join(", ")
+}
+
+// Measuring would cost a layout for each row that scrolls by; letters are counted instead.
+function fitting(tags, width) {
+  let room = width
+  for (const [place, tag] of tags.entries()) {
+    room -= tag.length * CHARACTER + TAG_PADDING
+    const needed = place + 1 < tags.length ? ROOM_FOR_REST : 0
+    if (room < needed && place > 0) return place
+  }
+  return tags.length
+}
+
+function fillFinding(cell, finding) {
+  if (!finding) return fillText(cell, "")
+  const { severity, title, verdict } = finding
+  if (verdict) return fillVerdict(cell, verdict)
+  const text = document.createElement("span")
+  text.className = "clip"
+  text.textContent = title
+  const sign = icon(Object.hasOwn(SEVERITY_ICONS, severity) ? SEVERITY_ICONS[severity] : "info")
+  sign.classList.add(`runs-grid__severity--${severity}`)
+  cell.replaceChildren(sign, hidden(`${severity}: `), text)
+  cell.title = title
+}
+
+function fillVerdict(cell, verdict) {
+  const [text, title] = VERDICTS[verdict]
+  const said = document.createElement("span")
+  said.className = "muted"
+  said.textContent = text
+  const sign = verdict === "well" ? [icon("circle-check")] : []
+  cell.replaceChildren(...sign, said)
+  cell.title = title
+}
+
+function fillShare(cell, value) {
+  const bar = document.createElement("span")
+  bar.className = "runs-grid__bar"
+  bar.style.setProperty("--share", `${Math.min(100, Math.max(0, value ?? 0))}%`)
+  const text = document.createElement("span")
+  text.textContent = percent(value)
+  cell.replaceChildren(...(value === null ? [text] : [bar, text]))
+}
+
+function fillEnergy(cell, value) {
+  if (value === null) return fillText(cell, "–")
+  fillText(cell, kilowattHours(value), `${number(value)} J`)
+}
+
+function kilowattHours(joules) {
+  return `${number(Number((joules / JOULES_OF_A_KILOWATT_HOUR).toPrecision(3)))} kWh`
+}
+
+function fillValue(cell, value) {
+  const [text, title] = texts(value)
+  fillText(cell, text, title)
+  if (value?.none) cell.classList.add("muted")
+}
+
+// The user with initials; of users whom the page does not know, the username alone.
+function fillMaker(cell, username) {
+  const known = avatars()[username]
+  if (!known) return fillValue(cell, username)
+  const avatar = made("span", `avatar avatar--small ${known.classes}`, known.initials)
+  avatar.setAttribute("aria-hidden", "true")
+  const person = made("span", "person")
+  person.append(avatar, made("span", "clip", known.name))
+  cell.replaceChildren(person)
+  cell.title = username
+}
+
+// By username; read once for each page, as cells are filled while people scroll.
+function avatars() {
+  const element = document.getElementById("avatars")
+  if (element !== read.element) read = { element, avatars: element ? JSON.parse(element.textContent) : {} }
+  return read.avatars
+}
+
+// What is shown of a value, and what a hint says in full.
+export function texts(value) {
+  if (value === null || value === undefined) return ["–", ""]
+  if (typeof value === "number") return [number(value), String(value)]
+  if (Array.isArray(value)) return [value.join(", "), value.join(", ")]
+  if (typeof value === "object") {
+    if (value.none) return ["None", "None"]
+    if (value.special) return [value.special, value.special]
+    return [toSecond(value.time), full(value.time)]
+  }
+  return [String(value), String(value)]
+}
+
+// Names are text, whatever they look like: nothing here reads markup.
+export function fillText(cell, text, title = "") {
+  if (cell.textContent !== text || cell.firstElementChild) cell.textContent = text
+  if (cell.title !== title) cell.title = title
+  cell.classList.toggle("muted", text === "–")
+}
+
+function chip(text, kind = "") {
+  const sign = document.createElement("span")
+  sign.className = `chip ${kind}`
+  const label = document.createElement("span")
+  label.textContent = text
+  sign.append(label)
+  return sign
+}
+
+function muted(text) {
+  const note = document.createElement("span")
+  note.className = "muted small"
+  note.setAttribute("aria-hidden", "true")
+  note.textContent = text
+  return note
+}
+
+function hidden(text) {
+  const note = document.createElement("span")
+  note.className = "visually-hidden"
+  note.textContent = text
+  return note
+}

@@ -1,0 +1,529 @@
+// The runs table: toolbar, selection and keyboard around a virtual grid of runs.
+import { changed, sorted } from "./column_changes.js"
+import { ChartsSide } from "../chart_page/charts_side.js"
+import { number } from "../core/format.js"
+import { GridView } from "./grid_view.js"
+import { GroupedRows } from "./grouped_rows.js"
+import { RowsAhead } from "./row_prefetch.js"
+import { RunBlocks } from "./row_blocks.js"
+import { canGroup } from "./run_columns.js"
+import { SearchBox } from "../query/search_box.js"
+import { Selection } from "./selection.js"
+import { SHOWN_AT_FIRST } from "../chart_page/visible_runs.js"
+import { TableBar } from "./table_bar.js"
+import { FILTERS, MAX_ON_TOP, TableState } from "./table_state.js"
+import { TopRows } from "./pinned_rows.js"
+import { Panel, later } from "../core/lazy_modules.js"
+import { toast } from "../core/toasts.js"
+import { gettext } from "../core/texts.js"
+
+const REFRESH_MS = 3_000
+// Groups are made of all runs that match.
+const REFRESHES_BEFORE_GROUPS = 10
+const TYPING_MS = 250
+// Runs picked with one click: their rows have to be fetched.
+const LONGEST_RANGE = 1_000
+
+export default function runsGrid(element) {
+  new RunsGrid(element).start()
+}
+
+class RunsGrid {
+  constructor(element) {
+    this.element = element
+    this.form = element.querySelector("form")
+    const search = new URLSearchParams(location.search)
+    this.state = new TableState(search, this.read("table-data"))
+    const first = this.read("first-block")
+    this.blocks = new RunBlocks(element.dataset.pageUrl, this.state.question, first)
+    this.groups = new GroupedRows({ groups: element.dataset.groupsUrl, page: element.dataset.pageUrl })
+    // Of what is shown, which lags behind what is asked for.
+    this.isFiltered = this.state.isFiltered
+    this.selection = Selection.read(search)
+    this.view = new GridView(this.part("grid"), {
+      rows: new TopRows(this.blocks),
+      selection: this.selection,
+      state: this.state,
+      eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : this.selection.eyeOf(id)),
+      isShownTicked: () => this.isShownTicked,
+      onTickShown: () => this.tickShown(),
+      onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
+      onSelect: (position, isRange) => this.select(position, isRange),
+      onOpen: (row, event) => open(row, event),
+      onToggle: (position) => this.toggleGroup(position),
+      onHide: (position, how) => this.hide(position, how),
+      onKeep: (position) => this.keep(position),
+      onDye: (position) => this.openColours(position),
+      onScroll: (from, to) => this.ahead.pass(from, to),
+      onColumn: (what, key, value) => this.changeColumn(what, key, value),
+      onMenu: (head) => this.openMenu(head),
+    })
+    this.ahead = new RowsAhead(() => this.rows, () => this.draw())
+    this.bar = new TableBar(element)
+    this.side = new ChartsSide(element, {
+      search,
+      state: this.state,
+      selection: this.selection,
+      rowAt: (position) => (position < 0 ? undefined : this.rows.row(position)),
+      rowCount: () => this.rows.matching,
+      onChange: () => this.changed(),
+      onMode: (mode) => this.setMode(mode),
+    })
+    this.makeParts()
+  }
+
+  makeParts() {
+    const { columnsUrl } = this.element.dataset
+    this.columns = new Panel(this.part("columns"), async () => {
+      const { ColumnPicker } = await import("./column_picker.js")
+      return new ColumnPicker(this.part("columns"), {
+        address: columnsUrl,
+        columns: () => this.shown,
+        onColumn: (what, key, value) => this.changeColumn(what, key, value),
+        onReset: () => this.resetColumns(),
+      })
+    })
+    this.grouping = new Panel(this.part("groups"), async () => {
+      const { GroupPicker } = await import("./group_picker.js")
+      return new GroupPicker(this.part("groups"), {
+        address: columnsUrl,
+        keys: () => this.state.all("group"),
+        onChange: (keys) => this.group(keys),
+      })
+    })
+    new Panel(this.part("query-form"), async () => {
+      const { QueryForm } = await import("../query/query_form.js")
+      return new QueryForm(this.part("query-form"), {
+        address: columnsUrl,
+        known: this.read("known-values"),
+        valuesOf: (path) => this.valuesOf(path),
+        take: () => this.takeEdited(),
+        onSave: (filter, row) => this.search.replace(filter, row),
+      })
+    })
+    this.search = new SearchBox(this.element, {
+      form: this.form,
+      address: columnsUrl,
+      onChange: () => this.filter(),
+      onEdit: (filter) => this.edit(filter),
+    })
+    this.menu = later(async () => {
+      const { ColumnMenu } = await import("./column_menu.js")
+      return new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
+    })
+    this.colours = later(async () => {
+      const { ColourMenu } = await import("./colour_menu.js")
+      return new ColourMenu(this.part("colours"), {
+        nameOf: (slot) => this.nameWith(slot),
+        onChoose: (_, slot) => this.dye(slot),
+      })
+    })
+    this.bulk = later(() => this.makeBulk())
+    // Whoever is quicker than their module is heard once it is there.
+    this.part("picked")?.addEventListener("click", async ({ target }) => {
+      const button = target.closest("[data-part=trash], [data-part=move], [data-part=tag-add], [data-part=tag-remove]")
+      if (button && !this.isBulkThere && (await this.bulk())) button.click()
+    }, true)
+  }
+
+  async makeBulk() {
+    const { BulkActions } = await import("./bulk_actions.js")
+    const { tagUrl, trashUrl, restoreUrl } = this.element.dataset
+    const bulk = new BulkActions(this.element, {
+      addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
+      ids: () => this.selection.ids,
+      matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.matching } : null),
+      onDone: (how) => this.done(how),
+    })
+    this.isBulkThere = true
+    return bulk
+  }
+
+  start() {
+    this.form.addEventListener("submit", (event) => event.preventDefault())
+    this.form.elements.q.addEventListener("input", () => this.filterSoon())
+    this.form.elements.query.addEventListener("input", () => this.filterSoon())
+    this.form.elements.query.addEventListener("written", () => this.filterSoon())
+    for (const name of ["clear", "clear-all", "clear-unread"]) {
+      this.part(name).addEventListener("click", () => this.clear())
+    }
+    this.part("unselect").addEventListener("click", () => this.unselect())
+    this.part("tick-matching")?.addEventListener("click", () => this.tickMatching())
+    this.part("heights").addEventListener("click", (event) => this.setHeight(event.target.closest("button")))
+    this.part("show").addEventListener("change", (event) => this.show(event.target.value))
+    this.refreshing = setInterval(() => this.refresh(), REFRESH_MS)
+    document.addEventListener("visibilitychange", () => this.refresh())
+    if (this.state.view && !location.search.includes("view=")) this.write()
+    this.draw()
+    if (this.isGrouped) this.startGroups()
+  }
+
+  // Those that came with the page are shown at once; of most runs, numbers take longer.
+  async startGroups() {
+    const open = this.state.all("open")
+    const first = this.element.querySelector("#first-groups")
+    if (!first) return this.ask({ open })
+    this.groups.begin(JSON.parse(first.textContent), this.state.question, this.state.all("group"), this.blocks.columns, open)
+    this.view.found = null
+    this.view.rows = new TopRows(this.blocks, this.groups)
+    this.draw()
+    await Promise.all([this.groups.refresh(), this.rows.load(...this.view.range)])
+    this.draw()
+  }
+
+  get isGrouped() {
+    return this.state.all("group").length > 0
+  }
+
+  // Those on top and those below.
+  get rows() {
+    return this.view.rows
+  }
+
+  // The columns as they are, whether somebody chose them or the runs suggest them.
+  get shown() {
+    const keys = this.rows.columns.map(({ key }) => key)
+    return { keys, pinned: Math.min(this.state.pinned, keys.length) }
+  }
+
+  // What people do
+
+  filterSoon() {
+    clearTimeout(this.typing)
+    this.search.draw()
+    this.typing = setTimeout(() => this.filter(), TYPING_MS)
+  }
+
+  filter() {
+    clearTimeout(this.typing)
+    const fields = FILTERS.filter((name) => name !== "q")
+    for (const name of fields) this.state.set(name, this.form.elements[name].value.trim())
+    this.state.set("q", this.search.text)
+    return this.ask()
+  }
+
+  // Opens the filter editor with a filter of the search box.
+  edit(filter) {
+    this.edited = filter
+    this.part("query-form").open = true
+  }
+
+  takeEdited() {
+    const { edited = null } = this
+    this.edited = null
+    return edited
+  }
+
+  // The values that the first runs of the table have at a path.
+  async valuesOf(path) {
+    const query = new URLSearchParams({ column: `path:${path}` })
+    const response = await fetch(`${this.element.dataset.pageUrl}?${query}`, { headers: { Accept: "application/json" } })
+    if (!response.ok) return []
+    const { rows } = await response.json()
+    return [...new Set(rows.map(({ values: [value] }) => value).filter((value) => ["string", "number", "boolean"].includes(typeof value)))].map(String)
+  }
+
+  clear() {
+    for (const name of FILTERS) this.form.elements[name].value = ""
+    this.search.clear()
+    return this.filter()
+  }
+
+  // A second click on a column turns its order round.
+  sort(key, isNumeric, isMore = false) {
+    this.state.set("sort", ...sorted(isMore ? this.state.all("sort") : this.state.sorts, key, isNumeric, isMore))
+    return this.ask()
+  }
+
+  changeColumn(what, key, value) {
+    if (this.state.isCharts) return undefined
+    if (what === "group") return this.group([...new Set([...this.state.all("group"), key])])
+    if (what === "width") {
+      this.state.setWidth(key, value)
+      this.write()
+      return this.view.arrange()
+    }
+    const { keys, pinned } = changed(this.shown, what, key, value)
+    if (!keys.length) return undefined
+    this.state.set("column", ...keys)
+    this.state.set("pin", pinned ? String(pinned) : "")
+    return this.ask({ stays: true })
+  }
+
+  resetColumns() {
+    for (const name of ["column", "pin", "width"]) this.state.set(name)
+    return this.ask({ stays: true })
+  }
+
+  group(keys) {
+    this.state.set("group", ...keys.filter(canGroup))
+    return this.ask()
+  }
+
+  show(name) {
+    this.state.set("show", name === "mean" ? "" : name)
+    this.write()
+    this.draw()
+  }
+
+  setHeight(button) {
+    if (!button) return
+    const top = this.view.element.scrollTop / this.view.rowHeight
+    this.state.set("rows", button.value === "28" ? "" : button.value)
+    this.write()
+    this.view.arrange()
+    this.view.element.scrollTop = top * this.view.rowHeight
+    this.draw()
+  }
+
+  async toggleGroup(position) {
+    this.groups.toggle(this.rows.row(position).group)
+    this.state.set("open", ...this.groups.openQueries)
+    this.write()
+    this.draw()
+    await this.rows.load(...this.view.range)
+    this.draw()
+  }
+
+  // The first of them, as the others would have to be fetched.
+  get isShownTicked() {
+    const { isMatching, ids } = this.selection
+    return isMatching || (ids.length > 0 && ids.length >= Math.min(LONGEST_RANGE, this.rows.matching))
+  }
+
+  async tickShown() {
+    if (this.isShownTicked) return this.unselect()
+    const last = Math.min(LONGEST_RANGE, this.rows.matching) - 1
+    const rows = await this.rowsOf([0, last])
+    this.selection.add(rows.map((row) => row.id))
+    this.isOffered = true
+    this.changed()
+  }
+
+  tickMatching() {
+    this.selection.tickMatching(this.state.runsQuestion)
+    this.changed()
+  }
+
+  // Whoever takes one out, or adds one, goes on with those ticked by hand.
+  leaveMatching() {
+    if (!this.selection.endMatching()) return false
+    toast(gettext("No longer all that match: only the runs ticked one by one."))
+    return true
+  }
+
+  async select(position, isRange) {
+    const row = this.rows.row(position)
+    if (this.leaveMatching() && !isRange && this.selection.place(row?.id) < 0) return this.changed()
+    if (isRange) {
+      const rows = await this.rowsOf(this.selection.rangeTo(position))
+      this.selection.add(rows.map((row) => row.id))
+    } else if (row?.id) {
+      this.selection.toggle(row.id, position)
+    }
+    this.changed()
+  }
+
+  // The runs of a range of rows, which have to be fetched.
+  async rowsOf([from, last]) {
+    const to = Math.min(last, from + LONGEST_RANGE - 1)
+    if (to < last) {
+      const values = { count: number(LONGEST_RANGE), all: number(last - from + 1) }
+      toast(gettext("The first %(count)s of these %(all)s rows are picked.", values))
+    }
+    await this.rows.load(from, to)
+    const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
+    return rows.filter((row) => row?.id)
+  }
+
+  // A run that charts leave out keeps its colour.
+  async hide(position, how = {}) {
+    const row = this.rows.row(position)
+    if (!row?.id) return
+    if (this.state.isCharts) {
+      if (how.isRange) this.side.extend(await this.rowsOf(this.side.eyes.rangeTo(position)))
+      else this.side.press(row, position, how)
+      return
+    }
+    if (how.isAlone) return
+    this.leaveMatching()
+    if (this.selection.place(row.id) < 0) this.selection.toggle(row.id, position)
+    this.selection.hide(row.id, !this.selection.isHidden(row.id))
+    this.changed()
+  }
+
+  async openColours(position) {
+    if (this.side.isGrouped) {
+      toast(gettext("Colors show groups. Clear “One line for each” to choose the color of a run."))
+      return
+    }
+    const { id } = this.rows.row(position) ?? {}
+    const eye = id && this.view.eyeOf(id)
+    if (eye?.isOpen) {
+      this.dyed = id
+      const colours = await this.colours()
+      colours?.open(eye.slot, this.view.dotAt(position))
+    } else if (id) {
+      toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a colour.") : gettext("Tick the run first: only runs that are ticked have a colour."))
+    }
+  }
+
+  // Where the run is ticked, too, it has one colour in both.
+  dye(slot) {
+    this.part("colours").hidePopover()
+    this.side.eyes.choose(this.dyed, slot)
+    this.selection.choose(this.dyed, slot)
+    this.changed()
+  }
+
+  // Of the runs whose rows are here, the one that has this slot.
+  nameWith(slot) {
+    const ids = this.state.isCharts ? this.side.eyes.ids : this.selection.ids
+    const id = ids.find((one) => this.view.eyeOf(one).slot === slot)
+    return id ? this.view.nameOf(id) ?? gettext("another run") : ""
+  }
+
+  async setMode(mode) {
+    this.state.set("as", mode)
+    this.write()
+    this.draw()
+    if (mode) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
+    this.draw()
+  }
+
+  changed() {
+    this.write()
+    this.draw()
+  }
+
+  // The first of those on top is what the numbers of all others are compared with.
+  async keep(position) {
+    const row = this.rows.row(position)
+    if (!row?.id) return
+    let kept = this.state.all("top")
+    // Some may have gone meanwhile.
+    if (kept.length >= MAX_ON_TOP) kept = this.rows.top.map(({ id }) => id)
+    const isKept = kept.includes(row.id)
+    if (!isKept && kept.length >= MAX_ON_TOP) {
+      toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MAX_ON_TOP }))
+      return
+    }
+    this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))
+    const { column } = this.view.active
+    await this.ask({ stays: true })
+    // The same row is active, which is now one further down or up.
+    this.view.activate(Math.max(0, position + (isKept ? -1 : 1)), column)
+  }
+
+  unselect() {
+    this.selection.clear()
+    this.isOffered = false
+    this.write()
+    this.draw()
+  }
+
+  async openMenu(head) {
+    if (this.state.isCharts) return
+    const column = this.view.columns.find(({ key }) => key === head.dataset.key)
+    const menu = column && (await this.menu())
+    menu?.open(head, column, this.view.element)
+  }
+
+  choose(what, key) {
+    const isNumeric = this.view.columns.find((column) => column.key === key)?.isNumeric
+    const step = { left: -1, right: 1 }[what]
+    const sort = { ascending: key, descending: `-${key}` }[what]
+    if (step) return this.changeColumn("step", key, step)
+    if (what === "then") return this.sort(key, isNumeric, true)
+    if (!sort) return this.changeColumn(what, key)
+    this.state.set("sort", sort)
+    return this.ask()
+  }
+
+  // Runs in the trash are no longer picked; those that come back are again.
+  done({ gone = [], back = [], isOver = false }) {
+    if (isOver) this.unselect()
+    this.selection.remove(gone)
+    this.selection.add(back)
+    return this.ask({ stays: true })
+  }
+
+  // What follows from it
+
+  // `stays` keeps the place in the table; `open` are groups that stay open.
+  async ask({ stays = false, open = this.groups.openQueries } = {}) {
+    this.write()
+    // Something else is found now, of which nobody has ticked all.
+    if (this.selection.question !== this.state.runsQuestion) this.selection.endMatching()
+    const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
+    await this.blocks.ask(this.state.question, position)
+    if (this.isGrouped) {
+      await this.groups.ask(this.state.question, this.state.all("group"), this.blocks.columns, open)
+      this.state.set("open", ...this.groups.openQueries)
+    }
+    if (this.state.isCharts) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
+    if (!this.blocks.mistake) this.side.ask()
+    const below = this.isGrouped ? this.groups : this.blocks
+    if (below !== this.rows.below) this.view.found = null
+    this.view.rows = new TopRows(this.blocks, below)
+    this.isFiltered = this.state.isFiltered
+    if (!stays) this.view.toTop()
+    if (stays) this.view.arrange()
+    this.draw()
+    await this.rows.load(...this.view.range)
+    this.draw()
+  }
+
+  write() {
+    const address = new URL(location)
+    const search = this.state.address
+    for (const [name, value] of [...this.side.address, ...this.selection.address]) search.append(name, value)
+    // Which chart fills the window is nothing of the table's.
+    const full = address.searchParams.get("full")
+    if (full && this.state.isCharts) search.append("full", full)
+    address.search = search
+    history.replaceState(history.state, "", address)
+  }
+
+  async refresh() {
+    if (!this.element.isConnected) return clearInterval(this.refreshing)
+    if (document.hidden) return
+    const shown = this.rows.underTop(...this.view.range)
+    if (this.rows.below === this.blocks) {
+      await this.blocks.refresh(...shown)
+    } else {
+      this.refreshed = ((this.refreshed ?? 0) + 1) % REFRESHES_BEFORE_GROUPS
+      if (this.refreshed === 0) await this.groups.refresh()
+      await this.groups.refreshRows(...shown)
+    }
+    const isFirstSeen = this.rows.below === this.blocks && shown[0] < SHOWN_AT_FIRST
+    if (this.state.isCharts && !isFirstSeen) await this.blocks.refresh(0, SHOWN_AT_FIRST - 1)
+    this.draw()
+  }
+
+  draw() {
+    const groups = this.rows.below === this.groups ? this.groups : null
+    const { blocks, state, isFiltered, selection, isOffered } = this
+    if (selection.isMatching || selection.ids.length) this.bulk()
+    // Another width, and other columns.
+    if (this.side.draw(blocks, this.rows.top)) this.view.found = null
+    this.bar.draw({ blocks, groups, state, isFiltered, selection, isOffered, shown: this.side.comparison })
+    this.search.draw(blocks.mistake)
+    this.view.draw()
+    this.columns.draw()
+    this.grouping.draw()
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+
+  read(id) {
+    return JSON.parse(this.element.querySelector(`#${id}`).textContent)
+  }
+}
+
+function open(row, event) {
+  if (event.ctrlKey || event.metaKey) window.open(row.url, "_blank", "noopener")
+  else location.assign(row.url)
+}

@@ -1,0 +1,160 @@
+// The runs somebody picked. Each has a slot, which is its colour: the first one free when
+// it was picked. It keeps it when others leave, here and in a comparison.
+import { gettext } from "../core/texts.js"
+import { keep, kept } from "../core/tab_storage.js"
+
+// More would not fit into an address; the tab keeps them for when it comes back.
+const LISTED_AT_MOST = 100
+const KEPT = "ticked"
+
+export class Selection {
+  #slots = new Map()
+  #hidden = new Set()
+  #anchor = null
+  // What the table was asked when somebody ticked everything that it finds, or null.
+  #question = null
+  // The slot that a run has elsewhere on the page, or -1.
+  wished = () => -1
+
+  // As an address has them: runs=…&colours=…&hidden=…
+  static read(search) {
+    const selection = new Selection()
+    if (!search.has("runs")) search = new URLSearchParams(kept(KEPT))
+    const ids = (search.get("runs") ?? "").split(",").filter(Boolean)
+    const slots = numbers(search.get("colours"))
+    const isKnown = slots.length === ids.length && new Set(slots).size === slots.length
+    for (const [place, id] of ids.entries()) selection.#slots.set(id, isKnown ? slots[place] : place)
+    const hidden = new Set(numbers(search.get("hidden")))
+    for (const [id, slot] of selection.#slots) if (hidden.has(slot)) selection.#hidden.add(id)
+    return selection
+  }
+
+  // Of few runs.
+  get address() {
+    return this.#slots.size > LISTED_AT_MOST ? new URLSearchParams() : this.#written
+  }
+
+  get #written() {
+    const search = new URLSearchParams()
+    const slots = [...this.#slots.values()]
+    if (!slots.length) return search
+    search.set("runs", this.ids.join(","))
+    if (slots.some((slot, place) => slot !== place)) search.set("colours", slots.join("."))
+    const hidden = this.ids.filter((id) => this.#hidden.has(id)).map((id) => this.place(id))
+    if (hidden.length) search.set("hidden", hidden.sort((a, b) => a - b).join("."))
+    return search
+  }
+
+  // Everything that the table's question finds is ticked, beside the runs that were picked.
+  tickMatching(question) {
+    this.#question = question
+  }
+
+  get question() {
+    return this.#question
+  }
+
+  get isMatching() {
+    return this.#question !== null
+  }
+
+  // Returns whether that was so; the runs that were picked stay.
+  endMatching() {
+    const was = this.isMatching
+    this.#question = null
+    return was
+  }
+
+  get ids() {
+    return [...this.#slots.keys()]
+  }
+
+  // The slot of a run that is picked, or -1.
+  place(id) {
+    return this.#slots.get(id) ?? -1
+  }
+
+  // Gives a run this slot; whichever run has it takes the other's.
+  choose(id, slot) {
+    if (!this.#slots.has(id)) return
+    const holder = this.ids.find((other) => this.place(other) === slot)
+    if (holder) this.#slots.set(holder, this.place(id))
+    this.#slots.set(id, slot)
+    this.#keep()
+  }
+
+  // Whether charts leave it out; it keeps its colour meanwhile.
+  isHidden(id) {
+    return this.#hidden.has(id)
+  }
+
+  // What a row says of it, if the run is picked.
+  eyeOf(id) {
+    const slot = this.place(id)
+    if (slot < 0) return null
+    const isOpen = !this.isHidden(id)
+    return {
+      slot,
+      line: slot,
+      isOpen,
+      said: isOpen ? "" : gettext("left out of comparisons"),
+      title: isOpen ? gettext("Leave it out of comparisons’ charts") : gettext("Draw it in comparisons again"),
+    }
+  }
+
+  hide(id, isHidden) {
+    if (isHidden && this.#slots.has(id)) this.#hidden.add(id)
+    else this.#hidden.delete(id)
+    this.#keep()
+  }
+
+  toggle(id, position) {
+    if (this.#slots.has(id)) this.remove([id])
+    else this.add([id])
+    this.#anchor = position
+  }
+
+  add(ids) {
+    const taken = new Set(this.#slots.values())
+    let free = 0
+    for (const id of ids) {
+      if (this.#slots.has(id)) continue
+      while (taken.has(free)) free += 1
+      const wished = this.wished(id)
+      const slot = wished >= 0 && !taken.has(wished) ? wished : free
+      taken.add(slot)
+      this.#slots.set(id, slot)
+    }
+    this.#keep()
+  }
+
+  remove(ids) {
+    for (const id of ids) {
+      this.#slots.delete(id)
+      this.#hidden.delete(id)
+    }
+    this.#keep()
+  }
+
+  clear() {
+    this.#question = null
+    this.#slots.clear()
+    this.#hidden.clear()
+    this.#anchor = null
+    this.#keep()
+  }
+
+  #keep() {
+    keep(KEPT, this.#slots.size > LISTED_AT_MOST ? String(this.#written) : "")
+  }
+
+  // The positions from the last run picked to this one.
+  rangeTo(position) {
+    const anchor = this.#anchor ?? position
+    return [Math.min(anchor, position), Math.max(anchor, position)]
+  }
+}
+
+function numbers(text) {
+  return (text ?? "").split(".").filter((part) => /^\d{1,4}$/.test(part)).map(Number)
+}

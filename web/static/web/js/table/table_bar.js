@@ -1,0 +1,122 @@
+// What stands above the runs table: counts, links, and which of its parts are of use now.
+import { setText } from "../core/elements.js"
+import { number } from "../core/format.js"
+import { showMistake } from "../query/query_error.js"
+import { gettext, ngettext } from "../core/texts.js"
+
+const RUNGS_AT_MOST = 50
+
+export class TableBar {
+  constructor(element) {
+    this.element = element
+    this.addresses = element.dataset
+    this.most = Number(element.dataset.runsAtMost)
+    this.mostChanged = Number(element.dataset.changedAtMost)
+    this.query = element.querySelector("[name=query]")
+    this.names = element.querySelector("[name=q]")
+  }
+
+  // `groups` is null while there are none, and so is `shown`, the comparison that charts make.
+  draw({ blocks, groups, state, isFiltered, selection, isOffered, shown }) {
+    const rows = groups ?? blocks
+    setText(this.part("count"), counted(blocks, groups, isFiltered))
+    this.part("clear").hidden = !isFiltered
+    this.part("none").hidden = rows.matching > 0 || blocks.isUnread
+    this.part("unread").hidden = !blocks.isUnread
+    this.part("body").hidden = rows.matching === 0
+    this.element.classList.toggle("runs--grouped", Boolean(groups))
+    this.part("show").value = state.shownOfGroups
+    this.part("csv").href = `${this.addresses.csvUrl}?${groups ? state.groupedQuestion : state.question}`
+    for (const button of this.part("heights").children) {
+      button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
+    }
+    const isOfNames = blocks.mistake?.field === "q"
+    showMistake(this.query, this.part("mistake"), isOfNames ? null : blocks.mistake)
+    showMistake(this.names, this.part("search-mistake"), isOfNames ? blocks.mistake : null)
+    this.#drawSelection(selection, blocks.matching, shown)
+    this.#drawOffer(selection, blocks.matching, isOffered)
+    this.#drawView(state)
+  }
+
+  // What the box in the head does not tick, as there are too many.
+  #drawOffer(selection, matching, isOffered) {
+    const button = this.part("tick-matching")
+    if (!button) return
+    button.hidden = !isOffered || selection.isMatching || matching <= selection.ids.length
+    if (button.hidden) return setText(button, "")
+    button.disabled = matching > this.mostChanged
+    const most = { most: number(this.mostChanged) }
+    const values = { count: number(matching) }
+    setText(button, button.disabled
+      ? gettext("Filter for at most %(most)s runs to tick all", most)
+      : ngettext("Tick the %(count)s run that matches", "Tick all %(count)s runs that match", matching, values))
+  }
+
+  #drawSelection(selection, matching, shown) {
+    const { ids, isMatching } = selection
+    const picked = { count: number(isMatching ? matching : ids.length) }
+    const said = isMatching ? gettext("All %(count)s that match", picked) : gettext("%(count)s selected", picked)
+    const isAny = isMatching || ids.length > 0
+    setText(this.part("selected"), isAny ? said : "")
+    this.part("picked").hidden = !isAny
+    if (isMatching) return this.#drawMatching()
+    // One is enough to compare with: others, also of other projects, are added there.
+    const compared = ids.length ? ids.length <= this.most && selection.address : shown
+    const most = { most: this.most }
+    link(this.part("compare"), gettext("Select up to %(most)s runs", most), compared && `${this.addresses.compareUrl}?${plain(compared)}`)
+    const isLadder = ids.length > 1 && ids.length <= RUNGS_AT_MOST
+    const wanted = gettext("Select 2 to %(most)s runs", { most: RUNGS_AT_MOST })
+    link(this.part("ladder"), wanted, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+  }
+
+  // Which runs those are is known to the server alone.
+  #drawMatching() {
+    const most = { most: this.most }
+    link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", most), null)
+    const rungs = { most: RUNGS_AT_MOST }
+    link(this.part("ladder"), gettext("Only runs ticked one by one make a ladder, up to %(most)s", rungs), null)
+  }
+
+  #drawView(state) {
+    for (const input of this.element.querySelectorAll("[data-part=view-state]")) input.value = state.text
+    for (const name of ["view-differs", "view-update"]) {
+      const part = this.part(name)
+      if (part) part.hidden = !state.differs
+    }
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+}
+
+function counted(blocks, groups, isFiltered) {
+  const { total, matching, isUnread } = blocks
+  const values = { count: number(total), matching: number(matching) }
+  const found = isFiltered && !isUnread
+    ? ngettext("%(matching)s of %(count)s run", "%(matching)s of %(count)s runs", total, values)
+    : ngettext("%(count)s run", "%(count)s runs", total, values)
+  const isAway = (groups ?? blocks).isAway
+  const said = groups ? gettext("%(groups)s of %(runs)s", { groups: groupCount(groups), runs: found }) : found
+  return isAway ? gettext("%(runs)s, the server does not answer", { runs: said }) : said
+}
+
+function groupCount({ groups, isCut }) {
+  const values = { count: number(groups.length) }
+  if (isCut) return gettext("The largest %(count)s groups", values)
+  return ngettext("%(count)s group", "%(count)s groups", groups.length, values)
+}
+
+// Commas need no escape in an address, and without it a person can read it.
+function plain(search) {
+  return String(search).replaceAll("%2C", ",")
+}
+
+// A link without an address cannot be followed, and says so to screen readers.
+function link(element, wanted, address) {
+  if (!element) return
+  if (address) element.href = address
+  else element.removeAttribute("href")
+  element.setAttribute("aria-disabled", String(!address))
+  element.title = address ? "" : wanted
+}
