@@ -687,7 +687,7 @@ def test_who_is_quicker_than_what_changes_runs_is_heard_once_it_is_there(
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/models/bulk_actions.js*", hold)
+    page.route("**/table/bulk_actions.js*", hold)
 
     mark(page, "one").click()
     page.get_by_role("button", name="Trash", exact=True).click()

@@ -160,7 +160,7 @@ def slowly(route):
 
 def test_a_click_before_what_asks_is_there_is_asked_about(visit, ada, board, page):
     delete_made(board, user_id=ada.user_id)
-    page.route("**/behaviours/confirm.js", slowly)
+    page.route("**/components/confirm.js", slowly)
     page.add_init_script(
         """document.addEventListener("readystatechange", () => {
           const path = ".trash__made form[data-confirm] button"

@@ -1,7 +1,7 @@
 // Says what the server has against a request that htmx made. Refusals that belong into the
 // page are put there by htmx; the others come as plain text, and nothing is swapped.
 //
-// A poll that is refused goes on, and says so quietly (behaviours/stale.js); what loads
+// A poll that is refused goes on, and says so quietly (components/stale_notice.js); what loads
 // itself says it in its own place; whatever somebody pressed is answered by a toast.
 import { made } from "./elements.js"
 import { toast } from "./toasts.js"
