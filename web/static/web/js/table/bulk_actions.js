@@ -1,5 +1,5 @@
-// What is done to all runs that are picked, or to all that match: tags, and the trash; each
-// can be undone. While it goes on, the bar says so, and how far it is as soon as that is known.
+// Bulk actions on the selected or matching runs: tag, move, trash. Each can be undone, and
+// slow requests show their progress.
 import { bulkChange, changedBy } from "./bulk_change.js"
 import { setText } from "../core/elements.js"
 import { number } from "../core/format.js"
@@ -7,9 +7,9 @@ import { Refused } from "../core/post.js"
 import { toast } from "../core/toasts.js"
 import { gettext, ngettext } from "../core/texts.js"
 
-// As many as the server takes by their ids.
+// The server accepts at most this many ids per request.
 const RUNS_AT_ONCE = 1_000
-// What is done sooner says only that it is done.
+// Faster requests show no progress.
 const SOON_MS = 300
 
 export class BulkActions {
@@ -17,7 +17,7 @@ export class BulkActions {
   #focused = null
   #showing = null
 
-  // `matching` is the question and how many runs it finds, or null while runs are picked.
+  // `matching` returns the query and its number of runs, or null if single runs are selected.
   constructor(element, { addresses, ids, matching, onDone }) {
     this.bar = element.querySelector("[data-part=picked]")
     this.progress = element.querySelector("[data-part=progress]")
@@ -72,7 +72,7 @@ export class BulkActions {
     const found = await this.#change(this.addresses.trash, {}, ask)
     if (!found) return
     const { done, asked, isMatching, wasLost } = found
-    // Of those that were never asked for, it is not known.
+    // The result is unknown for requests that got no response.
     const kept = wasLost ? 0 : asked - done.length
     const values = { count: number(done.length), kept: number(kept) }
     const text = kept
@@ -86,7 +86,7 @@ export class BulkActions {
     this.#say(found, text, back, isMatching ? { isOver: true } : { gone: done })
   }
 
-  // The server's page names the runs and asks where to.
+  // The server renders a page with the runs and the target projects.
   move() {
     if (this.#isBusy) return
     const form = this.bar.querySelector("[data-part=move-form]")
@@ -98,14 +98,14 @@ export class BulkActions {
     input.remove()
   }
 
-  // `how` says what becomes of what is ticked.
+  // `changes` describes the change of the selection.
   #say({ done, refusal, lost, wasLost, asked }, text, { address, fields }, how) {
     this.onDone(how)
     const undo = async () => {
       this.#show(0, asked)
       const back = await this.#back(address, fields, done, lost).finally(() => this.#rest())
       this.onDone({ back: back.refusal ? [] : how.gone })
-      // Once more does no harm to those that are back.
+      // Undo is idempotent, so a retry is safe.
       if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
       const { count } = back
       if (count <= RUNS_AT_ONCE && !lost.length) return
@@ -119,7 +119,7 @@ export class BulkActions {
     else if (wasLost && done.length < asked) toast(gettext("The connection was lost meanwhile; others stayed as they are."), { isError: true })
   }
 
-  // Takes back what has changed, and what was changed by those whose answer was lost.
+  // Reverts the reported changes and those of requests that got no response.
   async #back(address, fields, done, lost) {
     const ids = new Set(done)
     for (const name of lost) {
@@ -132,8 +132,8 @@ export class BulkActions {
     return { refusal, count: ids.size }
   }
 
-  // Resolves to the ids of what changed, of how many, and why others did not; to null where
-  // nothing did.
+  // Resolves to the changed ids, the number of requested runs and the error, or to null if
+  // nothing changed.
   async #change(address, fields, ask) {
     if (this.#isBusy) return null
     this.#isBusy = true
@@ -152,7 +152,7 @@ export class BulkActions {
     }
   }
 
-  // Says how many runs have been done of all; 0 while that is not known.
+  // `count` is 0 until the first response.
   #show(count, all) {
     if (!this.progress) return
     const values = { count: number(count), all: number(all) }
@@ -173,7 +173,7 @@ export class BulkActions {
     setText(this.progress, "")
     this.bar.removeAttribute("aria-busy")
     for (const control of this.#controls()) control.disabled = false
-    // A button that is disabled loses the focus.
+    // A disabled button loses focus.
     if (document.activeElement === document.body) this.#focused?.focus()
     this.#focused = null
   }
@@ -182,8 +182,8 @@ export class BulkActions {
     return this.bar.querySelectorAll("button, input")
   }
 
-  // All that the question finds, if somebody agrees to the number. Where another number
-  // matches by then, they are asked again.
+  // Changes all matching runs after a confirmation. Asks again if the number of matches has
+  // changed.
   async #changeMatching(address, fields, { question, count }, ask) {
     let asked = count
     let note = ""
@@ -191,7 +191,7 @@ export class BulkActions {
       this.#show(0, asked)
       try {
         const { changed, refusal, rest, lost, wasLost } = await this.#ask(address, { ...fields, question, matching: asked })
-        // For these the server did not take the time.
+        // The server ran out of time for these.
         const more = await this.#inPortions(address, fields, rest, asked - rest.length, asked)
         return {
           done: changed.concat(more.done),
@@ -217,7 +217,7 @@ export class BulkActions {
     return null
   }
 
-  // Resolves to whether somebody pressed the button that goes on.
+  // Resolves to whether the user confirmed.
   #isAgreed(question, note) {
     const { dialog } = this
     const again = dialog.querySelector("[data-part=asked-again]")
@@ -231,8 +231,8 @@ export class BulkActions {
     })
   }
 
-  // What is refused after some have changed keeps none of these from being undone. `before`
-  // of `all` were done before these.
+  // Runs that changed before an error can still be undone. `before` of `all` runs are already
+  // done.
   async #inPortions(address, fields, ids, before, all) {
     const done = []
     let wasLost = false
@@ -243,7 +243,7 @@ export class BulkActions {
         const answer = await this.#ask(address, { ...fields, runs })
         done.push(...answer.changed)
         wasLost ||= Boolean(answer.wasLost)
-        // Where one was lost, so would the others be.
+        // The next requests would fail as well.
         if (answer.lost) return { done, refusal: "", lost: [answer.lost], wasLost }
       } catch (error) {
         if (!(error instanceof Refused)) throw error

@@ -1,13 +1,14 @@
-// Asks for a change of many runs. It has a name that is made here, before it is asked for:
-// where the answer is lost, the server tells by it what was changed all the same.
+// Sends a bulk change with a client-generated name. If the response is lost, the result is
+// requested by this name.
 import { Unanswered, post } from "../core/post.js"
 
-// The server works on one for twenty seconds, and may have to wait for others first.
+// The server spends up to 20 s on a change and may have to wait for a lock first.
 const GOES_ON_MS = 30_000
 const AGAIN_MS = 2_000
 
-// Resolves to what the server answers. If nobody could find out what became of it, then
-// `lost` is its name, and `changed` what is known. `onLost` is called before it asks.
+// Resolves to the server's response. If the result stays unknown, `lost` is the name of the
+// change and `changed` lists the confirmed ids. `onLost` is called before the first status
+// request.
 export async function bulkChange(address, fields, { changedUrl, onLost }) {
   const name = newName()
   try {
@@ -27,7 +28,7 @@ export async function bulkChange(address, fields, { changedUrl, onLost }) {
   return { refusal: "", rest: [], changed: found?.changed ?? [], lost: found?.is_over ? null : name, wasLost: true }
 }
 
-// What was changed under a name so far; null where the server does not tell.
+// Returns the runs that a change has modified so far, or null if the server does not respond.
 export async function changedBy(changedUrl, name) {
   const address = `${changedUrl}?${new URLSearchParams({ change: name })}`
   try {
@@ -38,7 +39,7 @@ export async function changedBy(changedUrl, name) {
   }
 }
 
-// A UUID. Without TLS, browsers make none by themselves.
+// `crypto.randomUUID` requires a secure context.
 function newName() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 }

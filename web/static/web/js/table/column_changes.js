@@ -1,4 +1,4 @@
-// What becomes of the columns of a table, and of how many are pinned, by one change.
+// Returns the columns and the number of pinned columns after a change.
 export function changed({ keys, pinned }, what, key, value) {
   const place = keys.indexOf(key)
   const others = keys.filter((other) => other !== key)
@@ -20,7 +20,7 @@ export function changed({ keys, pinned }, what, key, value) {
   return { keys, pinned }
 }
 
-// Where it is dropped says whether it is pinned; null is the end.
+// The drop position decides whether the column is pinned; null is the end.
 function moved({ others, pinned }, key, before, wasPinned) {
   const found = others.indexOf(before)
   if (before === key) return { keys: inserted(others, key, others.length), pinned }
@@ -33,7 +33,7 @@ function inserted(keys, key, place) {
   return [...keys.slice(0, place), key, ...keys.slice(place)]
 }
 
-// With `isMore`, the column decides between rows that are equal by those before it.
+// With `isMore`, the column is added as a secondary sort key.
 export function sorted(sorts, key, isNumeric, isMore) {
   const first = isNumeric ? `-${key}` : key
   const second = isNumeric ? key : `-${key}`

@@ -1,5 +1,5 @@
-// Drags the columns of the runs table: by the edge to another width, else to another place.
-// A press that goes nowhere is a click, and sorts.
+// Column drag: the edge resizes, the header moves. A press without movement is a click and
+// sorts.
 import { follow } from "../core/drag.js"
 
 const CLICK_PX = 5
@@ -9,7 +9,7 @@ export class HeadPointer {
     this.view = view
     this.onColumn = onColumn
     view.head.addEventListener("pointerdown", (event) => this.#begin(event))
-    // The click that ends a drag is none.
+    // Suppresses the click after a drag.
     view.head.addEventListener("click", (event) => this.#swallow(event), { capture: true })
     view.head.addEventListener("dblclick", (event) => this.#fit(event))
   }
@@ -21,7 +21,7 @@ export class HeadPointer {
     const column = this.view.columns.find(({ key }) => key === cell.dataset.key)
     if (column.isFixed) return
     const drag = { cell, key: column.key, from: event.clientX, width: column.width, isResize, hasMoved: isResize }
-    // A finger that moves over the head scrolls; it can still drag an edge.
+    // Touch drags scroll the table, except on a resize handle.
     if (event.pointerType === "touch" && !isResize) return
     if (isResize) event.preventDefault()
 
@@ -66,7 +66,7 @@ export class HeadPointer {
     if (cell && event.target.closest(".runs-grid__grip")) this.onColumn("width", cell.dataset.key, 0)
   }
 
-  // The key of the column before which one would be dropped; null: at the end.
+  // Returns the key of the column that follows the drop position, or null at the end.
   #before(x) {
     const cells = [...this.view.head.children].slice(1)
     const cell = cells.find((one) => {

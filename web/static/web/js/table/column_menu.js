@@ -1,4 +1,4 @@
-// What can be done with one column, as a menu below its head.
+// Context menu of a column header.
 import { icon, made } from "../core/elements.js"
 import { walk } from "../core/menu.js"
 import { canGroup } from "./run_columns.js"
@@ -10,11 +10,11 @@ export class ColumnMenu {
     this.onChoose = onChoose
     element.addEventListener("click", (event) => this.#choose(event.target.closest("button")))
     element.addEventListener("keydown", (event) => this.#press(event))
-    // Of its own accord it would close as soon as the right button is let go.
+    // A light-dismiss popover would close when the right mouse button is released.
     document.addEventListener("pointerdown", (event) => element.contains(event.target) || this.#close())
   }
 
-  // `back` gets the focus again.
+  // `back` gets focus when the menu closes.
   open(head, column, back) {
     this.key = column.key
     this.back = back

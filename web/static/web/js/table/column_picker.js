@@ -1,11 +1,11 @@
-// Chooses the columns of the runs table: adds what is searched for, orders, pins, removes.
+// Column picker of the runs table: search, add, reorder, pin and remove.
 import { icon } from "../core/elements.js"
 import { PathOptions } from "./path_options.js"
 import { labelOf } from "./run_columns.js"
 import { gettext } from "../core/texts.js"
 
 export class ColumnPicker {
-  // `columns` says what is shown now: { keys, pinned }.
+  // `columns` returns the shown columns as { keys, pinned }.
   constructor(element, { address, columns, onColumn, onReset }) {
     this.element = element
     this.columns = columns
@@ -37,7 +37,7 @@ export class ColumnPicker {
   draw() {
     if (!this.element.open) return
     const { keys, pinned } = this.columns()
-    // The table asks every few seconds; what is the same keeps the focus and the pointer.
+    // Polls redraw every few seconds; an unchanged list keeps focus and hover.
     const drawn = JSON.stringify([keys, pinned])
     if (drawn === this.drawn) return
     this.drawn = drawn
@@ -85,7 +85,7 @@ export class ColumnPicker {
     else this.onColumn(what, key)
   }
 
-  // The other way, where a column has come to an end.
+  // Falls back to another button if the focused one is now disabled.
   #button(key, what) {
     const own = [...this.list.querySelectorAll("button:not([disabled])")].filter((button) => button.dataset.key === key)
     return own.find((button) => button.dataset.what === what) ?? own[0]

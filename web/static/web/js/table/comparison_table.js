@@ -1,26 +1,25 @@
-// Draws the side-by-side table: attributes as rows, runs as columns, and namespaces as a
-// tree whose branches fold. Rows of a closed branch are made when somebody opens it.
+// Renders the side-by-side table: attributes as rows, runs as columns, namespaces as a
+// collapsible tree. Rows of a collapsed branch are created on first expansion.
 //
-// data-url        where the rows are; JSON: rows, paths, next_offset, live
-// data-chart-url  the page that charts a series, but for its path
-// data-live       "true": what was looked at is looked at again every few seconds
-// A row is [path, namespace, isMonitoring, cells, isSeries], a cell
-// [text, change, isChanged, title], a time instead of a text is { time }.
+// data-url        JSON endpoint with rows, paths, next_offset, live
+// data-chart-url  chart page, without the path of the series
+// data-live       "true" polls the loaded rows
+// A row is [path, namespace, isMonitoring, cells, isSeries]; a cell is
+// [text, change, isChanged, title]. A time replaces the text with { time }.
 
 import { keepInAddress } from "../core/page_address.js"
 import { full, toSecond } from "../core/clock.js"
 import { made as cell } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 
-// This many attributes are looked at without being asked, a chunk at a time, so that the
-// first rows are there at once.
+// Attributes loaded on page load, in chunks, so that the first rows appear at once.
 const LOOKED_AT_ONCE = 1_000
-// Of many runs fewer attributes: more cells would keep the browser busy.
+// Limits the initial load when many runs are compared.
 const CELLS_AT_ONCE = 20_000
-// What the agent measured is much: below a stage's name, it waits to be opened.
+// Monitoring namespaces start collapsed below the stage.
 const DEPTH_OF_STAGES = 1
 const REFRESH_MS = 10_000
-// As many attributes as one answer holds.
+// The server's maximum page size.
 const MAX_AT_ONCE = 2_000
 
 export default function comparisonTable(element) {
@@ -33,12 +32,12 @@ export default function comparisonTable(element) {
 }
 
 class ComparisonTable {
-  // A Map, because namespaces are named by strangers.
+  // A Map, because user-defined namespaces may be called `constructor`.
   groups = new Map()
   isLoading = false
-  // What is asked for by hand makes an answer that is under way out of date.
+  // Incremented by every manual load; discards outdated responses.
   loads = 0
-  // Where answers begin: what they said, and their versions.
+  // Responses and their ETags by offset and limit.
   held = new Map()
   offset = 0
   rowCount = 0
@@ -96,8 +95,8 @@ class ComparisonTable {
     return fetch(url, { headers }).catch(() => null)
   }
 
-  // Looks again at all that was looked at. What is open, typed and scrolled stays, and of
-  // the table only the cells are made anew that say something else.
+  // Polls all loaded rows. Expansion, filter and scroll position stay, and only changed cells
+  // are replaced.
   async refresh() {
     if (this.isLoading || !this.offset) return
     this.isLoading = true
@@ -113,17 +112,17 @@ class ComparisonTable {
     this.filter()
   }
 
-  // Null: nothing is new, or nobody answered; it is asked again anyway.
+  // Returns null if nothing has changed or a request failed.
   async askAgain() {
     const { offset: end, loads } = this
     const isWhole = end >= this.pathCount
     let isNew = false
     const answers = []
-    // Kept only together: what is not drawn now has to be new the next time.
+    // Stored all or none: a response that was not rendered must count as new next time.
     const held = new Map()
     for (let offset = 0; offset < end; offset += MAX_AT_ONCE) {
       const isLast = offset + MAX_AT_ONCE >= end
-      // Where all was looked at, so is what has come since.
+      // A fully loaded table also requests attributes added since.
       const limit = isWhole || !isLast ? MAX_AT_ONCE : end - offset
       const key = `${offset} ${limit}`
       const known = this.held.get(key)
@@ -159,7 +158,7 @@ class ComparisonTable {
     this.rowCount = rows.length
   }
 
-  // Rows come in the order of the tree, so each branch is appended below its parent.
+  // Rows arrive in tree order, so each branch is appended below its parent.
   group(namespace, isMonitoring, former = new Map()) {
     const known = this.groups.get(namespace)
     if (known) return known
@@ -192,7 +191,7 @@ class ComparisonTable {
     const wanted = this.part("filter").value.trim().toLowerCase()
     const groups = [...this.groups.values()]
     for (const group of groups) group.count(wanted)
-    // Children come after their parents, so from the end sums are complete.
+    // Children follow their parents, so the reverse order completes each sum.
     for (const group of groups.toReversed()) {
       if (group.parent) group.parent.total += group.total
     }
@@ -215,7 +214,7 @@ class ComparisonTable {
     this.filter()
   }
 
-  // What is there stays; more can be asked for again.
+  // Keeps the loaded rows and offers a retry.
   fail() {
     this.part("none").hidden = false
     this.part("more").hidden = false
@@ -301,7 +300,7 @@ class Group {
     return row
   }
 
-  // Takes the rows as they are now; those that were drawn are changed in their place.
+  // Replaces the rows and updates rendered ones in place.
   put(rows) {
     const drawn = [...this.body.rows].slice(1)
     const known = new Map(drawn.map((element, index) => [this.rows[index][0], { element, row: this.rows[index] }]))

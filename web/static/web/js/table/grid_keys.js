@@ -1,4 +1,4 @@
-// Mouse and keyboard of the runs table, as the ARIA grid pattern has them.
+// Mouse and keyboard handling of the runs table, following the ARIA grid pattern.
 const RESIZED_BY = 12
 
 export class GridKeys {
@@ -81,7 +81,8 @@ export class GridKeys {
     this.onMenu(head)
   }
 
-  // In the head: Alt moves a column, Shift resizes it, letters and Delete do the rest.
+  // Header keys: Alt+arrow moves a column, Shift+arrow resizes it; letters and Delete do the
+  // rest.
   #pressHead(event) {
     const { column } = this.view.active
     if (column === 0 && event.key === " ") {
@@ -111,7 +112,7 @@ export class GridKeys {
     return true
   }
 
-  // Where a key leads: a position (-1 is the head) and a column, or nothing.
+  // Returns the target [position, column] of a key or null; position -1 is the header.
   #move({ key, ctrlKey, metaKey, altKey }) {
     if (altKey) return null
     const { position, column } = this.view.active
@@ -134,7 +135,7 @@ export class GridKeys {
     this.#sort(this.view.head.children[this.view.active.column], event)
   }
 
-  // With Shift the column decides between runs that are equal so far.
+  // Shift adds a secondary sort key.
   #sort(head, event) {
     this.onSort(head.dataset.key, head.className.includes("--numeric"), event.shiftKey)
   }

@@ -1,4 +1,4 @@
-// The elements that a table of runs is made of, and what stands in the rows of groups.
+// Elements of the runs table, and the content of group rows.
 import { icon } from "../core/elements.js"
 import { change, number } from "../core/format.js"
 import { fillText, labelOf, texts } from "./run_columns.js"
@@ -33,13 +33,12 @@ export function fillNumbers(cell, numbers, shown, column) {
   fillText(cell, value === null ? "" : textOf(value, column), gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
 }
 
-// In the unit of the column, as in the rows of runs.
 function textOf(value, { said }) {
   return said && typeof value === "number" ? said(value) : texts(value)[0]
 }
 
-// How far a number is from that of the run that numbers are compared with. Of shares, a
-// percentage would be taken for points.
+// Shows the relative difference from the reference run. Omitted for shares, where a percentage
+// would read as percentage points.
 export function fillDifference(cell, { isNumeric, isShare, place }, row, reference) {
   const said = isNumeric && !isShare ? change(row.values[place], reference.values[place]) : ""
   if (!said) return

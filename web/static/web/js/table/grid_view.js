@@ -1,5 +1,5 @@
-// Draws the visible part of a long table of runs. Rows are reused as they scroll out
-// of sight: their number depends on the height of the window, not on that of the table.
+// Renders the visible rows of the runs table. Row elements are recycled, so their number
+// depends on the window height only.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "../core/elements.js"
 import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
@@ -10,23 +10,24 @@ import { gettext } from "../core/texts.js"
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
-// The width of the names' column follows the longest name, in pixels.
+// The name column grows with the longest name, within these limits in pixels.
 const NARROWEST_NAMES = 150
 const WIDEST_NAMES = 440
 const NAME_CHARACTER = 7
 const NAME_SIGNS = 84
-// Names that are too long are cut in the middle, because runs of a sweep differ at the end.
+// Long names are truncated in the middle, because the names of a sweep differ at the end.
 const NAME_END = 14
 const NAME_END_ON_PHONE = 6
 const PHONE = window.matchMedia("(max-width: 760px)")
 
 export class GridView {
-  // For each row that is drawn: { element, name, mark, sign, eye, dot, pin, link, group, cells, position, row, place }.
-  #drawn = [] // reused
+  // One entry per row element: { element, name, mark, sign, eye, dot, pin, link, group, cells,
+  // position, row, place }.
+  #drawn = [] // recycled
   #onTop = []
 
-  // `rows` says what stands where; it can be changed for another. `eyeOf` says of a run
-  // whether it is drawn, or null; `isShownTicked` whether all is ticked that the head's box ticks.
+  // `rows` is replaceable. `eyeOf` returns the visibility of a run in charts, or null.
+  // `isShownTicked` returns whether the header checkbox is checked.
   constructor(element, { rows, selection, state, eyeOf, isShownTicked, onScroll, ...events }) {
     this.element = element
     this.rows = rows
@@ -51,7 +52,7 @@ export class GridView {
     return this.state.rowHeight
   }
 
-  // Of the rows that scroll, those in sight and a few more.
+  // First and last position to render, without pinned rows: the visible ones plus overscan.
   get range() {
     const top = this.rows.top.length
     const first = Math.floor(this.element.scrollTop / this.rowHeight) + top
@@ -71,7 +72,7 @@ export class GridView {
     this.active.position = Math.min(this.active.position, 0)
   }
 
-  // Draws all anew: other columns, widths, heights or kinds of rows.
+  // Rebuilds all rows after a change of columns, widths, height or groups.
   arrange() {
     this.found = null
     this.draw()
@@ -86,7 +87,7 @@ export class GridView {
     this.#markActive()
   }
 
-  // Makes a cell active and brings it into sight.
+  // Activates a cell and scrolls it into view.
   activate(position, column) {
     this.active = {
       position: Math.max(-1, Math.min(position, this.rows.matching - 1)),
@@ -124,7 +125,7 @@ export class GridView {
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
     const width = Math.min(WIDEST_NAMES, Math.max(NARROWEST_NAMES, longest * NAME_CHARACTER + NAME_SIGNS))
     this.element.style.setProperty("--names", `${width}px`)
-    // Only rows of a tree can be opened.
+    // Only treegrid rows can be expanded.
     this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
     this.#setWidths()
     this.element.setAttribute("aria-colcount", this.columns.length + 1)
@@ -184,7 +185,7 @@ export class GridView {
     for (const drawn of this.#drawn) drawn.element.hidden = !seen.has(drawn)
   }
 
-  // They stand in the flow behind the head, and stay there with it.
+  // Pinned rows are sticky below the header.
   #drawTop(now) {
     const { top } = this.rows
     while (this.#onTop.length > top.length) this.#onTop.pop().element.remove()
@@ -257,7 +258,7 @@ export class GridView {
       this.#fillPin(drawn, row)
       drawn.place = undefined
     } else if (row?.state === "running") {
-      // Time passes even when nothing is logged.
+      // Elapsed time changes without new data.
       drawn.sign.replaceChildren(stateSign(row, now))
       for (const [i, column] of this.columns.entries()) {
         const passes = ["duration", "wall_time"].includes(column.key) || (column.key === "state" && row.silent !== null)
@@ -273,7 +274,6 @@ export class GridView {
     drawn.pin.title = isOnTop ? gettext("Keep it on top no longer") : gettext("Keep it on top")
   }
 
-  // What runs have in common, and what their numbers are like.
   #fillGroup(drawn, { group, isOpen }) {
     const shown = this.state.shownOfGroups
     const { isMatching } = this.selection
@@ -307,7 +307,7 @@ export class GridView {
   #colour(drawn, row) {
     const place = row ? this.selection.place(row.id) : -1
     const eye = row ? this.eyeOf(row.id) : null
-    // Those on top stand there whether they match or not.
+    // Pinned rows may not match the query.
     const isMatching = this.selection.isMatching && !this.#onTop.includes(drawn)
     const said = `${place} ${isMatching} ${eye?.slot} ${eye?.line} ${eye?.isOpen}`
     if (drawn.place === said) return
@@ -341,7 +341,7 @@ export class GridView {
     const cell = this.#activeCell()
     this.element.toggleAttribute("aria-activedescendant", Boolean(cell))
     if (!cell) return
-    // One id wanders over the reused cells.
+    // Row elements are recycled, so the id moves between cells.
     this.canvas.querySelector("#active-cell")?.removeAttribute("id")
     cell.id = "active-cell"
     cell.classList.add("is-active")

@@ -1,11 +1,11 @@
-// Chooses by what the runs of a table are put together.
+// Picker of the columns that group the runs.
 import { icon } from "../core/elements.js"
 import { PathOptions } from "./path_options.js"
 import { canGroup, labelOf } from "./run_columns.js"
 import { gettext } from "../core/texts.js"
 
 const MAX_KEYS = 4
-// Of one value that many runs may share, or of a few.
+// Attribute types with few distinct values.
 const KINDS = new Set(["string", "string_set", "integer", "float", "boolean", "float_series"])
 
 export class GroupPicker {
@@ -52,7 +52,7 @@ export class GroupPicker {
   }
 }
 
-// What runs are told apart by, before what they measured.
+// Parameters come before metrics.
 function offered(ofRun, found) {
   const fitting = found.filter(([, kind]) => KINDS.has(kind))
   const paths = fitting.map(([path]) => `path:${path}`).filter((key) => key !== "path:tags")

@@ -1,13 +1,13 @@
-// The rows of a table of groups: a row for each group and, below one that is open, its
-// runs, which are fetched in blocks as those of the whole table are.
+// Rows of a grouped table: one row per group, followed by its runs if it is expanded. Runs are
+// fetched in blocks.
 import { RunBlocks } from "./row_blocks.js"
 
 export class GroupedRows {
   #addresses
   #question
   #tag = null
-  #open = new Map() // the query of a group that is open → its blocks
-  #starts = [] // the position of each group's row
+  #open = new Map() // group query → RunBlocks of the expanded group
+  #starts = [] // row position of each group
 
   constructor(addresses) {
     this.#addresses = addresses
@@ -29,14 +29,14 @@ export class GroupedRows {
     return Math.max(0, ...[...this.#open.values()].map((blocks) => blocks.clockAheadMs))
   }
 
-  // Of groups that came with the page, the numbers follow.
+  // Starts with the groups embedded in the page; their aggregates are fetched later.
   begin(first, question, groups, columns, open) {
     this.#prepare(question, groups, columns)
     this.#take(first)
     this.#reopen(open)
   }
 
-  // `columns` are those that the rows of runs have.
+  // `columns` are the columns of the run rows.
   async ask(question, groups, columns, open) {
     this.#prepare(question, groups, columns)
     await this.refresh()
@@ -46,7 +46,7 @@ export class GroupedRows {
   #prepare(question, groups, columns) {
     this.#question = new URLSearchParams(question)
     this.#question.delete("column")
-    // Their rows come with the table's.
+    // Pinned rows come with the ungrouped table.
     this.#question.delete("top")
     for (const { key } of columns) this.#question.append("column", key)
     this.columns = columns
@@ -60,7 +60,7 @@ export class GroupedRows {
     this.#place()
   }
 
-  // Groups are looked for anew only now and then: that reads all runs that match.
+  // Refreshed rarely, because the server aggregates all matching runs.
   async refresh() {
     const asked = this.#question
     const query = new URLSearchParams(asked)
@@ -103,7 +103,6 @@ export class GroupedRows {
     this.#place()
   }
 
-  // As of a table without groups.
   async load(from, to, how) {
     const isFetched = await Promise.all(this.#each(from, to, (blocks, low, high) => blocks.load(low, high, how)))
     this.#place()
@@ -128,7 +127,7 @@ export class GroupedRows {
     this.#open.set(group.query, new RunBlocks(this.#addresses.page, query, null, group.count))
   }
 
-  // What `ask` returns of each open group that has rows there.
+  // Calls `load` for each expanded group within the range.
   #each(from, to, ask) {
     const asked = []
     for (const [place, group] of this.groups.entries()) {

@@ -1,12 +1,11 @@
-// A field that offers columns while one types: those of runs, and what attributes hold
-// what is typed, as the server knows them.
+// Combobox of columns: fields of runs, and attributes found by the server.
 import { Asked } from "../core/typeahead.js"
 import { made } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
 import { OF_RUN } from "./run_columns.js"
 
 export class PathOptions {
-  // `keysOf` makes the keys that are offered of what was found; none of them is markup.
+  // `keysOf` converts the search results to column keys. Keys are plain text, never markup.
   constructor(input, list, { address, keysOf, onTake, isTaken = () => false, labelOf }) {
     this.input = input
     this.list = list

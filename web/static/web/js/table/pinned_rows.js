@@ -1,6 +1,6 @@
-// The rows of a table with those before them that stay on top, whatever it is sorted by.
+// Pinned rows, followed by the sorted rows of the table.
 export class TopRows {
-  // `blocks` know the runs on top; `below` are the rows of runs or of groups under them.
+  // `blocks` holds the pinned runs; `below` holds the rows of runs or groups.
   constructor(blocks, below = blocks) {
     this.blocks = blocks
     this.below = below

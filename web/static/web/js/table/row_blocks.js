@@ -1,4 +1,4 @@
-// Rows of the runs table by their position, fetched in blocks and kept fresh.
+// Rows of the runs table by position, fetched in blocks and polled.
 export const BLOCK = 100
 const KEPT_BLOCKS = 60
 
@@ -8,21 +8,21 @@ export class RunBlocks {
   #blocks = new Map()
   #pending = new Map()
 
-  // The first block came with the page; of a group it is known how many runs it has.
+  // The first block is embedded in the page. The number of runs of a group is known in advance.
   constructor(address, query, first, matching = 0) {
     this.#address = address
     this.#query = query
     this.matching = matching
-    // Rows that somebody keeps on top; the first is what numbers are compared with.
+    // Pinned rows; the first is the reference of the comparison.
     this.top = []
     if (first) this.#take(first, first.tag)
-    // How far this computer's clock is ahead of the server's.
+    // Offset of the local clock from the server clock.
     this.clockAheadMs = 0
-    // Whether the newest request was in vain: what is shown may be old.
+    // The last request failed, so rows may be outdated.
     this.isAway = false
-    // What is wrong with the query, and where.
+    // The error of the query and its position.
     this.mistake = first?.mistake ?? null
-    // Whether nothing was ever found, as the page came with that mistake.
+    // The page was loaded with an invalid query, so nothing has been shown yet.
     this.isUnread = Boolean(this.mistake)
   }
 
@@ -31,24 +31,24 @@ export class RunBlocks {
     return block?.rows[position % BLOCK]
   }
 
-  // Forget what was found, as something else is asked for; `position` is in sight.
+  // Loads the rows of another query; `position` is in view.
   async ask(query, position = 0) {
     this.#query = query
     for (const { controller } of this.#pending.values()) controller.abort()
     this.#pending.clear()
-    // Should this fail: what was found for something else must not stand beside what comes.
+    // If the request fails, blocks of different queries must not mix.
     for (const block of this.#blocks.values()) Object.assign(block, { isStale: true, tag: null })
     await this.#fetch(Math.floor(position / BLOCK), { fresh: true })
   }
 
-  // Returns whether some had to be fetched. Those that somebody passes can be left again.
+  // Returns whether a block was fetched. Loads with `isPassing` can be canceled.
   async load(from, to, { isPassing = false } = {}) {
     const wanted = this.#numbers(from, to).filter((n) => this.#blocks.get(n)?.isStale ?? true)
     await Promise.all(wanted.map((n) => this.#fetch(n, { isPassing })))
     return wanted.length > 0
   }
 
-  // Waits no longer for rows that somebody has passed: all but these.
+  // Cancels prefetches outside this range.
   leave(from, to) {
     const kept = this.#numbers(from, to)
     for (const [number, { controller, isPassing }] of this.#pending) {
@@ -71,7 +71,7 @@ export class RunBlocks {
   #fetch(number, { fresh = false, isPassing = false } = {}) {
     const pending = this.#pending.get(number)
     if (pending) {
-      // Others may wait for it, too.
+      // Another caller may also wait for this block.
       pending.isPassing &&= isPassing
       return pending.done
     }
@@ -86,25 +86,25 @@ export class RunBlocks {
 
   async #read(number, fresh, signal) {
     const block = fresh ? undefined : this.#blocks.get(number)
-    // As it is now: what is asked for meanwhile takes its version away.
+    // A copy, because a new query clears the tag.
     const held = block?.tag ? { ...block } : null
     try {
       const response = await fetch(this.#url(number, fresh), { headers: this.#headers(held?.tag), signal })
       this.#readClock(response)
       this.isAway = response.status >= 500
-      if (response.status === 401) location.reload() // signed out elsewhere
+      if (response.status === 401) location.reload() // signed out in another tab
       if (response.status === 304 && held.matching === this.matching) block.isStale = false
       if (!response.ok) return
       const body = withHeld(await response.json(), held)
       if (signal.aborted) return
       this.mistake = body.mistake ?? null
-      // What was found before stays in sight while the query is put right.
+      // Keeps the previous rows while the query is invalid.
       if (this.mistake) return
       this.isUnread = false
       if (fresh) this.#blocks.clear()
       this.#take(body, response.headers.get("ETag"))
     } catch (error) {
-      if (error.name === "AbortError") return // something else is asked for meanwhile
+      if (error.name === "AbortError") return // replaced by another query
       if (!(error instanceof TypeError)) throw error
       this.isAway = true
     }
@@ -113,7 +113,7 @@ export class RunBlocks {
   #url(number, fresh) {
     const query = new URLSearchParams(this.#query)
     query.set("offset", number * BLOCK)
-    // Only the first block follows what runs suggest: all have the same columns.
+    // Only the first block uses suggested columns; the others repeat its columns.
     if (number > 0 && !fresh && !query.has("column")) {
       for (const { key } of this.columns) query.append("column", key)
     }
@@ -156,7 +156,7 @@ export class RunBlocks {
   }
 }
 
-// In place of a row that was held when it was asked, the server says which one it was.
+// The server sends the index of each unchanged row; replaces it with the cached row.
 function withHeld(body, held) {
   const known = held ? [...held.rows, ...held.top] : []
   const whole = (rows) => rows?.map((row) => (typeof row === "number" ? known[row] : row))

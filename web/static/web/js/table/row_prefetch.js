@@ -1,11 +1,11 @@
-// Fetches the rows of a long table while somebody scrolls: at once, and then as they go on,
-// the newest place first. What comes next in their direction is fetched before it is there.
+// Fetches rows while the user scrolls, throttled, latest position first, then one block ahead
+// in the scroll direction.
 import { BLOCK } from "./row_blocks.js"
 
 const EVERY_MS = 80
-// Who drags the scroll bar past so many rows in that time reads none of them.
+// Faster scrolling skips loading.
 const TOO_FAST = 2 * BLOCK
-// What a server was asked for it works on, whether or not somebody still waits for it.
+// The server finishes a request even if it is canceled, so wait before sending the next.
 const PATIENCE_MS = 400
 
 export class RowsAhead {
@@ -18,13 +18,13 @@ export class RowsAhead {
   #turns = null
   #loading = null
 
-  // `rows` returns what is scrolled now; `onRows` is told whenever some of it have come.
+  // `rows` returns the current row source; `onRows` is called when rows have arrived.
   constructor(rows, onRows) {
     this.#rows = rows
     this.#onRows = onRows
   }
 
-  // Somebody has come to these rows.
+  // Reports the visible range.
   pass(from, to) {
     this.#wanted = [from, to]
     if (this.#turns) return
@@ -63,7 +63,7 @@ export class RowsAhead {
     rows.leave(Math.min(from, ahead[0]), Math.max(to, ahead[1]))
     try {
       if (await rows.load(from, to, { isPassing: true })) this.#onRows()
-      // Meanwhile somebody may have gone elsewhere, or asked for something else.
+      // The position or the query may have changed.
       if (this.#loading === loading && this.#rows() === rows) await rows.load(...ahead, { isPassing: true })
     } finally {
       if (this.#loading === loading) this.#loading = null

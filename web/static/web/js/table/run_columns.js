@@ -1,11 +1,11 @@
-// What each column of the runs table shows, and how a cell is filled.
+// Columns of the runs table and how their cells are filled.
 import { full, short, toSecond, zoneName } from "../core/clock.js"
 import { icon, made } from "../core/elements.js"
 import { duration, number, percent } from "../core/format.js"
 import { gettext } from "../core/texts.js"
 
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
-// Of runs without a main finding, as the server's Verdict has it.
+// Keys match the server's Verdict enum.
 const VERDICTS = {
   well: [gettext("no problem found"), gettext("Enough rules had data, and none found a problem")],
   unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
@@ -17,7 +17,7 @@ const WIDEST_BY_ITSELF = 190
 export const WIDEST = 900
 const CHARACTER = 6.5
 const PADDING = 32
-// Columns that are empty in all rows need no room.
+// Empty columns are narrow.
 const WIDTH_OF_NO_TAGS = 60
 const WIDTH_OF_DIFFERENCE = 50
 const TAG_PADDING = 18
@@ -25,7 +25,7 @@ const ROOM_FOR_REST = 22
 const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
 const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 let read = { element: null, avatars: {} }
-// What runs have in common beside attributes.
+// Fields that runs can be grouped by, in addition to attributes.
 const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
 export const OF_RUN = {
@@ -46,7 +46,7 @@ export const OF_RUN = {
   made_by: { label: gettext("Made by"), width: 140, fill: fillMaker },
 }
 
-// The columns to the right of the name, in the order the server answers them.
+// Columns to the right of the name, in the order of the response.
 export function columnsFor(found, rows, { widths, pinned, isCompared }) {
   let left = 0
   return found.map(({ key, kind }, place) => {
@@ -71,7 +71,7 @@ export function columnsFor(found, rows, { widths, pinned, isCompared }) {
   })
 }
 
-// The path that a column shows, and what of it: "last" of a path alone.
+// Returns the path and summary of a column key; a plain path means "last".
 function attributeOf(key) {
   const colon = key.indexOf(":")
   const mark = key.slice(0, colon)
@@ -84,7 +84,7 @@ function zoned(label) {
   return `${label} (${zoneName()})`
 }
 
-// By what runs have in common, and a condition can find again.
+// Only columns with a filter condition can group runs.
 export function canGroup(key) {
   return GROUPED_BY.includes(key) || attributeOf(key)?.summary === "last"
 }
@@ -110,7 +110,7 @@ function attributeColumn(key, place, rows) {
   }
 }
 
-// A sign of the state without its name, which is in a hint and for screen readers.
+// Icon of the state, with its name as tooltip and for screen readers.
 export function stateSign(row, now) {
   if (row.silent !== null) {
     const sign = document.createElement("span")
@@ -130,7 +130,7 @@ function silentHint(row, now) {
   return gettext("running, but not responding for %(time)s", { time })
 }
 
-// There is room for one sign; of a silent run the silence is news, and that it runs is in a hint.
+// A run that stopped responding shows only the warning; the tooltip adds that it is running.
 function fillState(cell, value, row, now) {
   if (row.silent === null) {
     cell.title = ""
@@ -157,7 +157,7 @@ function fillWallTime(cell, _, row, now) {
   fillSeconds(cell, row.started === null ? null : passed(row.started, row.ended ?? now))
 }
 
-// Of what still runs, whole seconds are enough.
+// Running stages count in whole seconds.
 function passed(from, to) {
   const seconds = Math.max(0, (to - from) / 1_000)
   return seconds < 1 ? seconds : Math.round(seconds * 10) / 10
@@ -186,7 +186,7 @@ function fillTags(cell, tags, _row, _now, column) {
   cell.title = tags.join(", ")
 }
 
-// Measuring would cost a layout for each row that scrolls by; letters are counted instead.
+// Estimated, because measuring each row would force a layout during scrolling.
 function fitting(tags, width) {
   let room = width
   for (const [place, tag] of tags.entries()) {
@@ -244,7 +244,7 @@ function fillValue(cell, value) {
   if (value?.none) cell.classList.add("muted")
 }
 
-// The user with initials; of users whom the page does not know, the username alone.
+// Avatar and name; users missing from the page show their username.
 function fillMaker(cell, username) {
   const known = avatars()[username]
   if (!known) return fillValue(cell, username)
@@ -256,14 +256,14 @@ function fillMaker(cell, username) {
   cell.title = username
 }
 
-// By username; read once for each page, as cells are filled while people scroll.
+// Cached per page, because cells are filled during scrolling.
 function avatars() {
   const element = document.getElementById("avatars")
   if (element !== read.element) read = { element, avatars: element ? JSON.parse(element.textContent) : {} }
   return read.avatars
 }
 
-// What is shown of a value, and what a hint says in full.
+// Returns the displayed text and the full text for the tooltip.
 export function texts(value) {
   if (value === null || value === undefined) return ["–", ""]
   if (typeof value === "number") return [number(value), String(value)]
@@ -276,7 +276,7 @@ export function texts(value) {
   return [String(value), String(value)]
 }
 
-// Names are text, whatever they look like: nothing here reads markup.
+// User-defined names are never parsed as markup.
 export function fillText(cell, text, title = "") {
   if (cell.textContent !== text || cell.firstElementChild) cell.textContent = text
   if (cell.title !== title) cell.title = title

@@ -1,4 +1,4 @@
-// The runs table: toolbar, selection and keyboard around a virtual grid of runs.
+// The runs table: toolbar, selection and keyboard around a virtualized grid.
 import { changed, sorted } from "./column_changes.js"
 import { ChartsSide } from "../chart_page/charts_side.js"
 import { number } from "../core/format.js"
@@ -18,10 +18,10 @@ import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
 const REFRESH_MS = 3_000
-// Groups are made of all runs that match.
+// Groups aggregate all matching runs, so they refresh less often.
 const REFRESHES_BEFORE_GROUPS = 10
 const TYPING_MS = 250
-// Runs picked with one click: their rows have to be fetched.
+// Limit of a range selection, because its rows have to be fetched.
 const LONGEST_RANGE = 1_000
 
 export default function runsGrid(element) {
@@ -37,7 +37,7 @@ class RunsGrid {
     const first = this.read("first-block")
     this.blocks = new RunBlocks(element.dataset.pageUrl, this.state.question, first)
     this.groups = new GroupedRows({ groups: element.dataset.groupsUrl, page: element.dataset.pageUrl })
-    // Of what is shown, which lags behind what is asked for.
+    // Describes the displayed rows, which may lag behind the query.
     this.isFiltered = this.state.isFiltered
     this.selection = Selection.read(search)
     this.view = new GridView(this.part("grid"), {
@@ -119,7 +119,7 @@ class RunsGrid {
       })
     })
     this.bulk = later(() => this.makeBulk())
-    // Whoever is quicker than their module is heard once it is there.
+    // Replays clicks that arrive before the module has loaded.
     this.part("picked")?.addEventListener("click", async ({ target }) => {
       const button = target.closest("[data-part=trash], [data-part=move], [data-part=tag-add], [data-part=tag-remove]")
       if (button && !this.isBulkThere && (await this.bulk())) button.click()
@@ -158,7 +158,7 @@ class RunsGrid {
     if (this.isGrouped) this.startGroups()
   }
 
-  // Those that came with the page are shown at once; of most runs, numbers take longer.
+  // Groups embedded in the page are shown at once; their aggregates follow.
   async startGroups() {
     const open = this.state.all("open")
     const first = this.element.querySelector("#first-groups")
@@ -175,18 +175,18 @@ class RunsGrid {
     return this.state.all("group").length > 0
   }
 
-  // Those on top and those below.
+  // Pinned rows and the rows below.
   get rows() {
     return this.view.rows
   }
 
-  // The columns as they are, whether somebody chose them or the runs suggest them.
+  // The current columns, chosen by the user or suggested by the server.
   get shown() {
     const keys = this.rows.columns.map(({ key }) => key)
     return { keys, pinned: Math.min(this.state.pinned, keys.length) }
   }
 
-  // What people do
+  // User actions
 
   filterSoon() {
     clearTimeout(this.typing)
@@ -202,7 +202,7 @@ class RunsGrid {
     return this.ask()
   }
 
-  // Opens the filter editor with a filter of the search box.
+  // Opens the filter editor with a filter from the search box.
   edit(filter) {
     this.edited = filter
     this.part("query-form").open = true
@@ -214,7 +214,7 @@ class RunsGrid {
     return edited
   }
 
-  // The values that the first runs of the table have at a path.
+  // Returns the values of an attribute in the first rows of the table.
   async valuesOf(path) {
     const query = new URLSearchParams({ column: `path:${path}` })
     const response = await fetch(`${this.element.dataset.pageUrl}?${query}`, { headers: { Accept: "application/json" } })
@@ -229,7 +229,7 @@ class RunsGrid {
     return this.filter()
   }
 
-  // A second click on a column turns its order round.
+  // A second click reverses the order.
   sort(key, isNumeric, isMore = false) {
     this.state.set("sort", ...sorted(isMore ? this.state.all("sort") : this.state.sorts, key, isNumeric, isMore))
     return this.ask()
@@ -285,7 +285,7 @@ class RunsGrid {
     this.draw()
   }
 
-  // The first of them, as the others would have to be fetched.
+  // Covers the first rows only; more would have to be fetched.
   get isShownTicked() {
     const { isMatching, ids } = this.selection
     return isMatching || (ids.length > 0 && ids.length >= Math.min(LONGEST_RANGE, this.rows.matching))
@@ -305,7 +305,7 @@ class RunsGrid {
     this.changed()
   }
 
-  // Whoever takes one out, or adds one, goes on with those ticked by hand.
+  // Changing a single run ends "all matching" and keeps the individually selected runs.
   leaveMatching() {
     if (!this.selection.endMatching()) return false
     toast(gettext("No longer all that match: only the runs ticked one by one."))
@@ -324,7 +324,7 @@ class RunsGrid {
     this.changed()
   }
 
-  // The runs of a range of rows, which have to be fetched.
+  // Fetches the runs of a row range.
   async rowsOf([from, last]) {
     const to = Math.min(last, from + LONGEST_RANGE - 1)
     if (to < last) {
@@ -336,7 +336,7 @@ class RunsGrid {
     return rows.filter((row) => row?.id)
   }
 
-  // A run that charts leave out keeps its colour.
+  // Hidden runs keep their color.
   async hide(position, how = {}) {
     const row = this.rows.row(position)
     if (!row?.id) return
@@ -368,7 +368,7 @@ class RunsGrid {
     }
   }
 
-  // Where the run is ticked, too, it has one colour in both.
+  // A selected run has the same color in the table and in charts.
   dye(slot) {
     this.part("colours").hidePopover()
     this.side.eyes.choose(this.dyed, slot)
@@ -376,7 +376,7 @@ class RunsGrid {
     this.changed()
   }
 
-  // Of the runs whose rows are here, the one that has this slot.
+  // Name of the loaded run with this color slot.
   nameWith(slot) {
     const ids = this.state.isCharts ? this.side.eyes.ids : this.selection.ids
     const id = ids.find((one) => this.view.eyeOf(one).slot === slot)
@@ -396,12 +396,12 @@ class RunsGrid {
     this.draw()
   }
 
-  // The first of those on top is what the numbers of all others are compared with.
+  // The first pinned run is the reference of the comparison.
   async keep(position) {
     const row = this.rows.row(position)
     if (!row?.id) return
     let kept = this.state.all("top")
-    // Some may have gone meanwhile.
+    // Pinned runs may have been deleted.
     if (kept.length >= MAX_ON_TOP) kept = this.rows.top.map(({ id }) => id)
     const isKept = kept.includes(row.id)
     if (!isKept && kept.length >= MAX_ON_TOP) {
@@ -411,7 +411,7 @@ class RunsGrid {
     this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))
     const { column } = this.view.active
     await this.ask({ stays: true })
-    // The same row is active, which is now one further down or up.
+    // Keeps the same row active after it moved.
     this.view.activate(Math.max(0, position + (isKept ? -1 : 1)), column)
   }
 
@@ -440,7 +440,7 @@ class RunsGrid {
     return this.ask()
   }
 
-  // Runs in the trash are no longer picked; those that come back are again.
+  // Deselects deleted runs and selects restored ones.
   done({ gone = [], back = [], isOver = false }) {
     if (isOver) this.unselect()
     this.selection.remove(gone)
@@ -448,12 +448,12 @@ class RunsGrid {
     return this.ask({ stays: true })
   }
 
-  // What follows from it
+  // Updates
 
-  // `stays` keeps the place in the table; `open` are groups that stay open.
+  // `stays` keeps the scroll position; `open` lists the expanded groups.
   async ask({ stays = false, open = this.groups.openQueries } = {}) {
     this.write()
-    // Something else is found now, of which nobody has ticked all.
+    // "All matching" does not carry over to another query.
     if (this.selection.question !== this.state.runsQuestion) this.selection.endMatching()
     const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
     await this.blocks.ask(this.state.question, position)
@@ -478,7 +478,7 @@ class RunsGrid {
     const address = new URL(location)
     const search = this.state.address
     for (const [name, value] of [...this.side.address, ...this.selection.address]) search.append(name, value)
-    // Which chart fills the window is nothing of the table's.
+    // Preserves the chart shown in full screen.
     const full = address.searchParams.get("full")
     if (full && this.state.isCharts) search.append("full", full)
     address.search = search
@@ -505,7 +505,7 @@ class RunsGrid {
     const groups = this.rows.below === this.groups ? this.groups : null
     const { blocks, state, isFiltered, selection, isOffered } = this
     if (selection.isMatching || selection.ids.length) this.bulk()
-    // Another width, and other columns.
+    // The charts panel changes width and columns.
     if (this.side.draw(blocks, this.rows.top)) this.view.found = null
     this.bar.draw({ blocks, groups, state, isFiltered, selection, isOffered, shown: this.side.comparison })
     this.search.draw(blocks.mistake)

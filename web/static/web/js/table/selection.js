@@ -1,9 +1,9 @@
-// The runs somebody picked. Each has a slot, which is its colour: the first one free when
-// it was picked. It keeps it when others leave, here and in a comparison.
+// Selected runs. Each run has a color slot: the first free one when it was selected. It keeps
+// its slot when other runs are removed, here and on the comparison page.
 import { gettext } from "../core/texts.js"
 import { keep, kept } from "../core/tab_storage.js"
 
-// More would not fit into an address; the tab keeps them for when it comes back.
+// Larger selections do not fit into the URL and are kept in session storage.
 const LISTED_AT_MOST = 100
 const KEPT = "ticked"
 
@@ -11,12 +11,12 @@ export class Selection {
   #slots = new Map()
   #hidden = new Set()
   #anchor = null
-  // What the table was asked when somebody ticked everything that it finds, or null.
+  // The query behind "select all matching", or null.
   #question = null
-  // The slot that a run has elsewhere on the page, or -1.
+  // Returns the slot that a run has elsewhere on the page, or -1.
   wished = () => -1
 
-  // As an address has them: runs=…&colours=…&hidden=…
+  // URL format: runs=…&colours=…&hidden=…
   static read(search) {
     const selection = new Selection()
     if (!search.has("runs")) search = new URLSearchParams(kept(KEPT))
@@ -29,7 +29,7 @@ export class Selection {
     return selection
   }
 
-  // Of few runs.
+  // Empty for large selections.
   get address() {
     return this.#slots.size > LISTED_AT_MOST ? new URLSearchParams() : this.#written
   }
@@ -45,7 +45,7 @@ export class Selection {
     return search
   }
 
-  // Everything that the table's question finds is ticked, beside the runs that were picked.
+  // Selects everything that matches the query, in addition to single runs.
   tickMatching(question) {
     this.#question = question
   }
@@ -58,7 +58,7 @@ export class Selection {
     return this.#question !== null
   }
 
-  // Returns whether that was so; the runs that were picked stay.
+  // Ends "all matching" and returns whether it was active; single runs stay selected.
   endMatching() {
     const was = this.isMatching
     this.#question = null
@@ -69,12 +69,12 @@ export class Selection {
     return [...this.#slots.keys()]
   }
 
-  // The slot of a run that is picked, or -1.
+  // Returns the slot of a selected run, or -1.
   place(id) {
     return this.#slots.get(id) ?? -1
   }
 
-  // Gives a run this slot; whichever run has it takes the other's.
+  // Assigns a slot; the run that had it gets the other one.
   choose(id, slot) {
     if (!this.#slots.has(id)) return
     const holder = this.ids.find((other) => this.place(other) === slot)
@@ -83,12 +83,12 @@ export class Selection {
     this.#keep()
   }
 
-  // Whether charts leave it out; it keeps its colour meanwhile.
+  // Hidden runs are left out of charts and keep their color.
   isHidden(id) {
     return this.#hidden.has(id)
   }
 
-  // What a row says of it, if the run is picked.
+  // Visibility of a selected run, as shown in its row.
   eyeOf(id) {
     const slot = this.place(id)
     if (slot < 0) return null
@@ -148,7 +148,7 @@ export class Selection {
     keep(KEPT, this.#slots.size > LISTED_AT_MOST ? String(this.#written) : "")
   }
 
-  // The positions from the last run picked to this one.
+  // Positions from the last selected run to this one.
   rangeTo(position) {
     const anchor = this.#anchor ?? position
     return [Math.min(anchor, position), Math.max(anchor, position)]

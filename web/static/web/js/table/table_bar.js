@@ -1,4 +1,4 @@
-// What stands above the runs table: counts, links, and which of its parts are of use now.
+// Toolbar of the runs table: counts, links and buttons.
 import { setText } from "../core/elements.js"
 import { number } from "../core/format.js"
 import { showMistake } from "../query/query_error.js"
@@ -16,7 +16,7 @@ export class TableBar {
     this.names = element.querySelector("[name=q]")
   }
 
-  // `groups` is null while there are none, and so is `shown`, the comparison that charts make.
+  // `groups` is null without grouping; `shown` is the comparison in the charts panel, or null.
   draw({ blocks, groups, state, isFiltered, selection, isOffered, shown }) {
     const rows = groups ?? blocks
     setText(this.part("count"), counted(blocks, groups, isFiltered))
@@ -38,7 +38,7 @@ export class TableBar {
     this.#drawView(state)
   }
 
-  // What the box in the head does not tick, as there are too many.
+  // Offers to select all matching runs beyond those that the header checkbox selects.
   #drawOffer(selection, matching, isOffered) {
     const button = this.part("tick-matching")
     if (!button) return
@@ -60,7 +60,7 @@ export class TableBar {
     setText(this.part("selected"), isAny ? said : "")
     this.part("picked").hidden = !isAny
     if (isMatching) return this.#drawMatching()
-    // One is enough to compare with: others, also of other projects, are added there.
+    // One run is enough: more runs can be added on the comparison page.
     const compared = ids.length ? ids.length <= this.most && selection.address : shown
     const most = { most: this.most }
     link(this.part("compare"), gettext("Select up to %(most)s runs", most), compared && `${this.addresses.compareUrl}?${plain(compared)}`)
@@ -69,7 +69,7 @@ export class TableBar {
     link(this.part("ladder"), wanted, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
   }
 
-  // Which runs those are is known to the server alone.
+  // The matching ids are known to the server only.
   #drawMatching() {
     const most = { most: this.most }
     link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", most), null)
@@ -107,12 +107,12 @@ function groupCount({ groups, isCut }) {
   return ngettext("%(count)s group", "%(count)s groups", groups.length, values)
 }
 
-// Commas need no escape in an address, and without it a person can read it.
+// Unescaped commas keep the URL readable.
 function plain(search) {
   return String(search).replaceAll("%2C", ",")
 }
 
-// A link without an address cannot be followed, and says so to screen readers.
+// A link without `href` is not focusable, so it is marked as disabled.
 function link(element, wanted, address) {
   if (!element) return
   if (address) element.href = address

@@ -1,6 +1,7 @@
-// What the table shows, as the address says it. Where a view is open, the address names
-// it and says only what differs; a part that is there and empty takes the view's away.
-// How the charts beside the list are drawn.
+// State of the table in the URL. With a saved view, the URL names the view and holds only the
+// differences; an empty parameter clears the value of the view.
+
+// Options of the charts next to the list.
 const CHART_OPTIONS = ["text", "together", "smoothing", "smoother", "log", "axis", "regex", "over", "logx", "clip", "bare"]
 const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
 export const FILTERS = ["q", "state", "tag", "by", "query"]
@@ -8,7 +9,7 @@ const ASKED = [...FILTERS, "sort", "column", "top"]
 const LAYOUT = "layout"
 const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
-// What belongs to a link, and not to a view; runs that are picked are added by others.
+// Parts of a link that views do not store. Other modules add the selected runs.
 const ASIDE = ["open", ...ZOOM, LAYOUT]
 export const MAX_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
@@ -20,7 +21,7 @@ export class TableState {
   #kept
   #aside
 
-  // `kept` is the state of the view; `hasDefault` says that a bare address has one.
+  // `kept` is the state of the view; `hasDefault` is true if the project has a default view.
   constructor(search, { kept, view, hasDefault }) {
     this.#kept = new URLSearchParams(kept)
     this.view = view
@@ -45,7 +46,7 @@ export class TableState {
     home.set(name, values.filter(Boolean))
   }
 
-  // What an address said by these names; null: what the view says.
+  // Restores values from a URL; null restores the value of the view.
   takeBack(said) {
     for (const [name, value] of Object.entries(said)) {
       if (this.#parts.has(name) || this.#aside.has(name)) this.set(name, value ?? this.#kept.get(name) ?? "")
@@ -56,7 +57,7 @@ export class TableState {
     return FILTERS.some((name) => this.get(name))
   }
 
-  // Whether something else is shown than the view says.
+  // Whether the table differs from the saved view.
   get differs() {
     return PARTS.some((name) => !this.#isKept(name))
   }
@@ -78,7 +79,7 @@ export class TableState {
     return Object.hasOwn(SHOWN_OF_GROUPS, this.get("show")) ? this.get("show") : "mean"
   }
 
-  // By the column's key; the width stands before the key, which may hold anything.
+  // Widths by column key. The width comes first, because keys may contain any character.
   get widths() {
     return new Map(
       this.all("width").map((text) => {
@@ -88,33 +89,33 @@ export class TableState {
     )
   }
 
-  // 0 is the usual width.
+  // 0 resets to the default width.
   setWidth(key, width) {
     const widths = [...this.widths.set(key, width)].filter(([, size]) => size > 0)
     this.set("width", ...widths.map(([name, size]) => `${size}:${name}`))
   }
 
-  // Which runs are asked for, whatever is shown of them.
+  // Query that identifies the runs, without display options.
   get runsQuestion() {
     return String(written(FILTERS.map((name) => [name, this.all(name)])))
   }
 
-  // What the server is asked for.
+  // Query of the row requests.
   get question() {
     return written(ASKED.map((name) => [name, this.all(name)]))
   }
 
-  // The same, put together as the table has it.
+  // Row query with grouping.
   get groupedQuestion() {
     return written([...ASKED, "group"].map((name) => [name, this.all(name)]))
   }
 
-  // Whether charts stand beside a list of the runs.
+  // Whether charts are shown next to the list.
   get isCharts() {
     return this.get("as") === "charts"
   }
 
-  // What the charts are asked for, besides their runs.
+  // Query of the chart requests, without the runs.
   get chartQuestion() {
     return written(ASKED_OF_CHARTS.map((name) => [name, this.all(name)]))
   }
@@ -123,7 +124,7 @@ export class TableState {
     return written([...CHART_OPTIONS, ...ZOOM].map((name) => [name, this.all(name)]))
   }
 
-  // The part of their axis that charts show; both ends are null if that is all of it.
+  // Zoom range of the x-axis; both ends are null without zoom.
   get zoom() {
     const [low, high] = ZOOM.map((name) => Number.parseFloat(this.get(name)))
     return low < high ? { low, high } : { low: null, high: null }
@@ -133,7 +134,7 @@ export class TableState {
     for (const name of ZOOM) this.set(name, range ? String(range[name]) : "")
   }
 
-  // What a view would keep.
+  // State to store in a saved view.
   get text() {
     return String(written(PARTS.map((name) => [name, this.all(name)])))
   }
