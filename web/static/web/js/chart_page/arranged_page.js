@@ -1,10 +1,10 @@
-// A page whose charts its reader arranges. What they do is in the page's address, so that a
-// link shows the same, and kept by the server for this person and project.
+// A page with charts that the user can arrange. The arrangement is in the URL, so that links show
+// the same, and stored by the server per user and project.
 //
 // The element with data-part="sections" holds the charts:
-// data-layout       how they are arranged, as JSON
-// data-layout-url   where that is kept; "": nowhere, as of strangers
-// data-series-url   where the figure of any series of the page is
+// data-layout       the arrangement, as JSON
+// data-layout-url   endpoint that stores it; "" for anonymous users
+// data-series-url   figure endpoint of any series on the page
 
 import { keepInAddress, withChanges } from "../core/page_address.js"
 import { Arrangement } from "./arrangement.js"
@@ -15,18 +15,18 @@ import { gettext } from "../core/texts.js"
 import { undoable } from "./chart_undo.js"
 
 const SAVE_MS = 600
-// Beyond this the address is left without the arrangement, which is kept all the same: what
-// asks for charts of a hundred runs names these, too, and proxies take 8,000 letters.
+// Longer layouts are stored by the server only: chart requests of 100 runs carry long ids, and
+// proxies limit URLs to about 8,000 characters.
 const LONGEST_LAYOUT = 4_000
 const LONGEST_ADDRESS = 7_000
 
 export class ArrangedPage {
   saved = Promise.resolve()
-  // Tells which paths the page's search finds.
+  // Returns whether a path matches the search.
   isFound = () => true
 
-  // `goBack` takes what the address said and the arrangement before a change, or after it;
-  // the latter is null if it is as it was.
+  // `goBack` gets the URL parameters and the arrangement to restore; the latter is null if it is
+  // unchanged.
   constructor(list, { goBack, ...undo }) {
     this.list = list
     this.goBack = goBack
@@ -50,17 +50,17 @@ export class ArrangedPage {
     return new URL(location.href).searchParams
   }
 
-  // Changes what the address says; null takes a name out of it.
+  // Sets URL parameters; null removes one.
   set(changes) {
     keepInAddress(changes)
   }
 
-  // Takes an arrangement that came from elsewhere.
+  // Replaces the arrangement.
   arrange(body) {
     this.arrangement = new Arrangement(body)
   }
 
-  // Writes the arrangement into the address, and has the server keep it for this person.
+  // Writes the arrangement to the URL and stores it on the server.
   arranged() {
     const text = JSON.stringify(this.arrangement.body)
     const layout = text !== "{}" && fits(text) ? text : null
@@ -68,15 +68,15 @@ export class ArrangedPage {
     lead({ layout })
     this.changed()
     clearTimeout(this.saving)
-    // Strangers have nobody to keep it for: theirs is in the address alone.
+    // For anonymous users the URL is the only storage.
     if (this.data.layoutUrl) this.unsaved = { layout: text }
     this.saving = setTimeout(() => this.save(), SAVE_MS)
     if (layout) this.#tell(layout)
-    // Who asks for the charts anew meets it at the server alone.
+    // Otherwise the next chart request relies on the stored arrangement.
     else this.save().then(() => this.#tell(layout))
   }
 
-  // Resolves once the server has heard all.
+  // Resolves when everything is stored.
   save() {
     if (this.unsaved) this.saved = this.#send()
     return this.saved
@@ -89,7 +89,7 @@ export class ArrangedPage {
     if (refused) toast(gettext("The arrangement may not be kept. %(why)s", { why: refused }), { isError: true })
   }
 
-  // Resolves to what the server says against it, or null.
+  // Resolves to the error message, or null.
   async post(address, fields) {
     try {
       await post(address, fields)
@@ -100,7 +100,7 @@ export class ArrangedPage {
     }
   }
 
-  // Has the server draw the page as it is arranged.
+  // Reloads the page with the stored arrangement.
   async anew() {
     await this.save()
     location.reload()

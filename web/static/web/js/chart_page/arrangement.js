@@ -1,7 +1,7 @@
-// How somebody arranged the charts of a project's runs: web/pages/charts/arrangement.py in the
-// browser. A chart is known by the paths of its lines, written as JSON.
+// The user's arrangement of a project's charts; counterpart of web/pages/charts/arrangement.py. A
+// chart is identified by the paths of its lines, as JSON.
 
-// The server draws no more lines in one chart.
+// The server's limit per chart.
 export const MAX_LINES = 50
 
 export class Arrangement {
@@ -16,7 +16,7 @@ export class Arrangement {
     this.panels = body.panels ?? []
   }
 
-  // What is not as it is for everybody.
+  // Only the differences from the default.
   get body() {
     const paths = (some) => [...some].map((key) => JSON.parse(key))
     const described = {
@@ -41,8 +41,8 @@ export class Arrangement {
     if (isPinned) this.pinned.push(key)
   }
 
-  // Returns the key of the chart, whose lines stand in the order of `paths`, each once;
-  // null where these are too many for one.
+  // Returns the key of a chart with these paths, in order and without duplicates; null if there are
+  // too many.
   join(paths) {
     const each = [...new Set(paths)]
     if (each.length > MAX_LINES) return null

@@ -1,5 +1,5 @@
-// What the reader of a page does with its charts: moves, sizes and joins them, and writes at
-// their points. Returns the dialog in which series are chosen.
+// Wires up the chart arrangement: move, resize, combine and annotate. Returns the dialog that
+// selects series.
 
 import { annotations } from "./chart_annotations.js"
 import { cards } from "./chart_cards.js"

@@ -1,5 +1,5 @@
-// The charts beside the list of runs. The server says which there are; those that are
-// drawn already stay where they are, and only ask for other lines.
+// The charts next to the runs list. The server sends the list of charts; existing ones stay in
+// place and only update their lines.
 import { connect } from "../core/connect.js"
 import { withParameters } from "../core/page_address.js"
 import { setText } from "../core/elements.js"
@@ -8,7 +8,7 @@ import { refusal } from "../charts/refusal.js"
 import { gettext } from "../core/texts.js"
 
 const TYPING_MS = 250
-// Runs that go on may have begun another series meanwhile.
+// Live runs may have started new series.
 const LOOK_AGAIN_MS = 15_000
 
 export class ChartsBesideRuns {
@@ -16,12 +16,10 @@ export class ChartsBesideRuns {
   #askedAt = 0
   #folds = new Map()
 
-  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs,
-  // and as JSON the groups by slot where one line shows several runs, or "";
-  // `onLine` the slot of the run whose line is under the pointer, or null. `zoom` says how
-  // far all charts are zoomed, `onZoom` hears that it is another part of their axis. `onBack`
-  // hears what the address said before a change that is undone, and `valueOf` says what is
-  // asked for by a name then.
+  // Callbacks: `onOption` gets a changed chart option; `onShown` the number of runs and, as JSON, the
+  // groups by slot, or ""; `onLine` the slot of the run under the pointer, or null. `zoom` returns
+  // the shared zoom, `onZoom` gets a new one. `onBack` gets the URL parameters restored by undo, and
+  // `valueOf` returns the current value of an option.
   constructor(element, { onOption, onShown, onLine, zoom, onZoom, onBack, valueOf }) {
     this.element = element
     this.form = element.querySelector("form")
@@ -65,7 +63,7 @@ export class ChartsBesideRuns {
     })
     this.element.addEventListener("click", ({ target }) => {
       const summary = target.closest(".charts__section > summary")
-      // It opens or closes after this.
+      // The toggle happens after this event.
       if (summary) this.#folds.set(summary.parentElement.dataset.key, !summary.parentElement.open)
       if (!target.closest("[data-part=clear-text]")) return
       text.value = ""
@@ -83,7 +81,7 @@ export class ChartsBesideRuns {
     })
   }
 
-  // The list of charts stays as it is.
+  // The list of charts does not change.
   #zoomTo(range) {
     this.onZoom(range)
     this.#reflectZoom()
@@ -105,7 +103,7 @@ export class ChartsBesideRuns {
     return { axis: this.form.querySelector('[data-part="axes"]'), over: this.form.elements.over }
   }
 
-  // Has the form say what is asked for.
+  // Updates the form from the state.
   #write(valueOf) {
     for (const field of this.form.elements) {
       if (!field.name || field.type === "button") continue
@@ -119,7 +117,7 @@ export class ChartsBesideRuns {
     this.#reflectZoom()
   }
 
-  // Which axis it is: of a series, if one is named.
+  // Marks the active x-axis; a series name means a custom axis.
   #reflect() {
     const { axis, over } = this.#axes
     const series = over.value.trim()
@@ -129,7 +127,7 @@ export class ChartsBesideRuns {
     }
   }
 
-  // Only of some runs one of the series counts epochs.
+  // Not all runs have a series with epochs.
   #offerEpoch(path) {
     const button = this.form.querySelector('[data-part="epoch"]')
     button.hidden = !path
@@ -141,7 +139,7 @@ export class ChartsBesideRuns {
     return this.element.querySelector('[data-part="sections"]')
   }
 
-  // Shows the charts of the runs that this asks for, unless it is what is shown.
+  // Loads the charts of these runs, unless they are already shown.
   async show(query) {
     const isLive = this.#sections?.querySelector('[data-live="true"]') || !this.#sections?.querySelector(".chart")
     const isOld = isLive && Date.now() - this.#askedAt > LOOK_AGAIN_MS
@@ -160,7 +158,7 @@ export class ChartsBesideRuns {
       this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
       this.#say("")
     } catch (error) {
-      if (error.name === "AbortError") return // something else is asked for meanwhile
+      if (error.name === "AbortError") return // replaced by another request
       this.#wait(false)
       if (error.isRefusal) return this.#say(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
       this.#asked = null
@@ -179,7 +177,7 @@ export class ChartsBesideRuns {
     sign.hidden = !text
   }
 
-  // Panels that show the same stay as they are.
+  // Unchanged panels stay in place.
   #takePanels(fresh) {
     const now = this.element.querySelector('[data-part="panels"]')
     if (!now) {
@@ -200,7 +198,7 @@ export class ChartsBesideRuns {
     mistaken.hidden = !mistake
     this.#offerEpoch(epoch)
     const now = this.#sections
-    // While somebody types an expression, most of the time it is none.
+    // An expression is usually invalid while being typed.
     if (mistake && now) return
     fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
     this.#reflectZoom()
@@ -229,14 +227,14 @@ export class ChartsBesideRuns {
         })
       })
     }
-    // A table loads nothing that only charts need.
+    // Loaded on first use, because the table does not need it.
     this.element.dataset.behaviour = "compared-charts"
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs), fresh.dataset.groups)
   }
 
-  // Lets the lines of a run stand out; null: of none.
+  // Highlights the lines of a run; null clears.
   light(slot) {
     if (slot === this.slot) return
     this.slot = slot
@@ -246,7 +244,7 @@ export class ChartsBesideRuns {
 
 const grid = (section) => section.querySelector(".charts__grid")
 
-// Lists the charts that the reader has scrolled to.
+// Carries over the charts that were added by scrolling.
 function keepAdded(section, newer) {
   const added = new Map([...grid(section).children].map((chart) => [chart.dataset.path, chart]))
   const [listed, rest] = [true, false].map((isAdded) => restOf(newer).filter((path) => added.has(path) === isAdded))
@@ -254,7 +252,7 @@ function keepAdded(section, newer) {
   newer.dataset.rest = JSON.stringify(rest)
 }
 
-// Makes children like newer ones: those of the same key stay where they are.
+// Syncs the children; those with the same key stay in place.
 function sync(parent, newer, update) {
   const wanted = new Set([...newer.children].map((child) => child.dataset.key))
   wanted.delete(undefined)

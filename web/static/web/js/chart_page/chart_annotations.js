@@ -1,5 +1,5 @@
-// Texts at points of charts, that people put there and that the script noted: a list of a
-// chart's own, and a dialog to write one. In a chart of several runs it is at a point of one.
+// Annotations at chart points, by users and by the script: a list per chart and a dialog to add
+// one. In a chart of several runs each belongs to one run.
 
 import { toMinute } from "../core/clock.js"
 import { made as text } from "../core/elements.js"
@@ -8,7 +8,7 @@ import { placeBeside } from "../core/placement.js"
 import { gettext } from "../core/texts.js"
 import { toast } from "../core/toasts.js"
 
-// Stands in an address for the run that is chosen.
+// URL placeholder for the selected run.
 const ANY_RUN = "00000000-0000-0000-0000-000000000000"
 
 export function annotations(page) {
@@ -100,7 +100,7 @@ export function annotations(page) {
   }
 
   return {
-    // Where texts of several runs are hidden, or have no place, none is written.
+    // No annotations while those of several runs are hidden or have no position.
     isPossible: (chart) => !runsOf(chart) || (Boolean(page.data.marksUrl) && runsOf(chart).length > 0),
 
     add(chart, { path, step, trace }) {
@@ -125,7 +125,7 @@ function said({ step, edited }, who, when) {
     : gettext("step %(step)s · %(who)s, %(when)s", { step, who, when })
 }
 
-// The runs of a chart of several that have lines of their own there; null: it is of one run.
+// Runs with lines of their own in a multi-run chart; null for a single-run chart.
 function runsOf(chart) {
   const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
   if (!asked.has("runs")) return null

@@ -1,5 +1,5 @@
-// Arranges the charts of a page: pinned ones at the top, joined ones after them, sections
-// open or folded, charts as large as their reader wants them.
+// Arranges the charts of a page: pinned charts first, then combined ones, collapsible sections,
+// custom sizes.
 
 import { MAX_LINES } from "./arrangement.js"
 import { follow } from "../core/drag.js"
@@ -9,7 +9,7 @@ import { newChart } from "./chart_elements.js"
 import { addsRest, foundRest } from "./more_charts.js"
 
 const MEASURED = "monitoring/"
-// Ends the names of sections of numbered siblings, such as layers.*
+// Suffix of sections of numbered modules, such as layers.*
 const ANY_NUMBER = "*"
 const MIN_PIXELS = 120
 const MAX_PIXELS = 2_000
@@ -17,7 +17,7 @@ const STEP_PIXELS = 20
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
 export function cards(page) {
-  // Not "toggle", which the page and the search cause, too.
+  // Not "toggle", which also fires for changes by scripts.
   page.list.addEventListener("click", ({ target }) => {
     const section = target.closest('[data-part="section"] > summary')?.parentElement
     if (!section) return
@@ -49,7 +49,7 @@ export function cards(page) {
 
   look()
   return {
-    // Charts have come, or all of them have another size.
+    // Called after charts were added or resized.
     look,
 
     pin(chart, isPinned) {
@@ -58,7 +58,7 @@ export function cards(page) {
       page.arranged()
     },
 
-    // Shows the chart of these lines, whether it was there or not.
+    // Shows the chart of these lines, adding it if necessary.
     async join(paths) {
       const key = page.arrangement.join(paths)
       if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MAX_LINES }), { isError: true })
@@ -116,7 +116,7 @@ function sections(page) {
   return page.list.querySelectorAll('[data-part="section"]')
 }
 
-// Where each series is divided, some charts are of the same lines.
+// With split series, several charts have the same lines.
 function chartsOf(page, key) {
   return [...page.charts()].filter((chart) => chart.dataset.chart === key)
 }
@@ -125,12 +125,12 @@ function isDivided(page) {
   return page.part("divided") !== null
 }
 
-// What is moved with a chart: all into which its series is divided.
+// The element to move: all parts of a split series.
 function whole(chart) {
   return chart.closest('[data-part="divided"]') ?? chart
 }
 
-// Puts a chart where it belongs: among the pinned, the joined, or those of its namespace.
+// Moves a chart to the pinned, combined or namespace section.
 function place(page, chart) {
   const key = chart.dataset.chart
   const paths = JSON.parse(key)
@@ -150,7 +150,7 @@ function room(section, moved) {
   return moved.matches('[data-part="divided"]') ? section : section.querySelector(".charts__grid")
 }
 
-// Counts the charts that a section shows or can add, and hides it without any.
+// Updates the chart count of a section and hides empty sections.
 export function tidy(page, section) {
   const charts = [...section.querySelectorAll('[data-behaviour="chart"]')].filter((chart) => !chart.hidden)
   const rest = foundRest(page, section).length
@@ -162,23 +162,23 @@ export function tidy(page, section) {
   return shown
 }
 
-// As web/pages/charts/sections.py has it.
+// Mirrors web/pages/charts/sections.py.
 function namespaceOf(path) {
   const parts = path.split("/")
   const depth = path.startsWith(MEASURED) ? 2 : 1
   return parts.length > depth ? `${parts.slice(0, depth).join("/")}/` : ""
 }
 
-// As sections.py has it, too.
+// Mirrors sections.py.
 function numberedOf(path) {
   const [, prefix] = path.match(/^((?:.*?[./_-])??(?:layers?|blocks?|h|stages?|experts?|heads?)[./_-]?)\d+(?=[./_-]|$)/i) ?? []
   return prefix ? `${prefix}${ANY_NUMBER}` : null
 }
 
-// Gives a chart the size it was given, or the usual one.
+// Applies the custom size of a chart, or the default.
 function fit(chart) {
   const { columns, height } = chart.dataset
-  // Else its grid would have as many columns as it had taken in a wider window.
+  // A stale span would force extra columns in a narrower window.
   chart.style.removeProperty("grid-column")
   if (columns > 1) chart.style.setProperty("grid-column", `span ${Math.min(columns, columnsOf(chart))}`)
   height ? chart.style.setProperty("--chart-height", `${height}px`) : chart.style.removeProperty("--chart-height")

@@ -1,4 +1,4 @@
-// A dialog in which series are chosen: one, or some. Resolves to their paths.
+// Dialog that selects one or several series. Resolves to their paths.
 
 import { made as text } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
@@ -16,7 +16,7 @@ export function choice(page) {
   function show() {
     const wanted = field.value.toLowerCase()
     const matching = pathsOf(page).filter((path) => path.toLowerCase().includes(wanted))
-    // Those that are chosen stay in sight, whatever is looked for next.
+    // Selected series stay visible during further searches.
     const paths = [...chosen, ...matching.filter((path) => !chosen.includes(path))]
     const rows = paths.slice(0, MAX_SHOWN).map(row)
     if (paths.length > MAX_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more: type a part of the path", { count: paths.length - MAX_SHOWN })))
@@ -36,7 +36,7 @@ export function choice(page) {
 
   field.addEventListener("input", show)
   field.addEventListener("keydown", (event) => {
-    // It would send the form, with what is chosen so far.
+    // Enter would submit the form.
     if (event.key === "Enter") event.preventDefault()
   })
   list.addEventListener("change", ({ target }) => {

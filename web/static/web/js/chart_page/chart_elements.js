@@ -1,10 +1,10 @@
-// Makes the elements of charts as templates/components/chart_list.html does.
+// Creates chart elements like templates/components/chart_list.html.
 
 import { connect } from "../core/connect.js"
 import { made } from "../core/elements.js"
 import { gettext, ngettext } from "../core/texts.js"
 
-// Returns the chart of these paths, as the reader has arranged it.
+// Returns the chart of these paths, with its arrangement applied.
 export function newChart(page, key) {
   const paths = JSON.parse(key)
   const title = paths.join(", ")
@@ -15,7 +15,7 @@ export function newChart(page, key) {
   })
 }
 
-// Returns the charts of a path, one for each part of the runs, under its name.
+// Returns the charts of a split series, one per group of runs, below its name.
 export function newDivision(page, path) {
   const parts = JSON.parse(page.data.parts)
   const division = made("div")
@@ -55,7 +55,7 @@ function figure(page, key, { title, name, label, query = [] }) {
     live: page.data.live,
   })
   if (isMap) chart.dataset.map = ""
-  // Lists of charts of several runs come again, and tell them apart by this.
+  // Lists of multi-run charts are synced by this key.
   if (page.data.runs) chart.dataset.key = name
   if (paths.length === 1) chart.dataset.path = paths[0]
   arrange(page.arrangement, chart, key)

@@ -1,5 +1,5 @@
-// A run's charts: the bar above them, over which axis and how they are drawn, how far
-// zoomed. All of it is in the page's address, so that a link shows the same.
+// Charts of a run: toolbar with axis, display options and zoom. Everything is in the URL, so that
+// links show the same.
 
 import { ArrangedPage } from "./arranged_page.js"
 import { arranging } from "./arranging.js"
@@ -9,7 +9,7 @@ import { gettext } from "../core/texts.js"
 
 const WAIT_MS = 150
 const FIGURE_OPTIONS = ["axis", "over", "log", "logx", "clip", "smoothing", "smoother", "low", "high"]
-// The same numbers mean another range on another axis.
+// A zoom range is meaningless on another axis.
 const ANOTHER_AXIS = { over: null, low: null, high: null }
 
 class Page extends ArrangedPage {

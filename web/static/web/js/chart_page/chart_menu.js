@@ -1,4 +1,4 @@
-// What can be done with one chart that its reader arranges, besides what can be with any.
+// Menu entries of charts that can be arranged.
 
 import { tools } from "./chart_tools.js"
 import { chartOf } from "../charts/draw_queue.js"
@@ -54,7 +54,7 @@ export function menu(page, { choose, shelf, write }) {
   dragging(page, shelf)
 }
 
-// Charts of panels have none of what arranged charts have.
+// Charts in panels cannot be arranged.
 const isArranged = (chart) => chart.dataset.chart !== undefined
 
 function reflect(page, chart) {
@@ -70,7 +70,7 @@ function reflect(page, chart) {
   written.querySelector('[data-part="written-count"]').textContent = count
 }
 
-// Shows what this chart has, and where all its points are.
+// Updates the menu for this chart and links to its data.
 function fill(panel, chart, write) {
   const item = (name) => panel.querySelector(`[data-do="${name}"]`)
   for (const name of ARRANGING) if (item(name)) item(name).hidden = !isArranged(chart)
@@ -79,7 +79,7 @@ function fill(panel, chart, write) {
   const isMap = "map" in chart.dataset
   for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
   if (item("annotate")) item("annotate").hidden ||= !write.isPossible(chart)
-  // What divides the runs is nothing that points can be asked for by.
+  // Points cannot be requested by group.
   if ("division" in chart.dataset && item("csv")) item("csv").hidden = true
   item("log").setAttribute("aria-checked", chart.dataset.own === "log")
   item("split").hidden = paths.length < 2
@@ -88,19 +88,19 @@ function fill(panel, chart, write) {
   if (item("csv")) lead(item("csv"), chart, paths)
 }
 
-// Leads to all points of these lines, of each run that the chart is of.
+// Links to the full data of these lines for each run of the chart.
 function lead(link, chart, paths) {
   const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
   const address = new URL(link.dataset.pointsUrl, document.baseURI)
   for (const run of asked.get("runs")?.split(",") ?? []) address.searchParams.append("run", run)
   for (const path of paths) address.searchParams.append("path", path)
-  // Points have steps and times, and no place on an axis of another series.
+  // Points have steps and times only, no position on a series axis.
   const placed = asked.get("over") ? [] : ["axis", "low", "high"].filter((name) => asked.has(name))
   for (const name of placed) address.searchParams.set(name, asked.get(name))
   link.href = address
 }
 
-// A chart's title that is dragged onto another chart joins the two in a new one.
+// Dropping a chart's title on another chart combines both into a new one.
 function dragging(page, shelf) {
   const charts = (event) => event.target.closest?.('[data-behaviour="chart"][data-chart]:not([data-map])')
   let dragged = null

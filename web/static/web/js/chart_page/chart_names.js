@@ -1,4 +1,4 @@
-// What a chart is called, and what tells it from the others of its page.
+// Title and key of a chart.
 
 export function titleOf(chart) {
   return chart.dataset.title ?? chart.querySelector(".chart__title")?.title ?? ""

@@ -1,5 +1,4 @@
-// Charts of boards: what can be done with each of them, and which one fills the window, as
-// the page's address says.
+// Charts of dashboards: their tools, and the full-screen chart from the URL.
 
 import { keepInAddress } from "../core/page_address.js"
 import { tools } from "./chart_tools.js"
@@ -28,7 +27,7 @@ class Page {
 
 export default function chartPage(list) {
   const page = new Page(list)
-  // A widget's chart is there once its widget is near.
+  // Widgets load their charts when they near the viewport.
   const wanted = page.options.get("full")
   const widget = wanted && list.querySelector(`[data-part="widget"][id*="${CSS.escape(wanted)}"]`)
   widget?.scrollIntoView()

@@ -1,12 +1,12 @@
-// The search above a run's charts: a part of a path is looked for here, a regular
-// expression by the server, which no expression can hold up.
+// Search above the charts of a run. Substrings are matched here, regular expressions on the server,
+// which limits their time.
 import { tidy } from "./chart_cards.js"
 import { foundRest } from "./more_charts.js"
 import { gettext, ngettext } from "../core/texts.js"
 
 const WAIT_MS = 120
 
-// `onFound` hears of each search.
+// `onFound` is called after each search.
 export function search(page, onFound) {
   const field = page.list.querySelector('input[name="search"]')
   const regex = page.list.querySelector('input[name="regex"]')
@@ -44,14 +44,14 @@ export function search(page, onFound) {
 
   field.addEventListener("input", look)
   regex.addEventListener("change", look)
-  // The address names a search.
+  // The URL holds a search.
   if (field.value) look()
 }
 
-// Shows the charts that have one of these paths or, without any, this part in one.
+// Shows the charts with one of these paths or, without paths, with this substring.
 function found(page, { paths = null, count, mistake = "", part }) {
   say(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
-  // While somebody types an expression, most of the time it is none.
+  // An expression is usually invalid while being typed.
   if (mistake) return
   const wanted = part.toLowerCase()
   page.isFound = paths
@@ -66,7 +66,7 @@ function found(page, { paths = null, count, mistake = "", part }) {
   for (const section of page.list.querySelectorAll('[data-part="section"]')) {
     for (const path of foundRest(page, section)) matching.add(path)
     const shown = tidy(page, section)
-    // What was searched for must not stay folded away; nobody wants it so for ever.
+    // Expands matching sections without storing it.
     if (part && shown) section.open = true
   }
   const total = count ?? matching.size

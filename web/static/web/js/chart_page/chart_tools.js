@@ -1,5 +1,5 @@
-// The buttons of charts, added once they are drawn, and the menu that one of them opens: what
-// can be done with any chart. A page adds what only its own charts can.
+// Chart buttons, added after the first draw, and the menu for any chart. Pages add their own
+// actions.
 
 import { gettext } from "../core/texts.js"
 import { toast } from "../core/toasts.js"
@@ -11,9 +11,9 @@ import { titleOf } from "./chart_names.js"
 import { canCopyPictures, copyPicture, copySvg, saveChartPage, savePicture } from "../export/picture.js"
 import { savePoints } from "../export/save_points.js"
 
-// `actions` are by what a button does, with the chart and the button; `onAdded` hears of a
-// chart that got its buttons, `onDrawn` of each one drawn, `onOpened` of the menu of one.
-// Returns what shows one over the whole window.
+// `actions` maps names of buttons to functions of chart and button; `onAdded` is called when a
+// chart got its buttons, `onDrawn` after each draw, `onOpened` when a menu opens. Returns the
+// full-screen view.
 export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
   const panel = page.part("chart-menu")
   const full = fullScreen(page)
@@ -39,7 +39,7 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
   }
 
   function drawn(chart) {
-    // What has no name has nothing to save it as.
+    // Untitled charts have no file name to save as.
     if (!titleOf(chart)) return
     if (!chart.querySelector(".chart__tools")) {
       add(page, chart)

@@ -1,15 +1,15 @@
-// How charts are drawn and arranged goes one change back, and forward again, by keys. It
-// lasts as long as the tab: what comes back may be drawn by the server, in a new page.
+// Undo and redo of chart options and arrangement, by keyboard. The history is kept in session
+// storage, because undo may reload the page.
 import { ChangeHistory } from "../core/change_history.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
-// A slider that is drawn is one change.
+// Dragging a slider is one change.
 const SETTLED_MS = 400
 
-// Returns what is to be called after each change. `names` are those of the address; `of`
-// says what the page is about, beside its path; `goesOn` that what is new as the page begins
-// is one more change, and `isUsual` which values of the address say nothing.
+// Returns a function to call after each change. `names` are the URL parameters; `of` distinguishes
+// pages with the same path; `goesOn` records the state on load as a change; `isUsual` returns
+// whether a parameter value is a default.
 export function undoable(page, { names, of = "", goesOn = false, isUsual = () => false }) {
   const stored = `chart-changes:${location.pathname}${of}`
   const state = () => {
@@ -22,7 +22,7 @@ export function undoable(page, { names, of = "", goesOn = false, isUsual = () =>
     try {
       sessionStorage.setItem(stored, changes.text)
     } catch {
-      // Too much for the browser: what comes back with a new page cannot be undone there.
+      // Storage is full: undo does not survive a reload.
       sessionStorage.removeItem(stored)
     }
   }
@@ -46,7 +46,7 @@ export function undoable(page, { names, of = "", goesOn = false, isUsual = () =>
   }
 
   page.list.dataset.undoable = ""
-  // The next page goes on from here.
+  // Continues the history of the previous page.
   if (goesOn) keep()
   window.addEventListener("pagehide", settle)
   page.list.addEventListener("undo", () => go(-1))

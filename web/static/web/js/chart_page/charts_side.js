@@ -1,4 +1,4 @@
-// The runs page as charts: whose eyes are open, how many that are, and the charts of them.
+// Charts panel of the runs page: visible runs, their number and their charts.
 import { setText } from "../core/elements.js"
 import { number } from "../core/format.js"
 import { SHOWN_AT_FIRST, ShownRuns } from "./visible_runs.js"
@@ -9,11 +9,12 @@ import { gettext, ngettext } from "../core/texts.js"
 export class ChartsSide {
   #question = ""
   #charted = 0
-  // The index of the line of each slot, where one line shows several runs.
+  // Line index by slot, for lines that show several runs.
   #groups = {}
   #groupsSaid = ""
 
-  // `onChange` is called when eyes or options are others, `rowAt` says what stands where.
+  // `onChange` is called after changes of visible runs or options; `rowAt` returns the row at a
+  // position.
   constructor(element, { search, state, selection, rowAt, rowCount, onChange, onMode }) {
     this.element = element
     this.state = state
@@ -52,7 +53,7 @@ export class ChartsSide {
       },
       onOption: (name, value) => {
         state.set(name, value)
-        // The same numbers mean another range on another axis.
+        // A zoom range is meaningless on another axis.
         if (name === "axis" || name === "over") state.zoomTo(null)
         this.ask()
         onChange()
@@ -79,18 +80,18 @@ export class ChartsSide {
     return this.state.isCharts
   }
 
-  // Kept while the table is shown, too.
+  // Kept while the table is shown.
   get address() {
     return this.eyes.address
   }
 
-  // What the charts make; without charts, nothing.
+  // The comparison of the visible runs; null without charts.
   get comparison() {
     if (!this.isOn || this.eyes.ids.length < 2) return null
     return new URLSearchParams([...this.eyes.comparison, ...this.state.chartOptions])
   }
 
-  // What is asked for from now on: it has been understood.
+  // Applies the current query once it is valid.
   ask() {
     this.#question = String(this.state.chartQuestion)
   }
@@ -133,7 +134,7 @@ export class ChartsSide {
     this.part("grid").style.setProperty("--count", this.rowCount())
     const count = Math.min(SHOWN_AT_FIRST, blocks.matching)
     const first = Array.from({ length: count }, (_, place) => blocks.row(place))
-    // Until all of them are here, those from before are the first.
+    // Keeps the previous rows until all of the first ones are loaded.
     if (!blocks.mistake && first.every(Boolean)) this.eyes.follow([...shownRows, ...first])
     this.#count()
     this.part("show-first").setAttribute("aria-pressed", String(this.eyes.isUsual))
@@ -164,7 +165,7 @@ export class ChartsSide {
     setText(this.part("shown"), ngettext("%(count)s of %(all)s run shown", "%(count)s of %(all)s runs shown", this.matching, values))
   }
 
-  // The lines of the run under the pointer stand out.
+  // Highlights the lines of the run under the pointer.
   #light(grid, rowAt) {
     grid.addEventListener("pointerover", ({ target }) => {
       if (!this.isOn) return
@@ -174,7 +175,7 @@ export class ChartsSide {
     grid.addEventListener("pointerleave", () => this.isOn && this.#lightUp(null))
   }
 
-  // The row of the run whose line is under the pointer stands out.
+  // Highlights the row of the run whose line is under the pointer.
   #mark(slot) {
     for (const row of this.part("grid").querySelectorAll("[data-slot]")) {
       row.classList.toggle("is-pointed", row.dataset.slot === String(slot))

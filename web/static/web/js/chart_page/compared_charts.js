@@ -1,8 +1,7 @@
-// The charts of several runs, compared or beside their list, as their reader arranges them.
+// Charts of several runs, on the comparison page or next to the runs list, with arrangement.
 //
-// "charts-listed", sent to the element, says that there are others. "charts-back", from it,
-// says what the address said before a change that is undone; who prevents its default shows
-// that without a new page.
+// The event "charts-listed" on the element announces replaced charts. The element fires
+// "charts-back" with the URL parameters restored by undo; preventDefault() avoids a reload.
 import { ArrangedPage } from "./arranged_page.js"
 import { arranging } from "./arranging.js"
 
@@ -10,7 +9,7 @@ const OPTIONS = ["axis", "over", "log", "logx", "clip", "bare", "smoothing", "sm
 const CHANGES = ["change", "click", "input", "chart-zoom"]
 
 export default function comparedCharts(list) {
-  // Beside a list of runs they come after the page.
+  // Next to the runs list they load after the page.
   if (list.querySelector('[data-part="sections"]')) start(list)
   else list.addEventListener("charts-listed", () => start(list), { once: true })
 }
@@ -20,7 +19,7 @@ function start(list) {
   const page = new ArrangedPage(list, {
     names: OPTIONS,
     of: new URLSearchParams(location.search).get("runs") ?? "",
-    // A form above them asks for the page anew, and names what is as usual, too.
+    // The form above submits the page again and sends defaults as well.
     goesOn: !isBeside,
     isUsual: (value) => !isBeside && (value === "" || value === "0"),
     async goBack(said, arrangement) {
@@ -37,7 +36,7 @@ function start(list) {
   const { shelf } = arranging(page)
   for (const name of CHANGES) list.addEventListener(name, () => page.changed())
   list.addEventListener("charts-listed", () => {
-    // Another page may have arranged them meanwhile; what is not kept yet is newer.
+    // Another page may have changed the arrangement; unsaved local changes win.
     if (!page.unsaved) page.arrange(JSON.parse(page.data.layout || "{}"))
     shelf.look()
   })

@@ -1,4 +1,4 @@
-// Shows one chart over the whole window. Which one is in the page's address.
+// Full-screen view of one chart. The chart is named in the URL.
 
 import { chartOf } from "../charts/draw_queue.js"
 import { keyOf, titleOf } from "./chart_names.js"
@@ -7,7 +7,7 @@ export function fullScreen(page) {
   let shown = null
   let covered = []
   let wanted = page.options.get("full")
-  // Whoever takes the chart away must not leave the page covered.
+  // Closes when the chart is removed.
   const removed = new MutationObserver(() => shown && !shown.isConnected && close())
 
   function open(chart) {
@@ -49,7 +49,7 @@ export function fullScreen(page) {
     if (event.key === "Escape" && shown && !document.querySelector(":popover-open, dialog[open]")) close()
   })
 
-  // Opens what the address names; on some pages it comes after the page.
+  // Opens the chart named in the URL; some pages load it later.
   function look() {
     const named = () => wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
     if (wanted && !named()) page.make?.(wanted)
@@ -67,19 +67,18 @@ export function fullScreen(page) {
     look,
     toggle: (chart) => (shown === chart ? close() : open(chart)),
     isShown: (chart) => shown === chart,
-    // Before a chart is moved or taken away.
+    // Call before a chart is moved or removed.
     close,
   }
 }
 
-// Only there it has a legend.
+// Legends are shown in full screen only.
 function redraw(element) {
   const chart = chartOf(element)
   if (chart?.isDrawn) chart.repaint().catch(reportError)
 }
 
-// What the chart covers: whoever leaves it by keyboard would land there. Not what was out
-// of reach before.
+// Elements covered by the chart, to be made inert, except those that already are.
 function around(chart) {
   const found = []
   for (let inner = chart; inner !== document.body; inner = inner.parentElement) {

@@ -1,7 +1,7 @@
-// Marks that lie together on an axis are one, which says how many they are.
+// Groups overlapping marks of an axis.
 
-// Groups of marks in order of their place, `left` in pixels; a group is no wider than `most`,
-// so that it still stands where its marks are.
+// Groups marks by position; `left` is in pixels. A group is no wider than `most`, so that it stays
+// close to its marks.
 export function grouped(marks, most) {
   const groups = []
   for (const mark of [...marks].sort((one, other) => one.left - other.left)) {
@@ -16,12 +16,12 @@ export function grouped(marks, most) {
   return groups
 }
 
-// Where on an axis a mark is; null where it has no place, as on one of another series.
+// Axis position of a mark; null without one, for example on a series axis.
 export function placeOf(mark, axis) {
   return { step: mark.step, time: mark.time, relative: mark.relative }[axis] ?? null
 }
 
-// The lines of a figure that each run has there, by the run's slot.
+// Lines of a figure by the slot of their run.
 export function linesBySlot({ lines, slots }) {
   const found = new Map()
   for (const line of lines) {
@@ -30,8 +30,8 @@ export function linesBySlot({ lines, slots }) {
   return found
 }
 
-// Whether a line of this path shows a mark: what scripts note is said of all they log, and
-// what the agent measures has steps of its own.
+// Whether a line shows a mark. Marks without a path apply to all logged series, but hardware
+// metrics have separate steps.
 export function isOf(mark, path, axis) {
   if (mark.path !== null) return mark.path === path
   return axis !== "step" || !path.startsWith("monitoring/")

@@ -1,5 +1,5 @@
-// Adds charts when the reader scrolls to the end of their section, which names their paths
-// in data-rest. Only the first charts are in the page's HTML.
+// Adds the charts of a section as the user scrolls to its end; data-rest holds their paths. The
+// HTML contains only the first charts.
 
 import { ngettext } from "../core/texts.js"
 import { newChart, newDivision } from "./chart_elements.js"
@@ -9,12 +9,12 @@ const NEAR = "600px 0px"
 
 export const restOf = (section) => JSON.parse(section.dataset.rest ?? "[]")
 
-// Returns what is left of a section, of what the page's search finds.
+// Returns the remaining paths of a section that match the search.
 export const foundRest = (page, section) => restOf(section).filter(page.isFound)
 
 const moreOf = (section) => section.querySelector('[data-part="more"]')
 
-// `onAdded` gets the charts that were added.
+// `onAdded` gets the new charts.
 export function addsRest(page, onAdded) {
   const near = new IntersectionObserver(
     (entries) => {
@@ -34,7 +34,7 @@ export function addsRest(page, onAdded) {
   function add(section, paths) {
     const added = new Set(paths)
     section.dataset.rest = JSON.stringify(restOf(section).filter((path) => !added.has(path)))
-    // An arrangement that the server does not have yet has put some elsewhere.
+    // An unsaved arrangement may have moved some to other sections.
     const here = new Set([...page.charts()].map((chart) => chart.dataset.chart))
     const missing = paths.filter((path) => !here.has(JSON.stringify([path])))
     const made = missing.map((path) => (page.data.parts ? newDivision(page, path) : newChart(page, JSON.stringify([path]))))
@@ -44,7 +44,7 @@ export function addsRest(page, onAdded) {
     onAdded(made.flatMap((each) => (each.matches("figure") ? [each] : [...each.querySelectorAll("figure")])))
   }
 
-  // Asks the observer again: it reports nothing while the button stays near.
+  // Restarts the observer, which reports no change while the button stays in view.
   function offer(section) {
     const more = moreOf(section)
     const left = foundRest(page, section).length
@@ -59,7 +59,7 @@ export function addsRest(page, onAdded) {
       for (const section of page.list.querySelectorAll('[data-part="section"]')) offer(section)
     },
 
-    // Adds the chart that an address names.
+    // Adds the chart named in a URL.
     make(key) {
       for (const section of page.list.querySelectorAll("[data-rest]")) {
         const paths = restOf(section).filter((path) => isNamed(key, path))

@@ -1,5 +1,5 @@
-// Panels above the charts of a page: widgets that its reader adds, edits and removes. The
-// server renders each; this keeps them in the arrangement of the page.
+// User-defined panels above the charts. The server renders each; this script stores them in the
+// arrangement.
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
@@ -14,7 +14,7 @@ export function panels(page) {
       const panel = target.closest('[data-part="remove-panel"]')?.closest("[data-panel]")
       if (panel) remove(panel)
     })
-    // A panel zooms by itself: its axis may be another one.
+    // Panels may have another axis, so they zoom on their own.
     list.addEventListener("chart-zoom", (event) => event.stopPropagation())
     new MutationObserver(keep).observe(list, { childList: true })
   }

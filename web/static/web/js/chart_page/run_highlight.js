@@ -1,19 +1,19 @@
-// Lights one run among many: its lines stand out, and those of others fade.
+// Highlights the lines of one run and fades the others.
 //
-// A figure says in `slots` of which runs each of its traces is, or in `point_slots` of
-// which run each point is. "run-lit" on the document asks for a run by its slot, null for
-// none; "run-pointed" bubbles from a chart whose line or point is under the pointer.
+// A figure lists the run slots of each trace in `slots`, or of each point in `point_slots`.
+// The event "run-lit" on the document highlights a slot, null clears; "run-pointed" bubbles from
+// a chart when a line or point of a run is under the pointer.
 //
-// This leans on how Plotly 4.1.1 draws: g.trace and path.point with their data beside them.
+// Relies on the DOM of Plotly 4.1.1: g.trace and path.point with bound data.
 
-// Of fewer lines, one box names all at a time, and none has to fade.
+// With fewer lines the hover box names all of them, and fading is not needed.
 const MAX_TOGETHER = 8
 
 let lit = null
-// The run whose line is nearest to the pointer, by the chart it is in.
+// The hovered run, by chart.
 const pointed = new WeakMap()
 
-// The charts that are drawn and know their runs.
+// Drawn charts whose figures list their runs.
 const plots = new Map()
 
 document.addEventListener("run-lit", ({ detail }) => {
@@ -28,7 +28,7 @@ export function pointAt(element, slot) {
   element.dispatchEvent(new CustomEvent("run-pointed", { bubbles: true, detail: slot }))
 }
 
-// The trace of the line that is nearest to the pointer; null: there is none.
+// `trace` is the line nearest to the pointer, or null.
 export function pointAtLine(plot, trace) {
   const figure = plots.get(plot)
   if (!figure?.slots) return
@@ -40,7 +40,7 @@ export function pointAtLine(plot, trace) {
   pointAt(plot, slot)
 }
 
-// To be called whenever a figure has been drawn.
+// Call after each draw.
 export function knowRuns(plot, figure) {
   if (!figure.slots && !figure.point_slots) return
   if (!plots.has(plot)) listen(plot)
@@ -56,7 +56,7 @@ export function forgetRuns(plot) {
 function listen(plot) {
   plot.on("plotly_hover", ({ points: [point] }) => {
     const { slots, point_slots: ofPoints, layout } = plots.get(plot) ?? {}
-    // What is read together is not one run.
+    // A unified hover has no single run.
     if (layout?.hovermode !== "closest") return
     const [slot] = ofPoints ? [ofPoints[point.curveNumber]?.[point.pointNumber]] : (slots?.[point.curveNumber] ?? [])
     if (slot === undefined || slot === null) return

@@ -1,13 +1,12 @@
-// The list of compared runs as the legend of all charts: the run under the pointer or the
-// focus is lit in each of them, and the run under the pointer in a chart is marked here.
-// Typing narrows it; arrow keys go from run to run; a dot opens a menu of colours. The list
-// itself never moves the page.
+// The list of compared runs as a legend: hovering or focusing a run highlights it in all charts,
+// and hovering a line marks the run here. Typing filters, arrow keys move, and the dot opens the
+// color menu. The list never scrolls the page.
 import { ColourMenu } from "../table/colour_menu.js"
 import { gettext } from "../core/texts.js"
 
-// Fewer are passed by Tab.
+// Shorter lists are fully tabbable.
 const MANY = 12
-// The slot that was chosen by keys: its dot has the focus again when the page comes.
+// The slot changed by keyboard; its dot is focused after the reload.
 const CHOSEN = "colour-chosen"
 const MOVES = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }
 
@@ -22,7 +21,7 @@ export default function runLegend(element) {
     document.dispatchEvent(new CustomEvent("run-lit", { detail: slot }))
   }
   const runAt = ({ target }) => target.closest?.("[data-slot]") ?? null
-  // The pointer goes before the focus, which comes back when it leaves.
+  // Hover takes precedence over focus.
   const current = () => pointed ?? list.querySelector("[data-slot]:focus-within")
 
   list.addEventListener("pointerover", (event) => light((pointed = runAt(event)) ?? current()))
@@ -33,7 +32,7 @@ export default function runLegend(element) {
   list.addEventListener("focusin", (event) => {
     const run = runAt(event)
     if (isMany && run) rove(run)
-    // A press of the pointer gives focus, too, which shall not outlast it.
+    // Ignores focus from a click, which would outlast the hover.
     if (event.target.matches(":focus-visible")) light(pointed ?? run)
   })
   list.addEventListener("focusout", ({ relatedTarget }) => {
@@ -57,7 +56,7 @@ export default function runLegend(element) {
     if (first) rove(first)
   })
 
-  // Of a hundred runs, Tab passes one.
+  // Roving tabindex: a long list is one tab stop.
   function rove(here) {
     for (const run of runs) {
       for (const control of run.querySelectorAll("a, button")) control.tabIndex = run === here ? 0 : -1
@@ -75,7 +74,7 @@ export default function runLegend(element) {
   }
 }
 
-// What is chosen goes with the form, which asks for the comparison anew.
+// The choice is submitted with the form.
 function colours(element, runs) {
   const menu = element.querySelector("[data-part=colours]")
   if (!menu) return
@@ -113,6 +112,6 @@ function narrowing(element, runs, onChange) {
     onChange()
   }
   input.addEventListener("input", narrow)
-  // A page that is gone back to keeps what was typed.
+  // Browsers restore the text on back navigation.
   if (input.value) narrow()
 }

@@ -1,7 +1,7 @@
-// What people wrote at points of compared runs, and what their scripts noted: a mark of the
-// run's colour above each chart, its text under the pointer or the focus.
+// Annotations of compared runs, by users and by scripts: marks in the color of the run above each
+// chart, with their text on hover or focus.
 //
-// data-marks-url   where the texts are, as JSON; "": they are not to be shown
+// data-marks-url   JSON endpoint; "" hides annotations
 import { grouped, isOf, linesBySlot, placeOf } from "./mark_groups.js"
 import { made } from "../core/elements.js"
 import { number } from "../core/format.js"
@@ -10,9 +10,9 @@ import { strokeOf } from "../charts/dashes.js"
 import { chartOf } from "../charts/draw_queue.js"
 
 const LOOK_AGAIN_MS = 30_000
-// Nearer to each other, marks would cover each other.
+// Closer marks would overlap.
 const GROUP_PIXELS = 18
-// More texts would be higher than the window.
+// More would exceed the window.
 const MAX_TEXTS = 8
 const MOVES = { ArrowLeft: -1, ArrowRight: 1 }
 const BOX_GAP = 8
@@ -55,7 +55,7 @@ class RunMarks {
       if (address !== this.asked || marks === null) return
       this.marks = marks
     } catch (error) {
-      // Without an answer the charts stay as they are.
+      // Charts work without annotations if the request fails.
       if (error instanceof TypeError) return
       throw error
     }
@@ -69,7 +69,7 @@ class RunMarks {
       layer = new MarkLayer(element)
       this.layers.set(element, layer)
     }
-    // Whoever zooms, or makes the window larger, moves what lies below the marks.
+    // Zoom and resize move the marks.
     layer.onPlot ??= () => this.place(element)
     plot.removeListener?.("plotly_afterplot", layer.onPlot)
     plot.on("plotly_afterplot", layer.onPlot)
@@ -81,7 +81,7 @@ class RunMarks {
   }
 }
 
-// The texts, or null where the server has none to give.
+// The annotations, or null if the server returns an error.
 async function texts(address) {
   const response = await fetch(address, { headers: { Accept: "application/json" } })
   return response.ok ? (await response.json()).marks : null
@@ -123,7 +123,7 @@ class MarkLayer {
     this.height = plot._fullLayout.yaxis._length
     Object.assign(this.layer.style, { left: `${this.left}px`, top: `${this.top}px` })
     const said = JSON.stringify(this.groups.map(({ left, marks: of }) => [left, of.map(({ slot, text, name }) => [slot, text, name])]))
-    // As it was, nothing is made anew under the pointer.
+    // Skips unchanged marks to keep the hover.
     if (said === this.said) return
     this.said = said
     this.read(null)

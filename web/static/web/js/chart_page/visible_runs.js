@@ -1,9 +1,8 @@
-// The runs whose eyes are open in the list beside the charts: the first of the table, but
-// those that somebody closed, and others that somebody opened. "None" takes the first away.
-// Each has a slot, which is its colour, and keeps it while it is shown; one that somebody
-// chose comes back with the run.
+// Runs visible in the charts next to the list: the first rows of the table, without those the user
+// hid, plus those the user added. "None" removes the first rows. Each visible run keeps its color
+// slot; a slot chosen by the user returns with the run.
 export const SHOWN_AT_FIRST = 10
-// More closed eyes than this are not worth an address.
+// Limits the length of the URL.
 const LISTED_AT_MOST = 50
 const ID = /^[0-9a-f-]{36}$/
 const SLOT = /^\d{1,3}$/
@@ -16,7 +15,8 @@ export class ShownRuns {
   #chosen
   #anchor = null
 
-  // `most` can be told apart; `wished` says which slot a run has elsewhere, or -1.
+  // `most` is the number of distinguishable colors; `wished` returns the slot that a run has
+  // elsewhere, or -1.
   constructor(search, { most, wished = () => -1 }) {
     this.most = most
     this.wished = wished
@@ -30,7 +30,7 @@ export class ShownRuns {
     }
   }
 
-  // As the address has them; of what nobody changed, nothing.
+  // URL parameters; empty without changes.
   get address() {
     const search = new URLSearchParams()
     if (this.isNone) search.set("eyes", "none")
@@ -45,7 +45,7 @@ export class ShownRuns {
     return search
   }
 
-  // What a comparison of them asks for.
+  // Query of the comparison page.
   get comparison() {
     const shown = this.ids
     return new URLSearchParams({ runs: shown.join(","), colours: shown.map((id) => this.slot(id)).join(".") })
@@ -60,17 +60,17 @@ export class ShownRuns {
     return this.#opened.has(id) || (!this.isNone && this.#first.includes(id) && !this.#closed.has(id))
   }
 
-  // The slot of a run that is shown, or -1.
+  // The slot of a visible run, or -1.
   slot(id) {
     return this.#slots.get(id) ?? -1
   }
 
-  // The slot that somebody chose for a run, or -1.
+  // The slot the user chose for a run, or -1.
   chosen(id) {
     return this.#chosen.get(id) ?? -1
   }
 
-  // Gives a run this slot; whichever run has it takes the other's.
+  // Assigns a slot; the run that had it gets the other one.
   choose(id, slot) {
     const own = this.slot(id)
     const holder = [...this.#slots].find(([, its]) => its === slot)?.[0]
@@ -79,25 +79,25 @@ export class ShownRuns {
     this.#colour()
   }
 
-  // `rows` are the first of the table as it is now.
+  // `rows` are the first rows of the table.
   follow(rows) {
     this.#first = [...new Set(rows.map(({ id }) => id))].slice(0, SHOWN_AT_FIRST)
     this.#colour()
   }
 
-  // Opens or closes an eye; returns whether that could be done.
+  // Toggles the visibility of a run; returns whether it was possible.
   toggle(id, position) {
     this.#anchor = { position, isOpening: !this.isShown(id) }
     return this.#set([id], !this.isShown(id))
   }
 
-  // The positions from the eye pressed last to this one.
+  // Positions from the last toggled run to this one.
   rangeTo(position) {
     const from = this.#anchor?.position ?? position
     return [Math.min(from, position), Math.max(from, position)]
   }
 
-  // Does to all of these what was done last.
+  // Applies the last toggle to a range.
   extend(range) {
     return this.#set(range, this.#anchor?.isOpening ?? true)
   }
@@ -110,7 +110,7 @@ export class ShownRuns {
     return chosen.length <= this.most
   }
 
-  // Opens this eye and closes all others.
+  // Shows only this run.
   alone(id, position) {
     this.#anchor = { position, isOpening: true }
     return this.only(id)
@@ -149,7 +149,7 @@ export class ShownRuns {
     return isDone
   }
 
-  // Those of the first that are closed keep their colour for when they open again.
+  // Hidden runs among the first rows keep their slot.
   #colour() {
     const shown = this.ids
     const kept = new Set([...shown, ...(this.isNone ? [] : this.#first)])
@@ -168,7 +168,7 @@ export class ShownRuns {
     if (slot >= 0) this.#slots.set(id, slot)
   }
 
-  // Takes the slot from whichever run has it by chance.
+  // Takes over a slot that another run got automatically.
   #put(id, slot) {
     const holder = [...this.#slots].find(([, its]) => its === slot)?.[0]
     if (holder === id || (holder && this.#chosen.get(holder) === slot)) return
@@ -188,7 +188,7 @@ export class ShownRuns {
   }
 }
 
-// Pairs of an id and a slot.
+// Parses pairs of id and slot.
 function choices(text) {
   const pairs = (text ?? "").split(",").map((pair) => pair.split("."))
   return pairs.filter(([id, slot]) => ID.test(id) && SLOT.test(slot)).map(([id, slot]) => [id, Number(slot)])

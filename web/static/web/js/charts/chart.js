@@ -1,20 +1,16 @@
-// Draws the figure the server built: fetches it when it comes near the window, sketches it
-// until Plotly has drawn it, asks for finer points on zoom, and keeps it fresh while what it
-// shows is alive.
+// Draws a figure built by the server: fetches it when it nears the viewport, shows a placeholder
+// until Plotly has drawn, loads more detail on zoom, and polls while the run is live.
 //
-// data-figure-url   where the figure is; its JSON: data, layout, notes, live
-// data-chart        the paths of its lines, as JSON; with an ancestor's data-batch-url it
-//                   is asked for together with others, data-batch-each says as what, and
-//                   data-runs how many runs each path has a line of
-// data-division     which it is of the charts that a series is divided into
-// data-lasted       on an ancestor: for how many seconds the run of all its charts had been
-//                   going on when the page was made
-// data-live         "true": ask again every few seconds, for what is new, until the server
-//                   says live: false
-// An ancestor's data-chart-query is added to the address. The chart tells its ancestors
-// of a zoom by "chart-zoom"; who prevents its default takes the zoom over. "chart-drawn"
-// and "chart-asked" (detail: the error, or null) bubble, too.
-// "chart-refresh", sent to the element, fetches again.
+// data-figure-url   endpoint of the figure; JSON: data, layout, notes, live
+// data-chart        paths of the lines, as JSON. With data-batch-url on an ancestor the chart
+//                   is requested in a batch; data-batch-each is the parameter name, data-runs
+//                   the number of runs per path
+// data-division     index among the charts that a series is split into
+// data-lasted       on an ancestor: elapsed seconds of the run when the page was rendered
+// data-live         "true": poll for new points until the server sends live: false
+// The data-chart-query of an ancestor is added to the URL. Events: "chart-zoom" bubbles on zoom,
+// and preventDefault() hands the zoom to the listener; "chart-drawn" and "chart-asked" (detail:
+// the error or null) bubble as well. "chart-refresh" on the element fetches again.
 
 import { onThemeChange, themed } from "./colours.js"
 import { allAnswered, drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
@@ -36,9 +32,9 @@ import { fitTicks, isTime, withTimeAxis } from "./time_axis.js"
 import { gettext } from "../core/texts.js"
 
 const REFRESH_MS = 5_000
-// Refusals are JSON; figures come as columns where the server can.
+// Errors are JSON; figures are binary columns if the server supports them.
 const ACCEPT = "application/json, application/vnd.seamark.figure"
-// Below this the server puts legends under titles instead of beside them.
+// Below this width the server puts legends under titles instead of next to them.
 const NARROW_PIXELS = 560
 
 const all = new Set()
@@ -46,9 +42,9 @@ const all = new Set()
 class Chart {
   isNear = false
   isDrawn = false
-  // Its lines have grown, and Plotly does not know it yet.
+  // Lines have been extended without Plotly.
   isAhead = false
-  // What the page asked for in its head is good enough.
+  // Whether the preloaded figure may be used.
   mayBeFirst = true
   figure = null
   held = undefined
@@ -59,13 +55,13 @@ class Chart {
   sketch = null
   room = null
   zoom = null
-  // The height that Plotly was given, and the one it had been given when the reader chose.
+  // The y-axis given to Plotly, and the one that was current when the user zoomed.
   height = null
   heightBefore = null
   resets = 0
-  // Where the lines of this address ended at first, and when that was.
+  // The initial end of the lines at this URL, and its timestamp.
   began = null
-  // How much of its axis was free when Plotly drew it, and when that was.
+  // Free share of the x-axis at the last Plotly draw, and its timestamp.
   drawn = { free: NaN, at: 0 }
   request = null
   hover = null
@@ -82,7 +78,7 @@ class Chart {
 
   get isBatched() {
     const { chart, map } = this.element.dataset
-    // A map of histograms has no lines to send with others.
+    // Histogram maps have no lines to batch.
     return chart !== undefined && map === undefined && this.batch !== undefined
   }
 
@@ -90,13 +86,13 @@ class Chart {
     return this.element.closest("[data-batch-url]")?.dataset
   }
 
-  // Its page puts buttons and a menu on it, which do more than Plotly's own.
+  // The page adds its own buttons and menu in place of Plotly's.
   get hasTools() {
     const page = '[data-behaviour="chart-list"], [data-behaviour~="compared-charts"], [data-behaviour~="chart-page"]'
     return this.element.closest(page) !== null && titleOf(this.element) !== ""
   }
 
-  // The only line of a run's chart is what the title says.
+  // The title already names the only line.
   get isOfOneRun() {
     return this.element.closest('[data-behaviour="chart-list"]') !== null
   }
@@ -105,7 +101,7 @@ class Chart {
     return this.element.dataset.live === "true"
   }
 
-  // Called by the queue, which asks for the next chart when this has been `answered`.
+  // Called by the queue, which starts the next chart when `answered` is called.
   async draw(answered) {
     try {
       expectPlotly()
@@ -124,7 +120,7 @@ class Chart {
     else this.forget()
   }
 
-  // Returns what came, or null if all of it is here already.
+  // Returns the response, or null if nothing has changed.
   async fetch() {
     const address = this.currentAddress()
     this.request?.abort()
@@ -176,8 +172,8 @@ class Chart {
     })
   }
 
-  // How much of their axis the lines grow by in a millisecond: as fast as has been seen, or
-  // as they have on average since the run began, if the page says when; 0 if nobody knows.
+  // Growth of the x-axis per millisecond, as a share: observed, or else the average since the run
+  // started; 0 if unknown.
   get pace() {
     const [low, high] = endsOf(this.figure)
     const now = performance.now()
@@ -207,7 +203,7 @@ class Chart {
     const { data, layout } = themed(this.figure)
     this.keepView(layout)
     if (this.isLive) withRoom(layout, this.figure, this.pace)
-    // A chart says what went wrong in place of its drawing; the drawing comes back.
+    // Clears the error message that replaced the chart.
     this.element.classList.remove("chart--failed")
     const named = this.element.matches(".chart--full") ? withLegend(this.figure, data, layout) : layout
     const drawn = isTime(this.figure) ? withTimeAxis({ data, layout: named }, this.plot.clientWidth) : named
@@ -219,7 +215,7 @@ class Chart {
     if (!this.isDrawn) {
       this.isDrawn = true
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
-      // A line has been clicked away in the legend, or back.
+      // A line was toggled in the legend.
       this.plot.on("plotly_restyle", () => this.hover?.refresh())
     }
     if (this.figure.lines || this.figure.rows) {
@@ -244,7 +240,7 @@ class Chart {
     if (this.element.isConnected) await this.paint(plotly)
   }
 
-  // Shows the lines before Plotly does; returns whether it can.
+  // Shows a placeholder until Plotly draws; returns whether it is possible.
   draft() {
     this.wipe()
     this.sketch = sketched(this.figure, this.room ?? this.plot.getBoundingClientRect(), this.isLive ? this.pace : null)
@@ -261,7 +257,7 @@ class Chart {
     delete this.element.dataset.sketched
   }
 
-  // Draws what is new into the lines that are there, which costs a twentieth.
+  // Extends the existing lines, at about 5 % of the cost of a redraw.
   async grow() {
     const outcome = grow(this.plot, this.figure)
     if (outcome !== GROWN && outcome !== LEFT) return this.repaint()
@@ -272,7 +268,7 @@ class Chart {
     else this.settleInTime()
   }
 
-  // Once half of the room on its axis is taken.
+  // Schedules a redraw when half of the free axis range is used.
   settleInTime() {
     const { free, at } = this.drawn
     const now = performance.now()
@@ -280,7 +276,7 @@ class Chart {
     if (free > 0 && left < free / 2) settleBefore(this, now + (left * (now - at)) / (free - left))
   }
 
-  // Lets Plotly know all that its lines show already.
+  // Syncs Plotly with the extended lines.
   async settle() {
     if (this.isDrawn && this.isAhead) await this.repaint()
   }
@@ -289,7 +285,7 @@ class Chart {
     this.room = room
     if (this.sketch) this.draft()
     const size = sizeOf(this.plot)
-    // What is folded away or gone has no size, and Plotly refuses to draw it.
+    // Plotly cannot draw into hidden or detached elements.
     if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
     this.size = size
     window.Plotly.Plots.resize(this.plot)
@@ -298,9 +294,9 @@ class Chart {
       .then(() => this.hover?.refresh())
   }
 
-  // Plotly 4.1.1 leaves a legend where it was when the new width needs fewer rows for it.
+  // Plotly 4.1.1 does not move a legend that needs fewer rows at the new width.
   placeLegend() {
-    // A chart that was scrolled away meanwhile has no layout.
+    // A chart scrolled far away has no layout.
     if (!this.isDrawn) return null
     const { showlegend, legend } = this.plot.layout
     return showlegend ? window.Plotly.relayout(this.plot, { "legend.y": legend?.y ?? 1 }) : null
@@ -310,22 +306,22 @@ class Chart {
     return this.isDrawn && isTime(this.figure) ? fitTicks(window.Plotly, this.plot) : null
   }
 
-  // New points must not move what the reader has zoomed to, nor bring lines back that were
-  // clicked away. That lasts until an axis is another kind of axis; the vertical zoom also
-  // until outliers are left out or no longer, the horizontal one until its range changes.
+  // Keeps the user's zoom and legend choices when points arrive. Both reset when an axis type
+  // changes; the vertical zoom also when outlier clipping toggles, the horizontal zoom also when its
+  // range changes.
   keepView(layout) {
     const { xaxis, yaxis } = layout
     layout.uirevision = `${xaxis?.type} ${yaxis?.type}`
     if (xaxis) xaxis.uirevision = JSON.stringify(xaxis.range ?? null)
     if (!yaxis) return
     yaxis.uirevision = `${layout.uirevision} ${this.sharedQuery().get("clip")} ${this.resets}`
-    // Plotly keeps a choice as long as it is given what there was before.
+    // Plotly keeps the user's range only if the default is unchanged.
     if (this.heightBefore?.revision === yaxis.uirevision) yaxis.range = this.heightBefore.range?.slice()
     else this.heightBefore = null
     this.height = { revision: yaxis.uirevision, range: yaxis.range?.slice() }
   }
 
-  // Whoever goes back to all there is, goes back to where outliers lie beyond the axis.
+  // Resetting the axes also restores outlier clipping.
   chosen(change) {
     if (change["yaxis.autorange"] !== true) {
       if (Object.keys(change).some((key) => key.startsWith("yaxis.range"))) this.heightBefore = this.height
@@ -363,7 +359,7 @@ class Chart {
     delete this.element.dataset.drawn
   }
 
-  // Of what is drawn already, a page that asks again says elsewhere that nobody answers.
+  // A drawn chart stays visible; the page reports the connection error elsewhere.
   fail(error) {
     this.tell("chart-asked", error)
     if (this.isDrawn && !error.isRefusal) return
@@ -417,7 +413,7 @@ function lookAgain() {
 }
 
 setInterval(lookAgain, REFRESH_MS)
-// Whoever comes back sees at once what happened meanwhile.
+// Updates at once when the tab becomes visible.
 document.addEventListener("visibilitychange", lookAgain)
 
 onThemeChange(() => all.forEach((chart) => chart.isDrawn && chart.repaint()))

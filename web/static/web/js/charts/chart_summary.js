@@ -1,5 +1,5 @@
-// What a chart shows, in words, for whoever does not see it: each line with its last value
-// and its range, each bar with its length. A function of Plotly's traces.
+// Text alternative of a chart: the last value and range of each line, the length of each bar. A
+// pure function of Plotly traces.
 import { toSecond } from "../core/clock.js"
 import { number } from "../core/format.js"
 import { plain } from "./plotly_text.js"

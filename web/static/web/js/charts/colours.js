@@ -1,4 +1,4 @@
-// Puts the theme's colours into a figure, which names them as CSS: var(--run-0).
+// Resolves the theme colors of a figure, given as CSS: var(--run-0).
 
 const TRANSPARENT = "rgba(0, 0, 0, 0)"
 
@@ -9,7 +9,7 @@ document.body.append(swatch)
 
 let known = new Map()
 
-// The browser itself computes the colour, whatever CSS can say; Plotly reads only rgba().
+// The browser resolves any CSS color; Plotly only parses rgba().
 function computed(colour) {
   if (!known.has(colour)) {
     swatch.style.color = ""
@@ -26,10 +26,10 @@ function computed(colour) {
 const isCss = (value) =>
   typeof value === "string" && (value.startsWith("var(") || value.startsWith("color-mix("))
 
-// A copy, because Plotly writes into what it is given.
+// A copy, because Plotly mutates its input.
 function coloured(value, key = "") {
   if (isCss(value) && /color(scale)?$/i.test(key)) return computed(value)
-  // Numbers are not copied; for Plotly, the same array is the same line.
+  // Typed arrays are not copied: Plotly compares them by identity.
   if (ArrayBuffer.isView(value)) return value
   if (Array.isArray(value)) return value.map((item) => coloured(item, key))
   if (value === null || typeof value !== "object") return value
@@ -62,8 +62,7 @@ export function themed({ data, layout }) {
   return {
     data: coloured(data),
     layout: {
-      // Not transparent: crosshairs have an edge in this colour, and a saved picture
-      // is read on any ground.
+      // Opaque, because crosshair outlines use this color and exported images need a background.
       paper_bgcolor: computed("var(--color-surface)"),
       plot_bgcolor: computed("var(--color-surface)"),
       font: { ...text, color: computed("var(--color-text)") },

@@ -1,4 +1,4 @@
-// How lines are dashed, as Plotly 4.1.1 does it.
+// Dash patterns of Plotly 4.1.1.
 
 const SVG = "http://www.w3.org/2000/svg"
 const STROKE_PIXELS = 24
@@ -11,13 +11,12 @@ const DASHES = {
   longdashdot: [5, 2, 1, 2],
 }
 
-// The lengths of strokes and gaps in pixels; of a solid line: null. `unit` is the length of
-// a dot.
+// Lengths of dashes and gaps in pixels, or null for a solid line. `unit` is the length of a dot.
 export function dashesOf(dash, unit) {
   return DASHES[dash]?.map((length) => length * unit) ?? null
 }
 
-// A piece of a line, to stand beside its name.
+// Line sample shown next to a name.
 export function strokeOf({ colour, dash }) {
   const image = document.createElementNS(SVG, "svg")
   image.setAttribute("class", "chart__stroke")

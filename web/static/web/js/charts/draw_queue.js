@@ -1,13 +1,13 @@
-// Draws what is near the window, one chart per task, and forgets what is far from it.
-// So a page of 200 charts opens as fast as one of 10, and scrolls.
+// Draws charts near the viewport, one per task, and releases charts far from it, so that a page
+// with 200 charts loads and scrolls like one with 10.
 
-// Enough to hide the way to the server. Charts that share a request need no such limit.
+// Enough to hide network latency. Batched charts are not limited.
 const AT_ONCE = 4
 
 const NEAR = "400px 0px"
 const FAR = "2500px 0px"
 const LONGEST_PAINT_MS = 200
-// So long the first charts of a window wait for the others to be sketched, too.
+// Maximum time that visible charts wait for the placeholders of the others.
 const LONGEST_WAIT_MS = 500
 
 const charts = new WeakMap()
@@ -17,7 +17,7 @@ const turns = []
 let busy = 0
 let isHeld = false
 let painting = null
-// How many charts of the window are asked for and not sketched yet, and who waits for them.
+// Number of visible charts without a placeholder, and the promise that waits for them.
 let unanswered = 0
 let answering = null
 
@@ -61,7 +61,7 @@ async function draw(element, chart) {
   unanswered += isSeen
   await chart.draw(() => {
     busy -= slots
-    // It is sketched before anything else happens.
+    // Runs after the placeholder is in place.
     if (isSeen) setTimeout(answered)
     if (slots) next()
   })
@@ -72,8 +72,8 @@ function answered() {
   if (!unanswered) answering?.done()
 }
 
-// Resolves when all charts of the window have been answered, or have kept others waiting
-// for long: what is seen at once is worth more than one chart that can be zoomed.
+// Resolves when all visible charts have a response, or after the timeout: showing all charts comes
+// before making one interactive.
 export function allAnswered() {
   if (!unanswered) return Promise.resolve()
   answering ??= waitForAnswers()
@@ -93,8 +93,7 @@ function waitForAnswers() {
   return wait
 }
 
-// Resolves in a task of its own: between two charts the page answers to the reader. First
-// comes the chart that the reader points at.
+// Resolves in a separate task to keep the page responsive. The chart under the pointer comes first.
 export function turn(element) {
   return new Promise((resolve) => {
     turns.push({ element, resolve })
@@ -109,7 +108,7 @@ function take() {
   if (turns.length) setTimeout(take)
 }
 
-// Resolves when the browser is about to show what is in the page now.
+// Resolves just before the next paint.
 export function seen() {
   if (document.hidden) return Promise.resolve()
   painting ??= new Promise((resolve) => {
@@ -118,7 +117,7 @@ export function seen() {
       clearTimeout(latest)
       resolve()
     }
-    // A window that is covered by another may show nothing for long.
+    // Fallback for covered windows, which may not paint.
     const latest = setTimeout(done, LONGEST_PAINT_MS)
     requestAnimationFrame(done)
   })
@@ -144,7 +143,7 @@ export function drawSoon(element) {
   next()
 }
 
-// While charts are printed they stay, and none is drawn because of where it stands then.
+// Keeps all charts while printing and starts no others.
 export function hold() {
   isHeld = true
 }

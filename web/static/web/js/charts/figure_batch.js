@@ -1,20 +1,20 @@
-// Asks for many charts in one request: what is asked for within one task goes
-// together. Each chart says what it holds, and gets what it lacks, or null for nothing.
+// Batches the chart requests of one task. Each chart sends its version and gets the changes, or
+// null if nothing has changed.
 
 import { cutBundle } from "./figure_columns.js"
 import { takeFirst } from "./first_figures.js"
 import { refusal } from "./refusal.js"
 
 const ACCEPT = "application/json, application/vnd.seamark.figures"
-// What the server, and proxies before it, take in one address.
+// URL length limits of the server and of proxies.
 const MAX_CHARTS = 40
 const MAX_LINES = 200
 const MAX_LETTERS = 7_000
 
 const waiting = new Map()
 
-// `query` is what all charts of the page share, `chart` what this one alone asks for, and
-// `each` what a chart is called in the address.
+// `query` is shared by all charts of the page, `chart` identifies this one, and `each` is the
+// parameter name of a chart.
 export async function askTogether(address, asked) {
   const place = `${address}?${asked.query}`
   const first = asked.mayBeFirst ? takeFirst(place, asked.chart) : null
@@ -78,7 +78,7 @@ async function bodies(response) {
   return cutBundle(await response.arrayBuffer())
 }
 
-// One chart that asks for something else must not take the others' answer away.
+// Aborts the request only when all charts of the batch have aborted.
 function onceAllGaveUp(batch) {
   const controller = new AbortController()
   let left = batch.length

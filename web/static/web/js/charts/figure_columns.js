@@ -1,7 +1,7 @@
-// Reads a figure whose numbers are binary columns (docs/formats/points.md), and puts those
-// that were not sent again in from the figure before.
+// Decodes a figure with binary columns (docs/formats/points.md) and takes unsent columns from the
+// previous figure.
 
-const MAGIC = 0x01504d53 // "SMP" and version 1, as the first four bytes in one number
+const MAGIC = 0x01504d53 // "SMP" and version 1 as a big-endian integer
 const HEAD_BYTES = 8
 const LENGTH_BYTES = 4
 const TYPES = {
@@ -12,12 +12,12 @@ const TYPES = {
   u1: Uint8Array,
 }
 const NOTHING = { arrays: [], plain: null }
-// As shares of a height without outliers: an end that moves by less stays. It must be less than
-// the room that the server keeps beyond what it shows, as all of that is shown.
+// Axis ends that move by less than this share of the height stay. Must be below the margin that the
+// server adds.
 const STAYS = 0.05
 
-// Returns the figure, its arrays, its words without numbers, whether those are the same
-// as before, and what to say of all this when asking again.
+// Returns the figure, its arrays, its text without numbers, whether that text is unchanged, and the
+// version to send with the next request.
 export function readFigure(buffer, held = NOTHING) {
   const view = new DataView(buffer)
   if (view.getUint32(0, true) !== MAGIC) throw new Error("the answer is not a figure")
@@ -42,8 +42,8 @@ export function readFigure(buffer, held = NOTHING) {
   }
 }
 
-// Where outliers lie beyond the axis, its ends move a little with nearly every point. Those
-// that are drawn stay until they are far off: else all would be drawn anew each time.
+// With outlier clipping the axis moves with nearly every point. Keeps the drawn range while the
+// difference is small, to avoid full redraws.
 function steady(figure, drawn) {
   const ends = figure.lines && figure.layout.yaxis?.range
   const before = drawn?.lines && drawn.layout.yaxis?.range
@@ -53,15 +53,15 @@ function steady(figure, drawn) {
   return { ...figure, layout: { ...figure.layout, yaxis: { ...figure.layout.yaxis, range: before } } }
 }
 
-// Notes count points, so they differ whenever a point is new. Lines that had their places in
-// common have them in other arrays once one of them grows.
+// Ignores notes, which count points, and array indexes, which change when lines stop sharing x
+// values.
 function isDrawnAlike(figure, other) {
   const words = (some) =>
     JSON.stringify({ ...some, notes: null }, (_, value) => (Number.isInteger(value?.array) ? { array: 0 } : value))
   return other !== null && words(figure) === words(other)
 }
 
-// Cuts an answer of many figures; null stands for one that the reader holds already.
+// Splits a response of many figures; null stands for an unchanged figure.
 export function cutBundle(buffer) {
   const view = new DataView(buffer)
   const figures = []
@@ -74,7 +74,7 @@ export function cutBundle(buffer) {
   return figures
 }
 
-// The very same array where nothing is new, so that Plotly sees that nothing is.
+// Reuses an unchanged array, because Plotly compares by identity.
 function joined(arrays, number, sent, first, last) {
   if (first + last === 0) return arrays.find((other) => isAlike(other, sent)) ?? sent
   const held = arrays[number]

@@ -1,6 +1,5 @@
-// The lines of a figure: their names and places, what they summarise, and the smooth ones;
-// `seen` is the trace that stands out, of a line and its smooth one.
-// Figures that name their lines say so themselves; of others Plotly's traces tell it.
+// Lines of a figure: name, position, summary and smoothed line; `seen` is the highlighted trace of
+// the two. Taken from the figure, or derived from its Plotly traces.
 
 import { plain } from "./plotly_text.js"
 
@@ -24,7 +23,7 @@ function named({ data, lines }) {
 function found(data) {
   const lines = []
   data.forEach(({ name, x, y, fill, hoverinfo, customdata }, trace) => {
-    // A band is the edge of a line, and a smooth line comes right after its own.
+    // A band belongs to a line, and a smoothed line follows its own line.
     if (fill || !x || !y) return
     if (hoverinfo === "skip") {
       if (lines.length) Object.assign(lines.at(-1), { smooth: y, seen: trace })

@@ -1,5 +1,5 @@
-// Draws a figure that a run stored: data-figure-url answers with what may be drawn, and
-// with a note. It keeps its own colours, as whoever made it chose them.
+// Draws a figure that a run logged. data-figure-url returns the sanitized figure and a note. Its
+// own colors are kept.
 
 import { CONFIG, loadPlotly } from "./plotly.js"
 import { gettext } from "../core/texts.js"

@@ -1,23 +1,22 @@
-// Figures that the page asked for in its head, before any of its scripts was there:
-// <link rel="preload" as="fetch" data-part="first-figures"> names them in its address.
-// Each is taken once, by the chart that would have asked for it.
+// Figures preloaded by the page head: <link rel="preload" as="fetch" data-part="first-figures">
+// holds the URL. Each is used once, by the chart that would have requested it.
 
 import { cutBundle } from "./figure_columns.js"
 
-// Whoever scrolls down later wants what is new.
+// Charts that appear later request current data.
 const LONGEST_WAIT_MS = 30_000
 
 const link = document.querySelector('link[data-part="first-figures"]')
 const address = link && new URL(link.href)
-// What one of them is called in the address.
+// The parameter name of a chart.
 const each = link?.dataset.each
 const places = new Map(address?.searchParams.getAll(each).map((chart, place) => [same(chart), place]))
 const query = without(address, each)
-// At once: browsers warn of what was asked for early, and then not used.
+// Fetched at once, because browsers warn about unused preloads.
 const bundle = link && fetched()
 
-// Resolves to the figure, or to null if it did not come; null if it was never asked for.
-// `place` is where the batch is and what all its charts share, `chart` what this one is.
+// Resolves to the figure, or to null on failure; returns null if it was not preloaded. `place` is
+// the batch URL with the shared query, `chart` the parameters of this chart.
 export function takeFirst(place, chart) {
   const asked = new URL(place, document.baseURI)
   const number = places.get(same(chart))
@@ -27,8 +26,8 @@ export function takeFirst(place, chart) {
   return bundle.then((figures) => figures[number] ?? null)
 }
 
-// As the link asks, or the browser would ask once more. A refusal is nothing to show yet:
-// the chart asks for itself, and says what it is told.
+// Must match the preload link to avoid a second request. Errors are ignored: the chart sends its
+// own request and reports its error.
 async function fetched() {
   try {
     const response = await fetch(link.href)
@@ -38,7 +37,7 @@ async function fetched() {
   }
 }
 
-// Server and browser write the same parameters with other escapes.
+// Normalizes escapes, which differ between server and browser.
 function same(parameters) {
   return new URLSearchParams(parameters).toString()
 }

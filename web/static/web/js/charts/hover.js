@@ -1,6 +1,6 @@
-// What is under the pointer: all lines of a chart at that place, the nearest first, and the
-// same place on every other chart of the page. Drawn by the page and not by Plotly, which
-// would list lines in their own order, and know of no other chart.
+// Hover box and cursor: lists the lines of a chart at the pointer, nearest first, and marks the
+// same position on related charts. Replaces Plotly's hover, which orders lines by trace and is
+// limited to one chart.
 
 import { toMillisecond, toSecond } from "../core/clock.js"
 import { duration, number } from "../core/format.js"
@@ -9,17 +9,17 @@ import { gettext } from "../core/texts.js"
 import { strokeOf } from "./dashes.js"
 import { pointAtLine } from "../chart_page/run_highlight.js"
 
-// A box of more lines would be higher than the chart.
+// More rows would exceed the chart.
 const MAX_ROWS = 12
 const FEWEST_ROWS = 2
 const ROW_PIXELS = 17
-// Of the box, besides its rows: its edge, the place and how many more there are.
+// Height of the box without rows: border, position and the count of omitted lines.
 const BOX_PIXELS = 50
 const GAP_PIXELS = 14
-// From the end of a line, still taken as on it.
+// Maximum distance from the end of a line that still counts as on it.
 const END_PIXELS = 16
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
-// In a shorter range than this, points can lie within one second.
+// In shorter ranges, points may share a second.
 const SHORT_RANGE_MS = 60_000
 
 const shown = new Set()
@@ -41,14 +41,14 @@ export class Hover {
     chart.element.append(this.layer)
 
     this.plot.tabIndex = 0
-    // What is read by key is told; a pointer would have it talk without end.
+    // Screen readers announce positions reached by keyboard, not by pointer.
     this.plot.addEventListener("keydown", () => (this.box.ariaLive = "polite"))
     this.plot.addEventListener("pointermove", (event) => {
       this.box.ariaLive = "off"
       this.moved(event)
     })
     this.plot.addEventListener("pointerleave", () => this.left())
-    // Whoever goes to the menu passes over other places.
+    // Remembers the position, because the pointer crosses others on the way to the menu.
     this.plot.addEventListener("pointerdown", () => this.mark())
     this.plot.addEventListener("keydown", (event) => this.stepped(event))
     this.plot.addEventListener("blur", () => this.left())
@@ -58,7 +58,7 @@ export class Hover {
     return this.plot._fullLayout ?? {}
   }
 
-  // It comes with the other tools, after the chart has been drawn.
+  // Added with the chart tools after the first draw.
   get reading() {
     return this.chart.element.querySelector(".chart__reading")
   }
@@ -67,12 +67,12 @@ export class Hover {
     return this.chart.figure.axis !== "series"
   }
 
-  // The only line of a run's own chart is called as the chart is.
+  // The chart title already names a single line.
   get hasNames() {
     return this.chart.figure.lines.length > 1 || !this.chart.isOfOneRun
   }
 
-  // The figure is another one, or it has grown.
+  // Called after the figure was replaced or extended.
   refresh() {
     const { figure } = this.chart
     this.lines = this.readable().filter(({ trace }) => this.isVisible(trace)).map((line) => {
@@ -83,7 +83,6 @@ export class Hover {
     shown.add(this)
   }
 
-  // The lines that the figure says can be read.
   readable() {
     return this.chart.figure.lines
   }
@@ -96,7 +95,7 @@ export class Hover {
     return this.axes.yaxis.c2p(value)
   }
 
-  // Lines can be clicked away in a legend.
+  // The legend can hide lines.
   isVisible(trace) {
     return (this.plot._fullData?.[trace]?.visible ?? true) === true
   }
@@ -119,7 +118,7 @@ export class Hover {
     this.readAt(xaxis.p2c(left), top)
   }
 
-  // Read at a place, nearest first to a height, and have all other charts read there.
+  // Shows the values at a position, nearest to a height first, and echoes it on related charts.
   readAt(place, top) {
     const found = this.readingsAt(place, top)
     if (!found.length) return this.left()
@@ -127,7 +126,7 @@ export class Hover {
     this.place = line.x[index]
     this.line = line
     this.index = index
-    // All are measured before any is changed: else each change would be laid out by itself.
+    // Measures all charts before changing any, to avoid repeated layouts.
     const echoes = [...shown].filter((other) => other !== this && other.isRelated(this))
     const frames = [this, ...echoes].map((each) => each.frameAt(this.place))
     this.showCursor(frames[0])
@@ -166,7 +165,7 @@ export class Hover {
     this.marked = { line: this.line, place: this.place }
   }
 
-  // The point that was clicked or reached by key, on an axis of steps; else the last one.
+  // The point clicked or reached by keyboard on a step axis, or else the last one.
   lastMarked() {
     const line = this.marked?.line ?? this.lines[0]
     const isStep = this.chart.figure.axis === "step"
@@ -181,14 +180,14 @@ export class Hover {
     for (const hover of shown) hover.hide()
   }
 
-  // Whether the same place on both means the same.
+  // Whether both charts share an x-axis.
   isRelated(other) {
     if (!this.chart.isNear || !this.chart.isDrawn) return false
     if (this.chart.figure.axis !== other.chart.figure.axis || this.chart.figure.over !== other.chart.figure.over) return false
     return this.chart.element.closest("[data-chart-query]") === other.chart.element.closest("[data-chart-query]")
   }
 
-  // Another chart is read: show the same place here, and the same line there.
+  // Shows the position and line that are hovered in another chart.
   echo(other, frame) {
     if (!(frame?.left >= 0 && frame.left <= frame.width)) return this.hide()
     this.box.hidden = true
@@ -206,14 +205,14 @@ export class Hover {
     return Math.abs(xaxis.c2p(x) - xaxis.c2p(place)) > END_PIXELS
   }
 
-  // NaN where the line has ended long before, or not begun.
+  // NaN outside the range of the line.
   valueAt({ x, y }, place) {
     const index = nearest(x, place, this.isSorted)
     if (index < 0 || (this.isSorted && isBeyond(x, place) && this.isFar(x[index], place))) return NaN
     return y[index]
   }
 
-  // The line that is called and looks so; none, if there are several.
+  // The line with the same name and style, unless there are several.
   like({ name, colour, dash }) {
     const alike = this.lines.filter((line) => line.name === name && line.colour === colour && line.dash === dash)
     return alike.length === 1 ? alike[0] : undefined
@@ -229,7 +228,7 @@ export class Hover {
     if (this.reading) this.reading.textContent = ""
   }
 
-  // Where a place is, in pixels of the plot and of the chart around it.
+  // Pixel position of an axis value in the plot and in the chart.
   frameAt(place) {
     const { xaxis, _size: size } = this.axes
     if (!xaxis) return null
@@ -246,7 +245,7 @@ export class Hover {
     this.layer.hidden = false
   }
 
-  // A widget shows nothing beyond its frame.
+  // Widgets clip their overflow.
   get heightOfBox() {
     return this.chart.element.matches(".chart--fill") ? this.chart.element.clientHeight : Infinity
   }
@@ -293,7 +292,7 @@ export class Hover {
     return number(value)
   }
 
-  // A point that stands for several is at the mean of their steps.
+  // A downsampled point is at the mean of its steps.
   get isSummarized() {
     return this.lines.some(({ low }) => low)
   }

@@ -1,13 +1,12 @@
-// Redraws charts that have outgrown their axes, one at a time, when the page is idle: all
-// of them at once would hold the reader up. Charts that will before long take their turns
-// earlier, as those of a run outgrow their axes at the same step.
+// Redraws charts whose lines have outgrown the axes, one at a time while the page is idle. Charts
+// close to their limit go early, because all charts of a run reach it at the same step.
 
 const LONGEST_WAIT_MS = 1_000
 const MIN_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
 
 const waiting = new Set()
-// Charts whose lines will reach the end of their axis, and when.
+// Charts and the estimated time at which their lines reach the end of the axis.
 const leaving = new Map()
 let pause = null
 const whenIdle = window.requestIdleCallback ?? ((run) => setTimeout(run, 50))
@@ -22,7 +21,7 @@ export function settleBefore(chart, moment) {
   pause ??= setTimeout(() => whenIdle(nextLeaving), pauseMs())
 }
 
-// It has other axes by now, or none.
+// The chart was redrawn or removed.
 export function settled(chart) {
   leaving.delete(chart)
 }
@@ -41,7 +40,7 @@ async function nextLeaving() {
   pause = leaving.size ? setTimeout(() => whenIdle(nextLeaving), pauseMs()) : null
 }
 
-// So long that all of them have had their turn when the first would leave its axis.
+// Spreads the redraws over the time that is left.
 function pauseMs() {
   const left = Math.min(...leaving.values()) - performance.now()
   return Math.min(LONGEST_PAUSE_MS, Math.max(MIN_PAUSE_MS, left / (leaving.size + 1)))

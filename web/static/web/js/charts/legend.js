@@ -1,4 +1,4 @@
-// The legend of a chart that stands by itself: on the full window, and in a picture.
+// Legend of a full-screen or exported chart.
 
 import { linesOf } from "./figure_lines.js"
 
@@ -6,7 +6,7 @@ const LEGEND = { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom
 
 export const namesOf = (figure) => linesOf(figure).map(({ name }) => name).join(", ")
 
-// Has Plotly name each line once, or none.
+// Shows each line once in the legend, or none.
 export function nameLines(figure, data, hasLegend) {
   for (const { trace, seen } of linesOf(figure)) {
     data[trace].showlegend = false
@@ -14,7 +14,7 @@ export function nameLines(figure, data, hasLegend) {
   }
 }
 
-// Returns the layout with a legend above the lines, if there are several.
+// Returns the layout with a legend above the plot if there are several lines.
 export function withLegend(figure, data, layout) {
   if (figure.rows || layout.showlegend || linesOf(figure).length < 2) return layout
   nameLines(figure, data, true)

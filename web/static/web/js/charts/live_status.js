@@ -1,5 +1,4 @@
-// Says that the server is gone, and since when, while charts would show old points as if
-// they were new.
+// Reports a lost connection and its time while charts may show outdated points.
 import { clockSeconds } from "../core/clock.js"
 import { isAnswered } from "../core/request_errors.js"
 import { gettext } from "../core/texts.js"
@@ -15,7 +14,7 @@ export function liveStatus(page) {
     { time: clockSeconds(since) },
   )
   }
-  // Every chart says so at every look; what does not change is not written again.
+  // Called by every poll of every chart, so only changes are rendered.
   const here = () => {
     if (since === null) return
     since = null

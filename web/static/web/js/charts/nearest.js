@@ -1,6 +1,6 @@
-// Finds what of a line lies nearest to a place on its axis.
+// Finds the point of a line nearest to an axis position.
 
-// The index of the nearest x; -1 of no points. A sorted line is searched by halves.
+// Index of the nearest x, or -1 without points. Uses binary search on sorted lines.
 export function nearest(x, place, isSorted = true) {
   if (!x.length) return -1
   return isSorted ? nearestSorted(x, place) : nearestOfAll(x, place)
@@ -25,9 +25,8 @@ function nearestOfAll(x, place) {
   return best
 }
 
-// What each line is at its point nearest to a place, sorted by the way from `pixel` to
-// where that is drawn. Lines that have a gap there are left out, and those that ended far
-// before the place or begin far behind it, unless all do.
+// Each line's point nearest to a position, sorted by the distance from `pixel`. Omits lines with a
+// gap there and lines far from the position, unless all are.
 export function readings(lines, { place, pixel, toPixel, isSorted, isFar = () => false }) {
   const found = []
   for (const line of lines) {
@@ -40,7 +39,7 @@ export function readings(lines, { place, pixel, toPixel, isSorted, isFar = () =>
   return (near.length ? near : found).sort((one, other) => one.distance - other.distance)
 }
 
-// Whether a place is before the first or after the last of sorted places.
+// Whether a position is outside of sorted values.
 export function isBeyond(x, place) {
   return place < x[0] || place > x[x.length - 1]
 }

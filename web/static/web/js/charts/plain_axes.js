@@ -1,13 +1,13 @@
-// Where Plotly 4.1.1 will put the axes of plain lines: their range, where the lines go in
-// it, and what its ticks say. Values in, values out; tests hold it against Plotly itself.
+// Predicts the axes of Plotly 4.1.1 for plain lines: range, positions and tick labels. Pure
+// functions; tests compare them with Plotly.
 
-// Of the length of an axis, kept free where lines would touch its ends.
+// Margin where lines would touch the end of the axis.
 const ROOM = 0.05
-// Markers get at least so many pixels besides.
+// Extra margin for markers.
 const MARKER_PIXELS = 3
 const LARGEST = Number.MAX_VALUE * 1e-4
 const STEPS = [2, 5, 10]
-// Most pixels from one tick of a horizontal axis to the next, and how many there may be.
+// Distance of x-axis ticks and the limits of their number.
 const TICK_PIXELS = 80
 const FEWEST = 4
 const MOST = 9
@@ -16,19 +16,19 @@ const FIRST_PREFIX = -5
 const LARGEST_EXPONENT = 14
 const MINUS = "−"
 
-// Returns the two ends, in powers of ten if the axis is logarithmic; null if Plotly has to
-// find them. `pixels` is how long the axis is, `letter` whether it is "x" or "y".
+// Returns both ends (as exponents on a logarithmic axis), or null if only Plotly can compute them.
+// `pixels` is the length of the axis, `letter` "x" or "y".
 export function rangeOf(axis, traces, letter, pixels) {
   if (axis.range) return axis.range
   const ends = traces.map((trace) => endsOf(trace, letter, axis.type === "log")).filter(({ low, high }) => low <= high)
   const low = Math.min(...ends.map((each) => each.low))
   const high = Math.max(...ends.map((each) => each.high))
-  // One place only, or none: what is shown then has rules of its own.
+  // Plotly has special rules for a single value.
   if (!(low < high)) return low === high && axis.type === "linear" ? [low - 1, high + 1] : null
   return padded(ends, pixels)
 }
 
-// The least and the greatest value of a trace, and the pixels to be kept free beside them.
+// Minimum and maximum of a trace, and the margin in pixels.
 function endsOf(trace, letter, isLog) {
   let low = Infinity
   let high = -Infinity
@@ -44,7 +44,7 @@ function endsOf(trace, letter, isLog) {
   return { low, high, pad: hasMarkers ? size : 0, hasRoom: letter === "y" || hasMarkers }
 }
 
-// Of all pairs of a low and a high end the one that needs most values for each pixel.
+// Chooses the pair of ends with the largest range per pixel.
 function padded(ends, pixels) {
   const padOf = ({ pad, hasRoom }) => pad + (hasRoom ? ROOM * pixels : 0)
   let best = { scale: 0 }
@@ -60,7 +60,7 @@ function padded(ends, pixels) {
   return [best.from.low - best.scale * padOf(best.from), best.to.high + best.scale * padOf(best.to)]
 }
 
-// From values to pixels, counted from the left or the top, as Plotly's axes do it.
+// Converts values to pixels from the left or top, like Plotly's axes.
 export function scaleOf(axis, range, pixels, letter) {
   const [low, high] = range
   const place = axis.type === "log" ? Math.log10 : Number
@@ -73,8 +73,7 @@ export function scaleOf(axis, range, pixels, letter) {
   }
 }
 
-// Returns the ticks of a linear axis, as { value, text }; null where their words follow
-// other rules: dates, and powers of ten.
+// Returns the ticks of a linear axis as { value, text }; null for dates and logarithmic axes.
 export function ticksOf(axis, range, pixels) {
   if (axis.type !== "linear") return null
   const [low, high] = range
@@ -82,7 +81,7 @@ export function ticksOf(axis, range, pixels) {
   const step = stepOf((high - low) / wanted)
   const round = roundingOf(step, range, axis.exponentformat ?? "B")
   if (!(step > 0) || round === null) return null
-  // An end that is a tick but for its last digit is one.
+  // Tolerates rounding errors at the ends.
   const slack = (high - low) * 1e-4
   const ticks = []
   for (let count = Math.ceil((low - slack) / step); count * step <= high + slack; count += 1) {
@@ -116,7 +115,7 @@ function rounded(size, digits) {
   return String(Math.round(size * 10 ** digits) / 10 ** digits)
 }
 
-// Four digits are a year to Plotly, unless others follow the point.
+// Plotly groups four-digit numbers only if they have decimals, because they could be years.
 function grouped(text) {
   const [whole, rest] = text.split(".")
   const isGrouped = rest !== undefined || whole.length > 4

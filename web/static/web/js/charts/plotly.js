@@ -1,12 +1,12 @@
-// Loads Plotly, which is large, when the first chart of a page comes into view. Pages that
-// begin with charts name it in their head already: <link rel="preload" data-part="plotly">.
-// It runs once there is a figure: running it holds all else up.
+// Loads Plotly when the first chart nears the viewport. Pages that start with charts preload it:
+// <link rel="preload" data-part="plotly">. The script runs when a figure has arrived, because
+// evaluating it blocks the page.
 
 import { gettext } from "../core/texts.js"
 
 const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.meta.url)
 
-// No button uploads a chart to the maker of the library, none leads to a foreign page.
+// Removes the buttons that upload charts or link to other sites.
 export const CONFIG = {
   displaylogo: false,
   displayModeBar: "hover",
@@ -14,7 +14,7 @@ export const CONFIG = {
   plotlyServerURL: "",
   typesetMath: false,
   doubleClick: "autosize",
-  // A tip lies over the buttons of the page.
+  // Tips would cover the buttons of the page.
   showTips: false,
   modeBarButtonsToRemove: [
     "sendChartToCloud",
@@ -28,7 +28,7 @@ export const CONFIG = {
 
 let loading = null
 
-// It can be on its way while there is nothing to draw; nothing of it runs yet.
+// Preloads the script without evaluating it.
 export function expectPlotly() {
   if (loading || window.Plotly || document.querySelector('link[data-part="plotly"]')) return
   const link = document.createElement("link")
@@ -38,7 +38,7 @@ export function expectPlotly() {
 }
 
 export function loadPlotly() {
-  // Once more at once: what was asked for early, and failed, is not asked for again else.
+  // Retries once, because a failed preload is not repeated.
   loading ??= load()
     .catch(load)
     .catch((error) => {

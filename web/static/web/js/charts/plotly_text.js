@@ -1,5 +1,5 @@
-// Plotly reads every text as a small HTML: what stands in figures is written for it, and
-// read back for people. As web/figures/text.py has it.
+// Plotly parses all text as limited HTML, so figures hold escaped text. Escapes and unescapes it
+// like web/figures/text.py.
 
 const WRITTEN = { "<": "&lt;", ">": "&gt;", "&": "&amp;" }
 const READ = { "&lt;": "<", "&gt;": ">", "&amp;": "&" }

@@ -1,4 +1,4 @@
-// What the server says when it refuses, as an error; `isRefusal` tells it from silence.
+// Converts an error response to an Error; `isRefusal` distinguishes it from a connection error.
 import { gettext } from "../core/texts.js"
 
 export async function refusal(response) {

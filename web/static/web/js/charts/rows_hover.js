@@ -1,7 +1,7 @@
-// What is under the pointer in a figure of several rows above one axis: the lines of the row
-// there, the nearest first, and the same run in the other rows; one cursor goes through all.
+// Hover of a figure with several rows above one x-axis: lists the lines of the row under the
+// pointer and marks the same run in the other rows. One cursor spans all rows.
 //
-// Such a figure says in `rows` of each its axis, title, unit and lines.
+// Each entry of the figure's `rows` holds its axis, title, unit and lines.
 import { number } from "../core/format.js"
 import { Hover, part } from "./hover.js"
 
@@ -20,13 +20,13 @@ export class RowsHover extends Hover {
     return this.axes._size.h
   }
 
-  // From the top of the first row.
+  // Offset from the top of the first row.
   topOf({ row }, value) {
     const axis = this.axes[row.axis]
     return axis._offset - this.axes._size.t + axis.c2p(value)
   }
 
-  // Of the rows, the nearest to the pointer in which something was measured there.
+  // The nearest row with data at this position.
   readingsAt(place, top) {
     const rows = [...this.chart.figure.rows].sort((one, other) => this.wayTo(one, top) - this.wayTo(other, top))
     for (const row of rows) {
@@ -55,7 +55,7 @@ export class RowsHover extends Hover {
     this.echoRows()
   }
 
-  // The run that is read, as it is at this place in the other rows.
+  // Marks the hovered run in the other rows.
   echoRows() {
     for (const echo of this.echoes) echo.remove()
     const { left, width, x } = this.frameAt(this.place)

@@ -1,8 +1,8 @@
-// Draws the lines of a figure at once, where Plotly will draw them a moment later: the same
-// margins, axes and ticks, in an image that nobody is told of and that answers to nothing.
+// Placeholder of a line chart: an SVG with the margins, axes and ticks that Plotly will draw. It is
+// hidden from screen readers and not interactive.
 //
-// What a sketch cannot draw just as Plotly does, it leaves to Plotly: other kinds of traces,
-// texts put at points, legends, logarithmic heights.
+// Returns nothing where it would differ from Plotly: other trace types, text labels, legends,
+// logarithmic y-axes.
 
 import { rangeOf, scaleOf, ticksOf } from "./plain_axes.js"
 import { dashesOf } from "./dashes.js"
@@ -11,27 +11,26 @@ import { outline, withRoom } from "./live_lines.js"
 const SVG = "http://www.w3.org/2000/svg"
 const FONT_PIXELS = 11
 const TICK_PIXELS = 5
-// From the axis to the words beside and below it.
+// Distance of tick labels and title from the axes.
 const LEFT_OF_AXIS = 8.2
 const BELOW_AXIS = 19.2
 const TITLE_BELOW_AXIS = 31
-// From the height of a tick to the foot of its words.
+// From the center of a tick label to its baseline.
 const HALF_LETTER = 3.85
 const MIN_PIXELS = 64
-// How Plotly makes room for words: the most it adds to them, what it keeps for a title of
-// the vertical axis, which is there but empty, and how often it tries again.
+// Plotly's automargin: maximum padding, space for an empty y-axis title, and iterations.
 const MAX_PAD = 12
 const ROOM_OF_TITLE = 13.7
 const MAX_ROUNDS = 3
 const KINDS = new Set(["linear", "log", "date"])
-// Dots are as long as their line is wide, but no shorter than this.
+// Dots are as long as the line width, with this minimum.
 const SHORTEST_DOT = 3
 
 let count = 0
 let pen = null
 
-// Returns the image, or null if only Plotly can draw this figure. Lines that go on grow by
-// `pace` of their axis in a millisecond; those that do not have none.
+// Returns the SVG, or null if only Plotly can draw the figure. Live lines grow by `pace` of the
+// axis per millisecond; null for finished ones.
 export function sketched(figure, { width, height }, pace = null) {
   const place = placed(figure, width, height, pace)
   if (!place) return null
@@ -45,7 +44,7 @@ export function sketched(figure, { width, height }, pace = null) {
   return image
 }
 
-// Where everything goes; null for what is not plain lines between two plain axes.
+// Computes the layout; null for figures other than plain lines on two axes.
 function placed(figure, width, height, pace) {
   if (!isPlain(figure)) return null
   const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis } }
@@ -60,7 +59,7 @@ function placed(figure, width, height, pace) {
     upward = Math.min(right - left, bottom - top) < MIN_PIXELS ? null : measured(yaxis, figure, "y", bottom - top)
     if (!upward?.ticks) return null
     const wanted = yaxis.automargin ? marginsFor(upward, margin) : { left, top }
-    // Plotly lets a pixel go, too.
+    // Plotly tolerates one pixel as well.
     if (Math.abs(wanted.left - left) <= 1 && Math.abs(wanted.top - top) <= 1) break
     left = wanted.left
     top = wanted.top
@@ -76,7 +75,7 @@ function measured(axis, figure, letter, pixels) {
   return range && { scale: scaleOf(axis, range, pixels, letter), ticks: ticksOf(axis, range, pixels) }
 }
 
-// Room for the words beside the axis, and for half of one at its upper end.
+// Space for the tick labels and for half a label at the upper end.
 function marginsFor({ scale, ticks }, margin) {
   if (!pen) {
     pen = new OffscreenCanvas(1, 1).getContext("2d")

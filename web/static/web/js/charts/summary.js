@@ -1,4 +1,4 @@
-// Puts what a chart shows into words beside it, for whoever does not see it.
+// Adds the text alternative of a chart for screen readers.
 import { summaryOf } from "./chart_summary.js"
 
 let count = 0

@@ -1,6 +1,5 @@
-// Axes of time. The server gives them in milliseconds since 1970 as Plotly's "date", which
-// Plotly itself reads in the browser's zone: a linear axis with ticks of ours keeps instants
-// what they are, under zoom and in the address.
+// Time axes. Plotly's "date" type shifts the server's UTC milliseconds to the local zone, so a
+// linear axis with custom ticks is used: zoom and URL stay in UTC.
 
 import { offsetAt, zoneName } from "../core/clock.js"
 import { timeTicks } from "./time_ticks.js"
@@ -8,7 +7,7 @@ import { gettext } from "../core/texts.js"
 
 export const isTime = (figure) => figure.layout.xaxis?.type === "date"
 
-// Returns the layout with its horizontal axis as Plotly shall draw it, so many pixels wide.
+// Returns the layout with time ticks for an axis of this width.
 export function withTimeAxis({ data, layout }, pixels, range = rangeOf(layout, data)) {
   const { margin, xaxis } = layout
   return {
@@ -23,7 +22,7 @@ export function withTimeAxis({ data, layout }, pixels, range = rangeOf(layout, d
   }
 }
 
-// Fits the ticks to the range and the width that the axis has now.
+// Updates the ticks after a zoom or resize.
 export async function fitTicks(plotly, plot) {
   const { xaxis } = plot._fullLayout
   const { tickvals, ticktext } = ticksIn(xaxis.range, xaxis._length)
@@ -36,7 +35,7 @@ function ticksIn(range, pixels) {
   return { tickmode: "array", tickvals: ticks.map(({ value }) => value), ticktext: ticks.map(({ text }) => text) }
 }
 
-// Where the lines begin and end, if the layout does not say.
+// Range of the data if the layout has none.
 function rangeOf({ xaxis }, data) {
   if (xaxis.range) return xaxis.range
   let [low, high] = [Infinity, -Infinity]

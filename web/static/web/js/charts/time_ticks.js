@@ -1,6 +1,5 @@
-// The ticks of an axis of instants. They stand at round times of the zone's clock, and the
-// axis itself is linear in true time: where a clock is put forward or back, lines neither
-// jump nor overlap, and the labels skip or repeat an hour.
+// Ticks of a time axis at round local times. The axis is linear in UTC: lines neither jump nor
+// overlap at a DST change, and the labels skip or repeat an hour.
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -16,14 +15,14 @@ const STEPS = [
   ...[1, 2, 7, 14].map((count) => count * DAY),
 ]
 const MONTHS = [1, 2, 3, 6]
-// 1970 began on a Thursday.
+// 1 January 1970 was a Thursday.
 const FIRST_MONDAY = 4 * DAY
 const LABEL_PIXELS = 80
 const MAX_TICKS = 200
 const NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-// Returns ticks as { value, text } for the range and, for panning, as much on either side.
-// `offsetAt` gives a clock's lead over UTC at an instant, all in milliseconds.
+// Returns ticks as { value, text } for the range, plus the same width on both sides for panning.
+// `offsetAt` returns the UTC offset at a timestamp. All in milliseconds.
 export function timeTicks([low, high], pixels, offsetAt) {
   const span = high - low
   if (!(span > 0)) return []
@@ -35,7 +34,7 @@ export function timeTicks([low, high], pixels, offsetAt) {
   return labelled(places, low, step ?? MONTH, offsetAt)
 }
 
-// Each part of the range has one offset; in it, round times are multiples of the step.
+// Within a part of constant offset, round times are multiples of the step.
 function stepped(step, low, high, offsetAt) {
   const origin = step >= 7 * DAY ? FIRST_MONDAY : 0
   const places = []
@@ -72,7 +71,7 @@ function monthsOf(rough) {
   return 12 * base * [1, 2, 5, 10].find((factor) => factor * base >= years)
 }
 
-// The range in parts of one offset each. Clocks change at most once within ten days.
+// Splits the range at UTC offset changes, assuming at most one within ten days.
 function partsOf(low, high, offsetAt) {
   const parts = []
   let from = low
@@ -98,7 +97,7 @@ function changeWithin(from, to, offset, offsetAt) {
   return Math.round(after)
 }
 
-// The date stands under the first tick in view, and where it changes.
+// The date is shown under the first visible tick and where it changes.
 function labelled(places, low, step, offsetAt) {
   const first = places.findIndex((place) => place >= low)
   let before = null
@@ -110,7 +109,7 @@ function labelled(places, low, step, offsetAt) {
   })
 }
 
-// `local` reads in UTC as the zone's clock does.
+// `local` is the local time as a UTC timestamp.
 function textsOf(local, step) {
   const date = new Date(local)
   const [day, month, year] = [date.getUTCDate(), NAMES[date.getUTCMonth()], date.getUTCFullYear()]
