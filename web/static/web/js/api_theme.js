@@ -1,4 +1,4 @@
-// Swagger UI knows its dark colours by a class of its own; this keeps it in step.
+// Keeps Swagger UI's own dark-mode class in sync with the theme.
 const prefersDark = matchMedia("(prefers-color-scheme: dark)")
 
 function follow() {

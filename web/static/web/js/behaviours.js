@@ -1,5 +1,4 @@
-// The module of each behaviour that an element can name. A module is loaded when a page
-// first names its behaviour.
+// Modules by behavior name, imported when a page first uses the behavior.
 
 export const BEHAVIOURS = {
   "account-menu": () => import("./page/account_menu.js"),

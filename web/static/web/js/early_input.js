@@ -1,6 +1,6 @@
-// What is pressed and typed before a page answers is held until it does, rather than lost.
+// Holds clicks and input until the page's modules have loaded.
 
-// A form that asks first would delete without a question.
+// Forms with a confirmation dialog must not submit without it.
 document.addEventListener("submit", (event) => {
   const form = event.target
   if (!form.dataset.confirm || form.asks) return
@@ -8,24 +8,24 @@ document.addEventListener("submit", (event) => {
   form.held = { submitter: event.submitter }
 }, { capture: true })
 
-// A button of a behaviour would do nothing.
+// Buttons do nothing before their behavior is connected.
 let pressed = null
 document.addEventListener("click", (event) => {
   if ("connected" in document.documentElement.dataset) return
   const button = event.target.closest("button[type=button]")
   if (!button) return
-  // Whoever listens already would hear it twice.
+  // Listeners that are already attached would run twice.
   event.stopImmediatePropagation()
   pressed = button
 }, { capture: true })
 document.addEventListener("connected", () => pressed?.click(), { once: true })
 
-// What is typed or chosen would stay in its field, and nothing would follow from it.
+// Text and choices would stay in their fields without effect.
 const filled = new Map()
 for (const kind of ["input", "change"]) document.addEventListener(kind, hold, { capture: true })
 
 function hold(event) {
-  // What a behaviour says by itself has come from one that answers.
+  // Events dispatched by a connected behavior pass.
   if (!event.isTrusted || "connected" in document.documentElement.dataset) return
   event.stopImmediatePropagation()
   filled.set(event.target, (filled.get(event.target) ?? new Set()).add(event.type))

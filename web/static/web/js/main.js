@@ -1,4 +1,4 @@
-// Connects what is on a page with its behaviours, on load and after each htmx swap.
+// Connects behaviors on page load and after each htmx swap.
 
 import { BEHAVIOURS } from "./behaviours.js"
 import { connect, register } from "./core/connect.js"
@@ -14,7 +14,7 @@ pollWhileSeen()
 nameWhatPollsHold()
 showSkeletons()
 
-// Whoever drives the page, such as its tests, reads here that it answers clicks and keys.
+// Marks the page as ready, for tests and for early_input.js.
 connect(document).then(() => {
   document.documentElement.dataset.connected = ""
   document.dispatchEvent(new Event("connected"))

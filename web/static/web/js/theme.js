@@ -1,2 +1,2 @@
-// Sets the theme before anything is drawn, so that no page flashes in the other one.
+// Sets the theme before the first paint to avoid a flash.
 document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "auto"

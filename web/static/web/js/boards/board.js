@@ -1,17 +1,17 @@
-// A dashboard's grid: puts widgets where the server says, and lets them be moved and
-// resized by pointer and by keyboard. The server then makes room and says where all are.
+// Dashboard grid: places widgets and lets the user move and resize them by pointer and keyboard.
+// The server resolves collisions and returns all positions.
 import { follow } from "../core/drag.js"
 import { movedBy, placeAt, resizedTo, resizedBy } from "./grid_position.js"
 import { afterSwap } from "../core/swaps.js"
 
-// A row and the gap below it; board.css has the same.
+// Row height and gap; keep in sync with board.css.
 const ROW = 72
 const GAP = 12
-// Several presses of an arrow key are one change.
+// Debounces repeated arrow keys into one change.
 const KEYS_MS = 500
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
-// By a widget's id, the places that are still to be saved, and the one that is being saved.
+// Unsaved positions by widget id, and the one being saved.
 const moved = new Map()
 let sent = null
 
@@ -25,11 +25,11 @@ export default function board(page) {
   page.addEventListener("keydown", (event) => {
     if (event.target.closest("[data-part=move]")) onKey(page, event)
   })
-  // Not on the page: of a widget that somebody removed meanwhile, the document is told.
+  // On the document, because the event of a widget deleted meanwhile fires there.
   document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
     if (!ctx.sourceElement.matches("[data-part=place]")) return
     sent = null
-    // What was refused is not tried again, nor what was built on it.
+    // After an error, drop this change and those based on it.
     if (!ctx.response?.raw.ok) moved.clear()
     saveNext(page)
   })
@@ -50,12 +50,12 @@ function put(element, { x, y, width, height }) {
   element.style.gridRow = `${y + 1} / span ${height}`
 }
 
-// By pointer: the outline shows where the widget will stand.
+// Pointer: an outline previews the new position.
 
 function drag(page, handle, start) {
   const widget = handle.closest("[data-part=widget]")
   const grid = widget.parentElement
-  // On a narrow page widgets stand below each other, in their order.
+  // Narrow pages stack the widgets.
   if (getComputedStyle(grid).display !== "grid") return
   start.preventDefault()
   const ghost = grid.querySelector(".board__ghost")
@@ -81,7 +81,7 @@ function drag(page, handle, start) {
   follow(start, { move, end })
 }
 
-// By keyboard: the widget itself goes ahead, the others follow once it rests.
+// Keyboard: the widget moves at once, the others after a pause.
 
 function onKey(page, event) {
   const step = ARROWS[event.key]
@@ -99,7 +99,7 @@ function onKey(page, event) {
   }, KEYS_MS)
 }
 
-// One at a time: each change names the version that the one before it has made.
+// Saves run one at a time, because each sends the version created by the previous one.
 function save(page, widget, place) {
   moved.set(widget.id, place)
   put(widget, place)

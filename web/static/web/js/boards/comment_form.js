@@ -1,5 +1,5 @@
-// Writing a comment: Ctrl Enter sends it, and what was not sent yet outlives a refusal, a
-// reload and a sign-in. htmx leaves the form as it is while all around it is new.
+// Comment form: Ctrl+Enter submits. Drafts survive errors, reloads and sign-in. htmx preserves the
+// form when the content around it is replaced.
 import { setText } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 
@@ -40,11 +40,11 @@ export default function commentForm(form) {
   function arrived() {
     sessionStorage.removeItem(stored)
     setText(error, "")
-    // What is changed goes on from what was sent; what is new begins again.
+    // Editing continues with the sent text; a new comment starts empty.
     if (form.dataset.keeps === undefined) text.value = text.defaultValue
     else text.defaultValue = text.value
     setText(said, gettext("Sent."))
-    // It may have been folded away by what has come.
+    // The swap may have collapsed it.
     const fold = form.closest("[data-part=fold]")
     if (!fold) return
     fold.open = false
@@ -52,7 +52,7 @@ export default function commentForm(form) {
   }
 }
 
-// Nobody who signs in next reads what was typed here.
+// Removes drafts on sign-out.
 document.querySelector("[data-part=sign-out]")?.addEventListener("submit", () => {
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key)
 })
@@ -61,6 +61,6 @@ function keep(stored, draft) {
   try {
     sessionStorage.setItem(stored, draft)
   } catch {
-    // There is no room for it: it lives as long as the page.
+    // Storage is full: the draft lasts as long as the page.
   }
 }

@@ -1,6 +1,5 @@
-// Opens what an address leads to, where it is folded: a comment, or all beside a passage.
-// Whoever unfolds a form writes in it; who pressed what is gone now goes on beside it, and
-// can have a comment back that they deleted.
+// Expands the target of a link: a comment, or all comments on a passage. Expanding a form focuses
+// it; when a focused button disappears, focus moves nearby; deleted comments can be restored.
 import { toast } from "../core/toasts.js"
 
 export default function comments(report) {
@@ -12,7 +11,7 @@ export default function comments(report) {
     place.scrollIntoView({ block: "nearest" })
   }
   addEventListener("hashchange", reveal)
-  // A link to where one is already changes no address.
+  // Clicking a link to the current hash fires no event.
   report.addEventListener("click", ({ target }) => {
     if (target.closest("a[href^='#']")) setTimeout(reveal)
   })

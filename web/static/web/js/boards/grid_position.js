@@ -1,4 +1,4 @@
-// Places in a grid of twelve columns: where a widget goes when it is moved or resized.
+// Positions of moved and resized widgets in a grid of twelve columns.
 const COLUMNS = 12
 const NARROWEST = 2
 const TALLEST = 24
@@ -21,7 +21,7 @@ export function resizedBy(place, columns, rows) {
   }
 }
 
-// Of a pointer that went this many columns and rows, in parts of them.
+// `columns` and `rows` are fractional pointer distances.
 export function placeAt(place, columns, rows) {
   return movedBy(place, Math.round(columns), Math.round(rows))
 }

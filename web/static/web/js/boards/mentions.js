@@ -1,4 +1,4 @@
-// Completes @names in a text: members who may read the project, by name or username.
+// Autocomplete for @mentions: project members by name or username.
 import { Asked } from "../core/typeahead.js"
 import { made } from "../core/elements.js"
 import { gettext } from "../core/texts.js"

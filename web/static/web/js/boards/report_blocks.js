@@ -1,8 +1,8 @@
-// Where a widget's block stands in the text of a report. Pure.
+// Locates the block of a widget in the text of a report. Pure.
 const OPENING = /^ {0,3}(`{3,}|~{3,})[ \t]*seamark\b[^\n]*\n/gm
 
-// The place of the block that says just this, of several the one that so many are before;
-// -1 for none. Lines of a longer block are no block of their own.
+// Returns the position of the block with these lines, or -1. Of identical blocks, skips the first
+// `before`. Lines within a longer block do not count.
 export function placeOfBlock(text, lines, before = 0) {
   const places = []
   for (const { index, 0: opening, 1: fence } of text.matchAll(OPENING)) {

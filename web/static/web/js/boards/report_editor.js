@@ -1,5 +1,5 @@
-// Writing a report: buttons that write Markdown, widgets that a dialog describes, and the
-// draft, which htmx saves while one types and this once more when the page is left.
+// Report editor: Markdown toolbar, widget dialog and draft. htmx saves the draft during typing;
+// this script saves it when the page is left.
 import { made, setText } from "../core/elements.js"
 import { placeOfBlock } from "./report_blocks.js"
 import { afterSwap } from "../core/swaps.js"
@@ -34,7 +34,7 @@ export default function reportEditor(page) {
     wrap(text, ...WAYS[way](selected(text)))
   })
 
-  // Of blocks that say the same, the one whose button was pressed.
+  // Counts identical blocks before the one whose button was clicked.
   let before = 0
   page.addEventListener("click", ({ target }) => {
     const button = target.closest("#preview [hx-get*='?block=']")
@@ -55,8 +55,8 @@ function asks(button) {
   return button.getAttribute("hx-get")
 }
 
-// htmx saves the draft while one types. What it has not saved is said, tried again, and sent
-// as the page is left.
+// htmx saves the draft during typing. Reports and retries failed saves, and sends unsaved text when
+// the page is left.
 function keepDraft(page, form) {
   const written = () => JSON.stringify([form.elements.name.value, form.elements.text.value])
   const isDraft = (event) => event.target === form
@@ -81,7 +81,7 @@ function keepDraft(page, form) {
   addEventListener("pagehide", () => {
     if (written() !== saved) navigator.sendBeacon(form.dataset.draftUrl, new FormData(form))
   })
-  // More than that a browser does not send from a page that is left.
+  // Browsers limit keepalive requests to this size.
   addEventListener("beforeunload", (event) => {
     if (written() !== saved && new Blob([written()]).size > MAX_SENT_LAST) event.preventDefault()
   })
@@ -109,7 +109,7 @@ function wrap(text, before, middle, after) {
   said(text)
 }
 
-// In place of the block it was made from, or on lines of its own where the cursor is.
+// Replaces the edited block, or inserts a new one at the cursor.
 function put(text, block, before) {
   const fence = "```"
   const place = block.old ? placeOfBlock(text.value, block.old, before) : -1

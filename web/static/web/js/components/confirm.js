@@ -1,5 +1,5 @@
-// Opens the dialog named by data-confirm before a form is sent. Until this is there, the form
-// is held (../held.js).
+// Opens the dialog named by data-confirm before a form is submitted. Until this module has loaded,
+// early_input.js blocks the submission.
 export default function confirm(form) {
   const dialog = document.getElementById(form.dataset.confirm)
   let isSure = false
@@ -17,7 +17,7 @@ export default function confirm(form) {
     if (dialog.returnValue !== "yes") return
     isSure = true
     form.requestSubmit(submitter)
-    // Whoever comes back to this page is asked again.
+    // Asks again after back navigation.
     isSure = false
   })
 

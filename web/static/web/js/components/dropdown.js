@@ -1,4 +1,4 @@
-// A panel that a button drops: Escape and a press elsewhere close it, one is open at a time.
+// Dropdown: closes on Escape, on an outside click and when another one opens.
 export default function drop(element) {
   element.addEventListener("toggle", () => {
     if (!element.open) return

@@ -1,16 +1,15 @@
-// Counts on for how long something has been going on, from what the server said; an
-// answer that only says it is later now need not come.
+// Counts elapsed time in the browser, so that polls need not update it.
 //
-// data-seconds  how long it was when the page was made
+// data-seconds  elapsed seconds when the page was rendered
 import { setText } from "../core/elements.js"
 import { duration } from "../core/format.js"
 
-// As often as live pages ask: what changes together is laid out and painted together.
+// Same interval as the polls, so that changes share a layout and paint.
 const EVERY_MS = 5_000
 
 const counted = new Map()
 
-// A morph may have brought what the server says by now; else counting goes on.
+// Restarts only if a morph brought a new value.
 export default function goingOn(element) {
   const { seconds } = element.dataset
   if (counted.get(element)?.seconds === seconds) return

@@ -1,7 +1,6 @@
-// Opens a dialog when something is put into it, and empties it when it is closed: what it
-// showed may be shown once only. A form in it closes it by "dialog-done", a button by
-// data-part="close". It takes neither keys nor clicks until all in it answers them: Enter in a
-// list of fields would send the form before the list is one.
+// Opens a dialog when htmx fills it, and empties it on close, because its content may be shown only
+// once. "dialog-done" from a form or a button with data-part="close" closes it. The content is
+// inert until its behaviors are connected: Enter in a list of fields would submit too early.
 import { connect } from "../core/connect.js"
 
 export default function filledDialog(dialog) {
@@ -13,16 +12,16 @@ export default function filledDialog(dialog) {
     if (!content.childElementCount) return
     content.inert = true
     await connect(content)
-    // Meanwhile something else may have been put into it, or it was emptied.
+    // The content may have been replaced or removed.
     if (filling !== fillings) return
     content.inert = false
     if (!dialog.open) dialog.showModal()
     content.querySelector("[autofocus]")?.focus()
   }
-  // Toasts within the dialog are no reason to move the focus.
+  // Toasts in the dialog must not move focus.
   const isContent = ({ classList }) => !classList?.contains("toasts")
   new MutationObserver((changes) => {
-    // What it was opened for did not come.
+    // The request failed, so there is no content.
     if (!content.childElementCount) return dialog.close()
     if (changes.some(({ addedNodes }) => [...addedNodes].some(isContent))) open()
   }).observe(content, { childList: true })

@@ -1,6 +1,6 @@
-// Hides the rows of a table that lack what is typed; says how many are left.
+// Filters the rows of a table by the typed text and shows the number of matches.
 //
-// data-count  the element that says how many; its data-all is the number of all
+// data-count  the element that shows the number; its data-all is the total
 import { setText } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 
@@ -20,7 +20,7 @@ export default function filterRows(input) {
   }
 
   input.addEventListener("input", filter)
-  // Rows that an answer of the server has written are all shown.
+  // Filters again after a swap has replaced the rows.
   const ending = new AbortController()
   const again = () => {
     if (!input.isConnected) ending.abort()

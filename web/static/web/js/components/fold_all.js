@@ -1,5 +1,5 @@
-// Opens or closes every branch of the tree that the button's aria-controls names, also
-// those that come later because a branch was opened: no more of them than a page can hold.
+// Expands or collapses all branches of the tree named by aria-controls, including lazily loaded
+// ones up to a limit.
 
 const MAX_OPENED = 60
 
@@ -16,7 +16,7 @@ export default function foldAll(button) {
     }
   }
   tree.addEventListener("htmx:after:swap", unfold)
-  // Whoever closes a branch by hand does not want it opened again.
+  // A manual collapse stops the automatic expansion.
   tree.addEventListener("click", () => (left = 0))
   button.addEventListener("click", () => {
     if (isOpening) {
@@ -24,7 +24,7 @@ export default function foldAll(button) {
       unfold()
       return
     }
-    // The other button's turn is over.
+    // Stops an expansion in progress.
     tree.dispatchEvent(new Event("click"))
     for (const branch of tree.querySelectorAll("details[open]")) branch.open = false
   })

@@ -1,13 +1,12 @@
-// A tree of a run that goes on asks for all that somebody has opened of it, at once: each
-// of its polls names the branches whose content is here. The answer would take away what
-// it does not know of, so no poll goes out while a branch is being loaded, where a list
-// was made longer, and where more is open than an address can name.
+// Polls a live tree together with its expanded branches: each poll lists the loaded branches. The
+// response replaces the tree, so polls pause while a branch loads, after a list was extended, and
+// when the branches do not fit into a URL.
 //
-// A branch's content has data-prefix; until it was loaded, it has hx-get, too.
+// The content of a branch has data-prefix, and hx-get until it has loaded.
 import { isAnswered, isPoll } from "../core/request_errors.js"
 
 const LOADED = ".tree__level[data-prefix]:not([hx-get])"
-// Servers and proxies commonly take addresses of 8 kB.
+// Servers and proxies commonly limit URLs to 8 kB.
 const MAX_LETTERS = 6_000
 
 export default function liveTree(root) {
@@ -31,7 +30,7 @@ export default function liveTree(root) {
   root.addEventListener("htmx:config:request", (event) => {
     const { ctx } = event.detail
     if (!isPoll(ctx) || event.target !== root) return
-    // One that is empty says that the whole tree is asked for.
+    // An empty prefix requests the whole tree.
     const opened = ["", ...[...root.querySelectorAll(LOADED)].map(({ dataset }) => dataset.prefix)]
     const letters = String(new URLSearchParams(opened.map((prefix) => ["open", prefix]))).length
     if (loading.size || isLonger || letters > MAX_LETTERS) return event.preventDefault()
@@ -39,7 +38,7 @@ export default function liveTree(root) {
   })
 }
 
-// What was loaded is asked for by the tree from now on.
+// The tree's poll covers loaded branches.
 function settle(level) {
   level.removeAttribute("hx-get")
   level.removeAttribute("hx-trigger")

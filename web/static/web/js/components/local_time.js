@@ -1,4 +1,4 @@
-// Shows an instant in the zone of the page; without script it stays in UTC.
+// Shows a time in the selected zone; without scripts it stays in UTC.
 //
 // data-precision   "day", "minute" or "second"; without it only the tooltip is set
 import { day, full, toMinute, toSecond } from "../core/clock.js"

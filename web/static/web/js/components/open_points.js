@@ -1,10 +1,10 @@
-// Opens the run of a point that is clicked, as a link would: with Ctrl in a new tab.
-// The figure's customdata begins with the run's id; data-runs-at is what stands before it.
+// Opens the run of a clicked point; with Ctrl in a new tab. customdata starts with the run id;
+// data-runs-at is the URL prefix.
 
 export default function openPoints(element) {
   const plot = element.querySelector(".chart__plot")
   const listen = () => {
-    // A chart far from the window is forgotten, and its listeners with it.
+    // A chart scrolled far away is released together with its listeners.
     if (element.dataset.drawn !== "true" || plot.dataset.listens === "true") return
     plot.dataset.listens = "true"
     plot.on("plotly_click", ({ points: [point], event }) => {

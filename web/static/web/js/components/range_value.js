@@ -1,4 +1,4 @@
-// Writes beside a slider what it is set to.
+// Shows the value of a slider next to it.
 export default function rangeValue(slider) {
   slider.addEventListener("input", () => {
     slider.nextElementSibling.value = Number(slider.value).toFixed(2)

@@ -1,6 +1,5 @@
-// A list of fields: "Another" adds one, up to data-most, and each can be removed. Enter
-// in a field goes on to the next one. It never sends the form: a browser may take the first
-// Enter for a suggestion, and whoever presses it again has not filled in the rest yet.
+// A list of fields: "Another" adds one, up to data-most, and each can be removed. Enter moves to
+// the next field and never submits, because the first Enter may accept a browser suggestion.
 import { gettext } from "../core/texts.js"
 
 export default function repeat(element) {
@@ -14,10 +13,10 @@ export default function repeat(element) {
 
   function append() {
     const item = pattern.cloneNode(true)
-    // One must be filled in; what Enter adds at the end may stay empty.
+    // Only the first field is required.
     item.querySelector("input").required = false
     items.append(item)
-    // Behaviours of what is new are connected as after any swap.
+    // Connects behaviors as after a swap.
     window.htmx.process(item)
     item.querySelector("input").focus()
     refresh()

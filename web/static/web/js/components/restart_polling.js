@@ -1,10 +1,10 @@
-// Wakes what does not ask any more, or seldom, once an answer says that things go on: what
-// was preempted is running again, or a run has joined those that a widget shows. Morphs
-// leave figures and logs alone, so they hear it here.
+// Restarts polling of parts that have stopped or slowed down, when a response reports activity: a
+// preempted run has resumed, or a widget got a new run. Morphs skip charts and logs, so they are
+// notified here.
 //
-// data-goes-on  "true" while what is shown may soon be something else
-// data-wakes    "page": all that the page shows; else the figures within, which every
-//               answer may have changed
+// data-goes-on  "true" while the content may change
+// data-wakes    "page": restarts all parts of the page; otherwise the charts within, which every
+//               response may have replaced
 import { poll } from "../core/polls.js"
 
 const before = new WeakMap()

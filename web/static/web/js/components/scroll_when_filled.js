@@ -1,5 +1,5 @@
-// Scrolls to the element once something new is in it, where it lies beyond the window:
-// on a phone a preview stands above the list that it is chosen from.
+// Scrolls to the element after a swap if it is outside the viewport: on phones a preview is above
+// its list.
 export default function showWhenFilled(element) {
   element.addEventListener("htmx:after:swap", () => {
     const { top, bottom } = element.getBoundingClientRect()

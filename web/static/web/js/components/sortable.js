@@ -1,8 +1,7 @@
-// A list whose items are dragged by a handle, or moved by the keyboard: on the handle, the
-// arrow keys move an item by one, Home and End to the ends. The order is what the form
-// sends, so nothing is kept here.
+// Sortable list: drag the handle, or focus it and press an arrow key, Home or End. The form submits
+// the order.
 //
-// Items hold [data-part="handle"], and a number in [data-part="number"].
+// Items hold [data-part="handle"] and a number in [data-part="number"].
 
 import { follow } from "../core/drag.js"
 import { gettext } from "../core/texts.js"

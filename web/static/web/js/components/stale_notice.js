@@ -1,4 +1,4 @@
-// Says quietly that a part of the page could not be refreshed, until it is again.
+// Shows a discreet notice while part of the page cannot be refreshed.
 import { clock } from "../core/clock.js"
 import { isAnswered, isPoll } from "../core/request_errors.js"
 import { gettext } from "../core/texts.js"

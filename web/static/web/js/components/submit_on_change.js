@@ -1,5 +1,5 @@
-// Sends a form as soon as something in it is chosen; its button is for everybody else.
-// A field names in data-clears those whose values mean nothing beside another one of its own.
+// Submits a form on change; its button is the fallback without scripts. data-clears lists the
+// fields that a change resets.
 export default function submitOnChange(form) {
   form.querySelector("[data-part=submit]").hidden = true
   form.addEventListener("change", ({ target }) => {

@@ -1,10 +1,10 @@
-// Offers what the server knows for what is being typed: data-suggest is "paths", which
-// begin so, or "runs", with this in their name. Words of data-offered come first.
+// Suggestions for a text field: data-suggest is "paths" (prefix) or "runs" (part of the name).
+// Words of data-offered come first.
 import { Asked } from "../core/typeahead.js"
 import { quoted } from "../query/query_words.js"
 
 const MOST = 30
-// "min(train/loss" asks for paths that begin with train/loss.
+// "min(train/loss" suggests paths that start with train/loss.
 const SUMMARY = /^(last|min|max|mean)\((.*?)\)?$/s
 
 const ASKED = {
@@ -36,7 +36,7 @@ export default function suggest(input) {
 function offer(list, names, text, offered) {
   const summary = SUMMARY.exec(text)?.[1]
   const words = summary ? [] : offered.filter((word) => word.startsWith(text))
-  // An attribute that is called as one of the words stands in quotes.
+  // An attribute named like one of the words is quoted.
   const paths = names.map((name) => (summary ? `${summary}(${name})` : offered.includes(name) ? quoted(name) : name))
   list.replaceChildren(
     ...[...words, ...paths].slice(0, MOST).map((value) => {

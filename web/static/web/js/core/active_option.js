@@ -1,6 +1,6 @@
-// Which of the options below a field is active: the field keeps the focus and says which.
+// Combobox: the field keeps focus and references the active option.
 
-// `isSelected` says which options are taken; else it is the active one.
+// `isSelected` returns whether an option is selected; by default the active one is.
 export function mark(input, list, active, isSelected = (place) => place === active) {
   const options = [...list.querySelectorAll("[role=option]")]
   for (const [place, option] of options.entries()) {
@@ -13,7 +13,7 @@ export function mark(input, list, active, isSelected = (place) => place === acti
   option.scrollIntoView({ block: "nearest" })
 }
 
-// The active one after an arrow key, all round; undefined for another key.
+// Returns the next active option after an arrow key, wrapping around; undefined for other keys.
 export function stepped(key, active, count) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[key]
   if (!step || !count) return undefined

@@ -1,10 +1,9 @@
-// What can be undone: the states that something was in, and which of them it is in now.
-// States are texts. Functions of values; nothing here looks at a page.
+// Undo history: a list of states, as text, and the current index. Pure; no access to the page.
 const MOST = 50
 
 export class ChangeHistory {
-  // `stored` is what `text` was; it counts if it ends where things stand now or, if it
-  // `goesOn`, as what was before that.
+  // `stored` is an earlier `text`. It is used if its current state equals `now`, or, with `goesOn`,
+  // as the history before `now`.
   constructor(now, stored = "", { goesOn = false } = {}) {
     const { states = [], at = -1 } = read(stored)
     const isKnown = states[at] === now || (goesOn && at in states)
@@ -17,14 +16,14 @@ export class ChangeHistory {
     return JSON.stringify({ states: this.states, at: this.at })
   }
 
-  // What was undone before cannot be done again after another change.
+  // A new change discards the redo states.
   add(state) {
     if (state === this.states[this.at]) return
     this.states = [...this.states.slice(0, this.at + 1), state].slice(-MOST)
     this.at = this.states.length - 1
   }
 
-  // Returns the state one step away, which is now the present one; null: there is none.
+  // Moves one step and returns the new state, or null at the end.
   go(step) {
     const state = this.states[this.at + step]
     if (state === undefined) return null

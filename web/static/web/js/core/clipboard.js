@@ -1,5 +1,5 @@
-// Copies a text, also where a page that is not served over HTTPS has no clipboard; a
-// button says for a moment that it did, a toast that it could not.
+// Copies text, with a fallback for pages without HTTPS. A button briefly confirms; a toast reports
+// failure.
 import { made } from "./elements.js"
 import { toast } from "./toasts.js"
 import { gettext } from "./texts.js"
@@ -14,7 +14,7 @@ export async function copyBy(button, text) {
   setTimeout(() => say(button, label, ""), SAID_MS)
 }
 
-// `near` is beside where a field may have the focus: in the dialog, if there is one.
+// `near` is inside the open dialog, if any, because the fallback needs focus.
 export async function copied(text, near = document.body.lastElementChild) {
   try {
     await navigator.clipboard.writeText(text)

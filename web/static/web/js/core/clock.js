@@ -1,5 +1,5 @@
-// Instants as text, in the browser's time zone, or in UTC if the user chose that. Every page
-// formats its times here, so that all of them agree.
+// Formats times in the browser's zone, or in UTC if the user chose it. All times of a page are
+// formatted here.
 
 const STORED = "time-zone"
 const UTC = "UTC"
@@ -10,7 +10,7 @@ const SECONDS = { ...MINUTES, second: "2-digit" }
 
 export const isUtc = () => localStorage.getItem(STORED) === UTC
 
-// Times are all over the page, and a fresh one shows them all in the other zone.
+// Reloads, because times appear all over the page.
 export function useUtc(isOn) {
   if (isOn) localStorage.setItem(STORED, UTC)
   else localStorage.removeItem(STORED)
@@ -38,7 +38,7 @@ export const day = (instant) => FORMATS.day.format(instant)
 export const toMinute = (instant) => FORMATS.minute.format(instant)
 export const toSecond = (instant) => FORMATS.second.format(instant)
 export const toMillisecond = (instant) => FORMATS.millisecond.format(instant)
-// "14:05", "14:05:09" and "14:05:09.125": the page names the zone elsewhere.
+// "14:05", "14:05:09" and "14:05:09.125", where the zone is shown elsewhere.
 export const clock = (instant) => FORMATS.clock.format(instant)
 export const clockSeconds = (instant) => FORMATS.clockSeconds.format(instant)
 export const clockMilliseconds = (instant) => FORMATS.clockMilliseconds.format(instant)
@@ -49,13 +49,13 @@ export function short(instant, now = Date.now()) {
   return isThisYear ? FORMATS.dayOfYear.format(instant) : day(instant)
 }
 
-// Both the shown zone and UTC, for tooltips.
+// Both the selected zone and UTC, for tooltips.
 export function full(instant) {
   const utc = `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")} UTC`
   return zoneName() === UTC ? utc : `${toSecond(instant)} (${zoneName()})\n${utc}`
 }
 
-// How far the zone is ahead of UTC at an instant, in milliseconds.
+// UTC offset of the zone at a time, in milliseconds.
 export function offsetAt(instant) {
   return isUtc() ? 0 : -new Date(instant).getTimezoneOffset() * MINUTE_MS
 }

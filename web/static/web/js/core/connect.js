@@ -1,16 +1,16 @@
-// Connects elements with the behaviours they name in data-behaviour.
+// Connects elements to the behaviors named in data-behaviour.
 
-// A morph resets the text of elements that stay; these behaviours run again after it.
+// A morph resets the text of existing elements, so these behaviors run again.
 const AGAIN = new Set(["elapsed-time", "local-time", "restart-polling"])
 const connected = new WeakMap()
 let registry = {}
 
-// Sets the behaviours by name: functions that load a module.
+// Registers behaviors: names to functions that import a module.
 export function register(behaviours) {
   registry = behaviours
 }
 
-// Connects `root` and all below it; resolves when their modules have been started.
+// Connects `root` and its descendants; resolves when their modules have started.
 export function connect(root) {
   if (!(root instanceof Element || root instanceof Document)) return Promise.resolve([])
   const elements = [root, ...root.querySelectorAll("[data-behaviour]")]
@@ -31,7 +31,7 @@ async function start(element, name) {
     const behaviour = await registry[name]()
     behaviour.default(element)
   } catch (error) {
-    // The rest of the page must still work.
+    // One failed module must not break the rest of the page.
     reportError(error)
   }
 }

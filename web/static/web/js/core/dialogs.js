@@ -1,9 +1,9 @@
-// Opens dialogs by their ids. What a dialog needs to be ready, it does on "dialog-open".
+// Opens dialogs by id. Dialogs prepare themselves on the event "dialog-open".
 
 export function openDialog(id) {
   const dialog = document.getElementById(id)
   if (!dialog || dialog.open) return
-  // A palette over a list of keys, or the other way round, would have two ways out.
+  // Only one dialog is open at a time.
   document.querySelectorAll("dialog[open]").forEach((other) => other.close())
   dialog.showModal()
   dialog.dispatchEvent(new CustomEvent("dialog-open"))

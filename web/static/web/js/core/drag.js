@@ -1,5 +1,5 @@
-// Follows a pointer that was pressed until it is let go. `end` hears whether it was: where
-// a touch turns into scrolling, the browser takes the pointer away.
+// Tracks a pressed pointer until it is released. `end` gets false if the browser canceled it, for
+// example because the touch became a scroll.
 const ENDS = ["pointerup", "pointercancel"]
 
 export function follow({ pointerId }, { move, end }) {
@@ -10,7 +10,7 @@ export function follow({ pointerId }, { move, end }) {
     for (const name of ENDS) document.removeEventListener(name, ended)
     end(event.type === "pointerup", event)
   }
-  // On the document: an element that is moved within it loses the pointer.
+  // On the document, because an element moved in the DOM loses pointer capture.
   document.addEventListener("pointermove", moved)
   for (const name of ENDS) document.addEventListener(name, ended)
 }

@@ -1,4 +1,4 @@
-// Makes elements. Texts come from strangers, so none of them is ever read as markup.
+// Creates elements. User text is never parsed as markup.
 const SVG = "http://www.w3.org/2000/svg"
 
 export function made(tag, className = "", text = "") {
@@ -18,7 +18,7 @@ export function icon(name, className = "icon icon--small") {
   return image
 }
 
-// Screen readers tell a status that is written again, though it says the same.
+// Skips unchanged text, because screen readers would announce it again.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text
 }

@@ -1,5 +1,4 @@
-// Numbers, durations and shares as people read them: templatetags/format.py in the
-// browser. A test compares the two.
+// Formats numbers, durations and shares like templatetags/format.py; a test compares both.
 const UNKNOWN = "–"
 const NARROW_SPACE = "\u202f"
 const MINUTE = 60
@@ -31,7 +30,7 @@ export function percent(value) {
   return minus(`${trimmed(value.toFixed(digits))} %`)
 }
 
-// By how much a number differs from another one; "" where that says nothing.
+// Relative change of a number; "" if it is not meaningful.
 export function change(value, reference) {
   if (typeof value !== "number" || typeof reference !== "number" || reference === 0) return ""
   const share = (100 * (value - reference)) / Math.abs(reference)

@@ -1,7 +1,7 @@
-// Which shortcut a key completes: a key alone, one after another ("g p"), or one with
-// Ctrl or Cmd ("Mod+k"). Functions of what was pressed; nothing here looks at a page.
+// Matches keys to shortcuts: single keys, sequences ("g p"), and keys with Ctrl or Cmd ("Mod+k").
+// Pure; no access to the page.
 
-// A first key waits this long for its second.
+// Timeout for the second key of a sequence.
 const PATIENCE_MS = 1_200
 
 const ALONE = ["Control", "Shift", "Alt", "Meta", "AltGraph"]
@@ -10,7 +10,7 @@ export class KeySequence {
   first = ""
   pressedAt = 0
 
-  // Returns the shortcut, or null: none, or not yet.
+  // Returns the completed shortcut, or null.
   press(event, shortcuts, now) {
     if (ALONE.includes(event.key)) return null
     const key = named(event)
@@ -27,12 +27,12 @@ export class KeySequence {
   }
 }
 
-// Whether the keys do nothing unless Ctrl or Cmd is held.
+// Whether the shortcut needs Ctrl or Cmd.
 export function needsModifier(shortcut) {
   return shortcut.keys.startsWith("Mod+")
 }
 
-// As keys are drawn: "Mod+k" is ⌘ K on a Mac and Ctrl K elsewhere.
+// Display of keys: "Mod+k" is ⌘ K on a Mac and Ctrl K elsewhere.
 export function keyCaps(keys, isMac) {
   return keys
     .replace("Mod+", isMac ? "⌘ " : "Ctrl ")
@@ -42,7 +42,7 @@ export function keyCaps(keys, isMac) {
 }
 
 function named({ key, ctrlKey, metaKey, altKey, shiftKey }) {
-  // Many keyboards need AltGr, which Windows calls Ctrl and Alt, or Option for a "[".
+  // Many keyboard layouts need AltGr (Ctrl+Alt on Windows) or Option to type "[".
   if (altKey) return /^[^\p{L}\p{N}\s]$/u.test(key) ? key : ""
   return ctrlKey || metaKey ? `Mod+${shiftKey ? "Shift+" : ""}${key.toLowerCase()}` : key
 }

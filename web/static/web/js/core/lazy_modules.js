@@ -1,10 +1,9 @@
-// Parts of a page that most visits never open: their modules are fetched when somebody
-// reaches for them, and weigh nothing until then.
+// Loads modules of rarely used parts of a page on first use.
 import { gettext } from "./texts.js"
 import { toast } from "./toasts.js"
 
-// Returns a function that resolves to what `make` makes, once for all calls; to null where
-// its module does not come, until it is asked for again.
+// Returns a function that resolves to the result of `make`, created once; resolves to null if the
+// module cannot be loaded, and retries on the next call.
 export function later(make) {
   let making = null
   return () => {
@@ -18,8 +17,8 @@ export function later(make) {
   }
 }
 
-// A panel that a button drops. `make` resolves to what fills it, which is told by `open`
-// whenever it is open.
+// A dropdown panel. `make` resolves to its content, whose `open` is called each time the panel
+// opens.
 export class Panel {
   #part = null
 
@@ -34,7 +33,7 @@ export class Panel {
     })
   }
 
-  // Of what is there already.
+  // Draws the content if it has been loaded.
   draw() {
     this.#part?.draw()
   }

@@ -1,5 +1,5 @@
-// Walks through a menu by keyboard: from item to item and round, Home and End to its ends.
-// Says whether the key was one of these.
+// Moves focus in a menu: arrow keys wrap around, Home and End jump. Returns whether the key was
+// handled.
 export function walk(event, items) {
   const now = items.indexOf(document.activeElement)
   const count = items.length

@@ -1,6 +1,6 @@
-// Says in the page's address what is looked at, so that a link shows the same.
+// Stores view state in the page's URL, so that links show the same.
 
-// What is empty is taken out.
+// Empty values are removed.
 export function keepInAddress(changes) {
   history.replaceState(history.state, "", withChanges(location.href, changes))
 }

@@ -1,8 +1,8 @@
-// Puts what floats above the page beside the button that opened it, within the window.
+// Positions a popover next to its button, within the window.
 
 const GAP_PIXELS = 4
 
-// Their right ends meet, or else their left ones.
+// Aligns the right edges, or the left edges with `isToTheRight`.
 export function placeBeside(panel, button, { isToTheRight = false } = {}) {
   const from = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = panel

@@ -1,2 +1,2 @@
-// Whether keys have the names that a Mac gives them.
+// Whether keys have their Mac names.
 export const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform)

@@ -1,5 +1,5 @@
-// What a poll was answered last, it names when it asks again. A server that has nothing
-// else to say then says only that, and nothing of the page is parsed, compared or drawn.
+// Conditional polling: sends the ETag of the last response. On 304 nothing is parsed, compared or
+// drawn.
 import { isAnswered, isPoll } from "./request_errors.js"
 
 const held = new WeakMap()
@@ -11,20 +11,19 @@ export function nameWhatPollsHold() {
     if (version) ctx.request.headers["If-None-Match"] = version
   })
   document.addEventListener("htmx:after:request", (event) => {
-    // Who is told that nothing is new may be told a newer name for it.
+    // A 304 response may carry a new ETag.
     const { ctx } = event.detail
     if (!isAnswered(ctx)) return
-    // It shows something else than the last poll said.
+    // Another response has replaced the content of the last poll.
     if (!isPoll(ctx)) return void held.delete(ctx.sourceElement)
     held.set(ctx.sourceElement, ctx.response.headers.get("ETag"))
-    // Else htmx would go on with a swap of nothing.
+    // Otherwise htmx would swap in an empty response.
     if (ctx.response.status === 304) event.preventDefault()
   })
 }
 
-// Nobody looks at a hidden page, so it asks the server for nothing. The event is stopped
-// on its way down to the element that htmx made it for. Whoever comes back sees at once
-// what happened meanwhile.
+// Pauses polls while the page is hidden, by stopping the event in the capture phase, and catches up
+// when it is visible again.
 export function pollWhileSeen() {
   document.addEventListener("every", (event) => {
     if (!document.hidden) return

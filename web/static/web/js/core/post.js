@@ -1,6 +1,6 @@
-// Sends a form without leaving the page, with the page's own token; what is sent as the page
-// is left arrives all the same. Resolves to the answer, if there is any;
-// a refusal holds its own. Where no whole answer came, nobody knows what was done.
+// Posts a form by fetch, with the page's CSRF token; `keepalive` lets it finish when the page is
+// left. Resolves to the response body, if any; an error holds the server's body. Without a complete
+// response the outcome is unknown.
 import { gettext } from "./texts.js"
 
 export async function post(address, fields) {
@@ -14,12 +14,12 @@ export async function post(address, fields) {
   const answer = await wholeAnswer(response)
   if (response.ok) return answer
   if (answer?.error) throw new Refused(answer.error.message, answer)
-  // From a server before ours, which may have given up while ours went on.
+  // A proxy may have given up while the server continued.
   if (response.status >= 500) throw new Unanswered()
   throw new Refused(gettext("The server did not take this (%(status)s).", { status: response.status }))
 }
 
-// What was sent may have arrived although nothing of the answer did, or only its beginning.
+// The request may have been processed even if the response was lost or truncated.
 async function wholeAnswer(response) {
   const text = await response?.text().catch(() => undefined)
   if (text === undefined) throw new Unanswered()

@@ -1,8 +1,8 @@
-// Says what the server has against a request that htmx made. Refusals that belong into the
-// page are put there by htmx; the others come as plain text, and nothing is swapped.
+// Reports errors of htmx requests. Errors that belong into the page are swapped in by htmx; others
+// arrive as plain text and are not swapped.
 //
-// A poll that is refused goes on, and says so quietly (components/stale_notice.js); what loads
-// itself says it in its own place; whatever somebody pressed is answered by a toast.
+// Failed polls show a notice (components/stale_notice.js), parts that load themselves show the
+// error in place, and user actions show a toast.
 import { made } from "./elements.js"
 import { toast } from "./toasts.js"
 import { gettext } from "./texts.js"
@@ -14,15 +14,15 @@ export function isPoll({ sourceEvent }) {
   return sourceEvent?.type === "every"
 }
 
-// Whether the server did as it was asked; what is as it was need not be sent.
+// 304 counts as success.
 export function isAnswered({ response }) {
   return response?.raw?.ok || response?.status === 304
 }
 
-// What to tell of an answer; null where the page shows it anyway.
+// Returns the error to show, or null if the page shows it anyway.
 export function refusalIn({ status, headers }, text) {
   if (headers.get("Content-Type")?.startsWith("text/plain") && text.trim()) return text
-  // From a server before ours.
+  // From a proxy.
   return status === 429 || status >= 500 ? UNANSWERED : null
 }
 
@@ -30,18 +30,18 @@ export function sayRefusals() {
   document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
     const said = refusalIn(ctx.response, ctx.text)
     if (said === null) return
-    // Else htmx would take the page's title from a page of refusal.
+    // Otherwise htmx would set the page's title from the error page.
     ctx.text = ""
     say(ctx, said)
   })
   document.addEventListener("htmx:error", ({ detail: { ctx, error } }) => {
-    // What somebody typed or pressed meanwhile is asked for instead.
+    // An aborted request was replaced by a newer one.
     if (ctx && !ctx.response && error.name === "TypeError") say(ctx, UNANSWERED)
   })
 }
 
 function say(ctx, text) {
-  // Whoever says it in a better place prevents the default.
+  // Elements that show the error themselves call preventDefault().
   const isMine = window.htmx.trigger(ctx.sourceElement, "refused", text)
   if (!isMine) return
   if (isPoll(ctx)) {

@@ -1,5 +1,5 @@
-// Whether keys do something without Ctrl or Cmd. People who speak to their computer, or
-// whose hands slip, switch that off; this browser remembers it.
+// Whether shortcuts without Ctrl or Cmd are enabled. Users of speech input can turn them off (WCAG
+// 2.1.4); stored per browser.
 const STORED = "single-keys"
 
 export function areSingleKeysOn() {

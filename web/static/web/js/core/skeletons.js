@@ -1,16 +1,16 @@
-// Puts lines into the place of what htmx is loading, once it is late: into whatever has
-// data-skeleton, which says how many. What comes at once does not flicker.
+// Shows skeleton lines in elements with data-skeleton (number of lines) while htmx loads them.
+// Delayed, so that fast responses do not flicker.
 import { made } from "./elements.js"
 
 const LATE_MS = 120
 
-// By the element that is loaded into: what asks, and what stood there before.
+// By target element: the requesting elements and the previous content.
 const loading = new Map()
 
 export function showSkeletons() {
   document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => begin(ctx))
   document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => end(ctx))
-  // Nobody waits any more for what would open the dialog again.
+  // Closing a dialog aborts its requests, which would open it again.
   document.addEventListener("close", ({ target: dialog }) => {
     for (const [target, { sources }] of loading) if (dialog.contains(target)) sources.forEach(abort)
   }, { capture: true })
@@ -29,7 +29,7 @@ function begin({ sourceElement, target }) {
   loading.set(target, state)
   state.sources.add(sourceElement)
   target.setAttribute("aria-busy", "true")
-  // Whoever asked from within goes on seeing what was pressed.
+  // Keeps the pressed element visible if it is inside the target.
   const isFromWithin = target !== sourceElement && target.contains(sourceElement)
   if (!isFromWithin) state.late ??= setTimeout(() => show(target, state), LATE_MS)
 }
@@ -40,7 +40,7 @@ function show(target, state) {
   target.replaceChildren(state.lines)
 }
 
-// What was there comes back if nothing else has come.
+// Restores the previous content if no response arrived.
 function end({ sourceElement, target }) {
   const state = loading.get(target)
   state?.sources.delete(sourceElement)

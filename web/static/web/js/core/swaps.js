@@ -1,5 +1,5 @@
-// Calls `then` whenever htmx has put something new into the element of this id. htmx says
-// so to the element that asked, which may be gone by now.
+// Calls `then` after htmx has swapped the element with this id. Listens on the document, because
+// the requesting element may be gone.
 export function afterSwap(id, then) {
   document.addEventListener("htmx:after:swap", ({ detail }) => {
     const { target } = detail.ctx

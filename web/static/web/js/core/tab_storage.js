@@ -1,12 +1,12 @@
-// What a page's address has no room for, kept while its tab is open: whoever loads the page
-// again or comes back to it finds it, and whoever goes to it anew finds the page as it is.
+// Session storage per page, for state that does not fit into the URL: survives reload and back
+// navigation, but not a new visit.
 
 export function keep(name, text) {
   try {
     if (text) sessionStorage.setItem(keyOf(name), text)
     else sessionStorage.removeItem(keyOf(name))
   } catch {
-    // Where a browser stores nothing, the page works without.
+    // The page works without storage.
   }
 }
 

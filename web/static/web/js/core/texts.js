@@ -1,9 +1,9 @@
-// What scripts say, in the language of the page. A page in another language than they are
-// written in loads a catalogue first; without one, texts stay as they are written here.
+// Translated texts. Pages in other languages load a catalog first; without one, texts stay in
+// English.
 
 const catalogue = () => globalThis.django ?? {}
 
-// `values` are what a text names, as in "%(count)s of %(all)s".
+// `values` fill placeholders, as in "%(count)s of %(all)s".
 export const gettext = (text, values) => filled(catalogue().gettext?.(text) ?? text, values)
 
 export const ngettext = (one, many, count, values = { count }) =>

@@ -1,5 +1,5 @@
-// Says something at the edge of the page, politely, whatever made it known. A toast that
-// offers something stays until it is closed; others go, unless somebody looks at them.
+// Toasts in a polite live region. A toast with an action stays until it is closed; others
+// disappear, unless hovered or focused.
 import { icon, made } from "./elements.js"
 import { gettext } from "./texts.js"
 
@@ -9,7 +9,7 @@ const AGAIN_MS = 3_000
 export function toast(text, { onUndo = null, isError = false } = {}) {
   const region = regionNow()
   for (const other of region.querySelectorAll(".toast")) {
-    // What was done last is what can be undone; and nothing is said twice at a time.
+    // Only the last change can be undone, and duplicates are removed.
     if (other.textContent === text || (onUndo && other.dataset.undo)) other.remove()
   }
   const element = made("div", isError ? "toast toast--error" : "toast")
@@ -29,7 +29,7 @@ export function leaveSoon(element, wait = STAY_MS) {
   }, wait)
 }
 
-// A modal dialog covers the page's region and keeps it from being read out.
+// A modal dialog covers the page's region and makes it inert.
 function regionNow() {
   const dialog = [...document.querySelectorAll("dialog:modal")].at(-1)
   if (!dialog) return document.querySelector("body > .toasts")

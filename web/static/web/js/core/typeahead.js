@@ -1,9 +1,8 @@
-// Asks the server for what is being typed: a moment after the last letter, and only the
-// newest question is answered.
+// Debounced requests for typed text; only the latest response is used.
 const TYPING_MS = 150
 
 export class Asked {
-  // `take` gets the JSON of an answer; `fail` hears of one that is none.
+  // `take` gets the JSON of a response; `fail` is called on errors.
   constructor(take, fail = () => {}) {
     this.take = take
     this.fail = fail
@@ -31,7 +30,7 @@ export class Asked {
   }
 }
 
-// Null where the server is away or refuses: there is nothing to offer.
+// Null on errors: there is nothing to suggest.
 async function read(url, signal) {
   try {
     const response = await fetch(url, { headers: { Accept: "application/json" }, signal })

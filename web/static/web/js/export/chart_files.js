@@ -1,10 +1,10 @@
-// Saves charts and pages as files: HTML that needs no network, SVG and PNG.
+// Saves charts and pages as files: self-contained HTML, SVG and PNG.
 
 import { gettext } from "../core/texts.js"
 import { copyOf, stylesOf } from "./page_copy.js"
 import { CONFIG, loadPlotly } from "../charts/plotly.js"
 
-// What browsers take for the side of a canvas.
+// Browser limit of the canvas side.
 const MAX_CANVAS_PIXELS = 16_000
 const PNG_SCALE = 2
 const MARGIN_PIXELS = 16
@@ -13,7 +13,7 @@ const XHTML = "http://www.w3.org/1999/xhtml"
 const START = `for (const [place, { data, layout }] of JSON.parse(document.getElementById("figures").textContent).entries())
   Plotly.newPlot(document.querySelector('[data-figure="' + place + '"]'), data, layout, JSON.parse(document.getElementById("config").textContent))`
 
-// `figures` are drawn in the elements of `body` with their place in data-figure.
+// `figures` are drawn in the elements of `body` with their index in data-figure.
 export async function saveHtml(name, { title, body, figures, styles = "" }) {
   const { lang, dataset } = document.documentElement
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${styles}</style>`
@@ -27,7 +27,7 @@ export async function saveHtml(name, { title, body, figures, styles = "" }) {
   saveFile(new Blob([html], { type: "text/html;charset=utf-8" }), `${name}.html`)
 }
 
-// Saves what the page shows of an element, with all of its charts.
+// Saves the visible content of an element with all of its charts.
 export async function savePage(element, { name, title, format }) {
   const styles = await stylesOf(document)
   if (format === "html") {
@@ -56,7 +56,7 @@ async function svgOf(element, styles) {
   }
   const size = { width: Math.ceil(width) + 2 * MARGIN_PIXELS, height: Math.ceil(height) + 2 * MARGIN_PIXELS }
   const body = new XMLSerializer().serializeToString(copy)
-  // As text: a style element, wherever it is made, has to obey the page's policy.
+  // As text, because the CSP applies to created style elements.
   const text = `<svg xmlns="${SVG}" data-theme="${escaped(document.documentElement.dataset.theme)}" width="${size.width}" height="${size.height}"><foreignObject width="100%" height="100%"><body xmlns="${XHTML}" style="margin: ${MARGIN_PIXELS}px"><style>${escaped(styles)}</style>${body}</body></foreignObject></svg>`
   return { ...size, text }
 }
@@ -77,7 +77,7 @@ async function bundle() {
   return response.text()
 }
 
-// Nothing in it ends the script that holds it.
+// Escapes "<", so that the data cannot end the script element.
 function json(value) {
   const plain = (_, item) => (ArrayBuffer.isView(item) ? Array.from(item) : item)
   return JSON.stringify(value, plain).replaceAll("<", "\\u003c")
@@ -93,6 +93,6 @@ export function saveFile(blob, name) {
   link.href = URL.createObjectURL(blob)
   link.download = name
   link.click()
-  // The browser has begun to read it by the next turn.
+  // The browser has started the download by the next task.
   setTimeout(() => URL.revokeObjectURL(link.href))
 }

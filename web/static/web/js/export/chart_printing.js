@@ -1,17 +1,18 @@
-// Charts on paper. Whoever prints by the browser's own means gets what can be drawn at once:
-// again what is drawn, and sketches of what has been. `drawAll` draws the rest first.
+// Charts in print. The browser's own print command redraws drawn charts and shows placeholders of
+// the others; `drawAll` draws everything first.
 
 import { forgetColours } from "../charts/colours.js"
 import { all, hold, release } from "../charts/draw_queue.js"
 import { gettext } from "../core/texts.js"
 
-// As many as one request asks for; of charts that ask for themselves, what a server likes.
+// Charts per batch request, and parallel single requests.
 const TOGETHER = 40
 const ALONE = 4
-// Something else may have asked for the chart at the same time.
+// Another request may have aborted this one.
 const MAX_TRIES = 3
 
-// Drawn for paper alone; a page of hundreds of charts would be slow with all of them.
+// Charts drawn only for printing are released afterwards, because hundreds of drawn charts would
+// slow down the page.
 const extra = new Set()
 
 document.addEventListener("paper", ({ detail: isOnPaper }) => {
@@ -19,7 +20,7 @@ document.addEventListener("paper", ({ detail: isOnPaper }) => {
   isOnPaper ? toPaper() : toScreen()
 })
 
-// Resolves when every chart that the page shows is drawn, or says why it is not.
+// Resolves when every chart on the page has been drawn or has failed.
 export async function drawAll(signal, say) {
   const wanted = shown().filter(({ isDrawn }) => !isDrawn)
   let done = 0
@@ -57,7 +58,7 @@ function cut(list, size) {
 function toPaper() {
   hold()
   for (const chart of shown()) {
-    // Plotly draws before it answers; only what follows it waits.
+    // Plotly draws synchronously; only later steps are awaited.
     if (chart.isDrawn) chart.paint(window.Plotly).catch(reportError)
     else if (!isSketched(chart)) {
       chart.plot.dataset.undrawn = gettext("Not drawn yet when this was printed. “Print” on the page draws everything first.")
@@ -80,13 +81,13 @@ function toScreen() {
   release()
 }
 
-// At the width that the sheet has, of which nobody has told it yet.
+// Uses the width of the sheet, which has no measured size yet.
 function isSketched(chart) {
   chart.room = null
   return chart.figure !== null && chart.draft()
 }
 
-// A sheet may be of another width than the charts were drawn for.
+// Scales charts drawn for another width.
 function fitToSheet({ plot }) {
   for (const image of plot.querySelectorAll(".main-svg, .chart__sketch")) {
     image.setAttribute("viewBox", `0 0 ${image.getAttribute("width")} ${image.getAttribute("height")}`)
@@ -95,7 +96,7 @@ function fitToSheet({ plot }) {
   }
 }
 
-// Charts in what is folded away are not printed either.
+// Charts in collapsed sections are not printed.
 function shown() {
   return all().filter(({ element }) => element.checkVisibility())
 }

@@ -1,10 +1,10 @@
-// Copies what a page shows, without what only works on the page: scripts, forms, hidden
-// parts and addresses of data. Pictures are taken into the copy.
+// Copies the content of a page without scripts, forms, hidden parts and data URLs. Images are
+// embedded.
 
 const DROPPED = "script, template, dialog, form, button, input, select, textarea, [popover], svg:has(use), .report:not(.report--with-comments) .comments"
 const ATTRIBUTES = /^(on|hx-|data-behaviour|data-.*url|data-layout|data-rest|srcset|loading)/
 
-// Returns the copy, and each chart with its empty twin in the copy.
+// Returns the copy, and pairs of each chart and its empty counterpart in the copy.
 export async function copyOf(element) {
   const copy = element.cloneNode(true)
   const twins = copy.querySelectorAll("*")
@@ -31,7 +31,7 @@ async function takeIn(picture, twin) {
     const response = await fetch(picture.currentSrc || picture.src)
     if (response.ok) twin.src = await dataAddress(await response.blob())
   } catch {
-    // Its alternative text stays.
+    // The alternative text stays.
     twin.removeAttribute("src")
   }
 }
@@ -45,7 +45,7 @@ function dataAddress(blob) {
   })
 }
 
-// Returns all rules of the page's own style sheets. Fonts are left to the reader's system.
+// Returns all rules of the page's style sheets. Fonts are not embedded.
 export function stylesOf(page) {
   return [...page.styleSheets].map(textOf).join("\n")
 }

@@ -1,4 +1,4 @@
-// A chart as a picture, saved or copied, with the names that the page shows around it.
+// Chart as an image, saved or copied, with title and legend.
 
 import { copied } from "../core/clipboard.js"
 import { linesOf } from "../charts/figure_lines.js"
@@ -13,7 +13,7 @@ import { isTime, withTimeAxis } from "../charts/time_axis.js"
 const MIN_WIDTH = 900
 const MIN_HEIGHT = 480
 const TOP_PIXELS = 44
-// Of the legend, which stands below: so many names in a row, and how high that is.
+// Legend below the chart: names per row and row height.
 const NAMES_IN_ROW = 3
 const ROW_PIXELS = 20
 const LEGEND = { orientation: "h", x: 0, xanchor: "left", y: -0.14, yanchor: "top" }
@@ -24,7 +24,7 @@ export async function savePicture(chart, format) {
   await plotly.downloadImage(pictured(chart, size), { ...size, filename: fileNameOf(chart.element) })
 }
 
-// Saves the chart as a page of its own, which can be zoomed without a network.
+// Saves the chart as an interactive, self-contained page.
 export async function saveChartPage(chart) {
   const { data, layout } = pictured(chart, sizeOf(chart, "html"))
   const body = document.createElement("div")
@@ -37,13 +37,13 @@ export async function saveChartPage(chart) {
   })
 }
 
-// Browsers copy pictures only where nobody can have changed the page on its way.
+// The clipboard API requires a secure context.
 export const canCopyPictures = () => Boolean(navigator.clipboard?.write && window.ClipboardItem)
 
-// Resolves to whether the browser lets the page do it.
+// Resolves to whether the browser allowed it.
 export async function copyPicture(chart) {
   try {
-    // A promise, as a browser forgets that somebody has asked while a picture is made.
+    // A promise, because the user activation would expire while the image renders.
     const picture = drawn(chart, "png").then(bytesOf)
     await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })])
     return true
@@ -78,7 +78,7 @@ function pictured(chart, { width }) {
   const { data, layout: own } = themed(chart.figure)
   const layout = isTime(chart.figure) ? withTimeAxis({ data, layout: own }, width) : own
   const title = titleOf(chart.element)
-  // A title says already of which lines it is, where it is their names.
+  // The title may already name the lines.
   const isNamed = namesOf(chart.figure) === title
   const hasLegend = linesOf(chart.figure).length > 1 || !isNamed
   nameLines(chart.figure, data, hasLegend)

@@ -1,11 +1,11 @@
-// The points that a chart shows as CSV, a row for each point of each line; no text of it is
-// a formula, as web/csv_answer.py has it.
+// Visible points of a chart as CSV, one row per point and line. Values that look like formulas are
+// escaped, as in web/csv_answer.py.
 
 const FORMULA = /^[=+\-@\t\r\n]/
 const QUOTED = /[",\r\n]/
 const FLOAT32_DIGITS = 7
 
-// `places` is what the column of the horizontal axis is called.
+// `places` is the name of the x column.
 export function pointsCsv(lines, { places, isTime }) {
   const hasSmooth = lines.some(({ smooth }) => smooth)
   const hasEnds = lines.some(({ low }) => low)
@@ -17,7 +17,7 @@ export function pointsCsv(lines, { places, isTime }) {
         isTime ? moment(x[index]) : at(x, index),
         at(y, index),
         hasSmooth && at(smooth, index),
-        // What is a point by itself is its own lowest and highest.
+        // A single point is its own minimum and maximum.
         hasEnds && at(low ?? y, index),
         hasEnds && at(high ?? y, index),
       ])
@@ -30,7 +30,7 @@ function moment(milliseconds) {
   return Number.isFinite(milliseconds) ? new Date(milliseconds).toISOString() : ""
 }
 
-// A number with the digits that it came with.
+// Formats a number with its original precision.
 function at(values, index) {
   const value = values?.[index]
   if (value === undefined || value === null) return ""
@@ -44,7 +44,7 @@ function cell(value) {
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-// As Python writes them, and all that reads its tables.
+// As Python and its libraries write them.
 function said(number) {
   if (Number.isNaN(number)) return "nan"
   return Number.isFinite(number) ? String(number) : number > 0 ? "inf" : "-inf"

@@ -1,12 +1,11 @@
-// A button that prints the page. First everything on it is loaded and drawn, what nobody has
-// scrolled to as well; meanwhile the page says how far that is, and can be told to stop.
-// Without a script the browser's own way prints what is there.
+// Print button. Loads and draws everything first, including parts not scrolled to, with progress
+// and a cancel button. The browser's own print command prints the current state.
 import { connect } from "../core/connect.js"
 import { icon, made } from "../core/elements.js"
 import { toPaper, toScreen } from "./print_layout.js"
 import { gettext } from "../core/texts.js"
 
-// Of what does not come; the page is printed without it.
+// After this timeout, the page prints without the missing parts.
 const LONGEST_WAIT_MS = 20_000
 const LOADS_WHEN_SEEN = '[hx-trigger^="intersect once"][aria-busy]'
 const MORE_CHARTS = '[open] > [data-part="more"]:not([hidden])'
@@ -40,7 +39,7 @@ function drawing(done, all) {
   sign.firstElementChild.textContent = gettext("Drawing for print: %(done)s of %(all)s charts", { done, all })
 }
 
-// Resolves when all of the page is loaded and drawn; `say` hears of each chart.
+// Resolves when the page is complete; `say` is called for each chart.
 export async function whole(signal, say) {
   await within(LONGEST_WAIT_MS, [...widgets(), ...pictures()])
   await connect(document)
@@ -51,7 +50,7 @@ export async function whole(signal, say) {
   await drawAll(signal, say)
 }
 
-// What htmx loads once it is seen.
+// Parts that htmx loads when they become visible.
 function widgets() {
   return [...document.querySelectorAll(LOADS_WHEN_SEEN)].map((widget) => {
     const answered = new Promise((resolve) => {
@@ -73,8 +72,8 @@ function pictures() {
   })
 }
 
-// Resolves when the browser has printed, or its window was closed. Where it does not say,
-// whoever goes on with the page has done with printing.
+// Resolves after printing. Browsers without "afterprint": any key or click means that the dialog is
+// closed.
 function printed() {
   const done = ["afterprint", "keydown", "pointerdown"].map((name) => once(window, name))
   window.print()

@@ -1,7 +1,6 @@
-// The page as it goes on paper: in light colours and as wide as a sheet. Until it is printed
-// it looks so on the screen, too, where charts measure their places: print.css is for both
-// then. "paper" (detail: whether it is on paper now) tells charts of it; what its listeners
-// do before they return is printed, however people print.
+// Print layout: light colors and the width of a sheet, applied to the screen as well during
+// printing, because charts measure their size there. The event "paper" (detail: on or off) notifies
+// charts; synchronous changes by its listeners are printed.
 
 const sheet = document.querySelector('link[data-part="paper"]')
 let isOnPaper = false

@@ -1,4 +1,4 @@
-// A menu that saves what the page shows as one file, as it would be printed.
+// Menu that saves the page as a single file, in the print layout.
 import { placeBeside } from "../core/placement.js"
 import { walk } from "../core/menu.js"
 import { toPaper, toScreen } from "./print_layout.js"

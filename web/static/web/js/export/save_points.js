@@ -1,4 +1,4 @@
-// Saves the points that a chart shows.
+// Saves the visible points of a chart.
 
 import { linesOf } from "../charts/figure_lines.js"
 import { plain } from "../charts/plotly_text.js"

@@ -1,5 +1,5 @@
-// What programs write for terminals, as pieces of text with names of styles: no piece
-// holds markup, and instructions that are not colours are left out.
+// Splits terminal output into text with style names. Never yields markup; escape sequences other
+// than styles are dropped.
 
 const INSTRUCTION = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])/g
 const STYLES = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" }
@@ -38,7 +38,7 @@ function changed(style, parameters) {
     else if (code >= 90 && code <= 97) colour = code === 90 ? 8 : code - 90
     else if (code === 39) colour = null
     else if (code === 38 || code === 48) {
-      // One of 256 colours, or of all: only the first sixteen have a name here.
+      // 256-color and true-color codes: only the first sixteen colors have a style.
       const isFew = codes[index + 1] === 5
       const value = codes[index + 2]
       if (code === 38) colour = isFew && value < 16 ? (value === 8 ? 8 : value % 8) : null
@@ -50,6 +50,6 @@ function changed(style, parameters) {
 
 function named({ colour, on }) {
   const styles = [...on].map((code) => STYLES[code])
-  // Black and white are whatever text is here.
+  // Black and white map to the text color.
   return colour === null || colour === 0 || colour === 7 ? styles : [...styles, String(colour)]
 }

@@ -1,8 +1,8 @@
-// A log of any length: only the lines in view are on the page, and only those near them
-// were fetched. New ones are looked for while data-live is "true".
+// Virtualized log view: only visible lines are in the DOM, and only nearby lines are fetched. Polls
+// for new lines while data-live is "true".
 //
-// data-records-url, data-found-url   where lines and the positions of matches are
-// data-path, data-count, data-start  the series, its lines, and when times begin (ms)
+// data-records-url, data-found-url   endpoints of lines and of match positions
+// data-path, data-count, data-start  the series, its number of lines, time origin (ms)
 
 import { copyBy } from "../core/clipboard.js"
 import { keepInAddress } from "../core/page_address.js"
@@ -17,7 +17,7 @@ import { relative } from "./log_times.js"
 import { gettext, ngettext } from "../core/texts.js"
 
 const POLL_MS = 2_000
-// A run that is silent is asked less often.
+// Idle runs are polled less often.
 const SILENT_POLLS = 60
 const SILENT_POLL_MS = 15_000
 const SEARCH_MS = 250
@@ -55,7 +55,7 @@ class Log {
     this.lines.addEventListener("click", (event) => this.link(event))
 
     const field = this.root.querySelector('input[name="text"]')
-    // A link may name a text, and a line besides, which is what to look at then.
+    // A link may name a search and a line; the line wins.
     if (field.value) this.find(field.value, { isQuiet: location.hash.startsWith("#L") })
     let waiting
     field.addEventListener("input", () => {
@@ -80,7 +80,7 @@ class Log {
     }
   }
 
-  // What is seen.
+  // Rendering
 
   resize() {
     this.part("canvas").style.height = `${heightOf(this.count)}px`
@@ -119,7 +119,7 @@ class Log {
   row(position) {
     const line = this.pages.line(position)
     const row = element("div", "log__line")
-    // Not a link, for which a line is not tall enough; its address can be typed, too.
+    // Not a link, because a line is smaller than the minimum target size; the URL can also be typed.
     const number = element("span", "log__number", String(position + 1))
     number.title = gettext("Link to line %(number)s", { number: position + 1 })
     row.append(number)
@@ -148,7 +148,7 @@ class Log {
     this.renderSoon()
   }
 
-  // Where one is.
+  // Position
 
   scrollTo(line) {
     this.view.scrollTop = scrollTopOf(this.count, this.view.clientHeight, line)
@@ -186,7 +186,7 @@ class Log {
     this.renderSoon()
   }
 
-  // What is looked for.
+  // Search
 
   async find(text, { isQuiet = false } = {}) {
     keepInAddress({ text })
@@ -216,7 +216,7 @@ class Log {
     for (const name of ["next", "previous"]) this.part(name).hidden = !count
   }
 
-  // What comes from the server.
+  // Requests
 
   async fetchLines({ first, limit }, headers = {}) {
     const answer = await this.ask(this.root.dataset.recordsUrl, { first, limit }, headers)
@@ -247,7 +247,7 @@ class Log {
     const wait = silent > SILENT_POLLS ? SILENT_POLL_MS : POLL_MS
     await new Promise((resume) => setTimeout(resume, wait))
     if (!this.root.isConnected) return
-    // The page is told when the run ends, and when it goes on.
+    // data-live reflects the end and the restart of the run.
     const isLive = this.root.dataset.live === "true"
     this.poll(isLive && (await this.fetchNew()) ? 0 : silent + 1)
   }
@@ -271,7 +271,7 @@ class Log {
     if (lines) await copyBy(this.part("copy"), lines.map((text) => `${plain(text)}\n`).join(""))
   }
 
-  // One answer holds so many bytes, from the oldest of these lines on. Null if it failed.
+  // Responses are limited in size and start with the oldest requested line. Null on failure.
   async newest(most) {
     const lines = []
     for (let asked = { last: most }; ; ) {

@@ -1,4 +1,4 @@
-// The lines of a log that were fetched, in blocks; the oldest ones looked at are dropped.
+// Cache of fetched log lines, in blocks; least recently used blocks are evicted.
 
 export const BLOCK = 500
 const MAX_BLOCKS = 60
@@ -8,14 +8,14 @@ export class LogPages {
   #blocks = new Map()
   #asked = new Set()
 
-  // `fetchLines(first, limit)` answers lines as {position, step, time, text}, or null.
+  // `fetchLines(first, limit)` resolves to lines {position, step, time, text}, or null.
   constructor(fetchLines, changed, retryMs = RETRY_MS) {
     this.fetchLines = fetchLines
     this.changed = changed
     this.retryMs = retryMs
   }
 
-  // The line, null while it is on its way, undefined where it cannot be read.
+  // The line, null while loading, undefined if it cannot be read.
   line(position) {
     const number = Math.floor(position / BLOCK)
     const block = this.#blocks.get(number)
@@ -32,13 +32,13 @@ export class LogPages {
     return block.lines.get(position)
   }
 
-  // Take lines that came by another way, as new ones do.
+  // Adds lines received by a poll.
   put(lines, end) {
     for (const line of lines) this.#block(Math.floor(line.position / BLOCK)).lines.set(line.position, line)
     const first = lines[0]?.position ?? end
     for (let number = Math.floor(first / BLOCK); number * BLOCK < end; number += 1) {
       const block = this.#blocks.get(number)
-      // What stands before these may not have been fetched.
+      // Earlier lines of the block may be missing.
       if (block && block.end >= Math.max(first, number * BLOCK)) {
         block.end = Math.max(block.end, Math.min(end, (number + 1) * BLOCK))
       }
@@ -56,7 +56,7 @@ export class LogPages {
     this.#asked.add(number)
     const known = this.#blocks.get(number)?.end ?? number * BLOCK
     const answer = await this.fetchLines(known, (number + 1) * BLOCK - known)
-    // What lacks is asked for when it is drawn: at once again, it would be without end.
+    // Missing lines are requested on the next draw; the delay prevents a request loop.
     if (!answer || answer.end <= known) await new Promise((resume) => setTimeout(resume, this.retryMs))
     if (answer) {
       const block = this.#block(number)

@@ -1,4 +1,4 @@
-// Positions of the lines that hold a text, in order, and which of them one is at.
+// Positions of matching lines and the current match.
 
 const MOST = 100_000
 
@@ -12,7 +12,7 @@ export class LogSearch {
   #turn = 0
   #known = new Set()
 
-  // `fetchFound(text, first)` answers {positions, end, next}, or null.
+  // `fetchFound(text, first)` resolves to {positions, end, next}, or null.
   constructor(fetchFound) {
     this.fetchFound = fetchFound
   }
@@ -29,7 +29,7 @@ export class LogSearch {
     return this.#known.has(position)
   }
 
-  // False when another text was looked for meanwhile.
+  // Resolves to false if another search has started.
   async find(text, tell) {
     const turn = ++this.#turn
     Object.assign(this, { text, positions: [], place: -1, isCut: false })
@@ -39,14 +39,14 @@ export class LogSearch {
     return text ? this.#read(turn, tell) : true
   }
 
-  // Look through what is new; true when there are more matches.
+  // Searches new lines; resolves to true if there are more matches.
   async goOn() {
     if (!this.text || this.isCut) return false
     const before = this.count
     return (await this.#read(this.#turn, () => {})) && this.count > before
   }
 
-  // Go to a match: the next, the one before, or the first not before a line (0).
+  // Moves to the next match, the previous one, or the first at or after a line (0).
   go(step, line) {
     if (!this.count) return null
     if (step === 0 || this.place < 0) {

@@ -1,4 +1,4 @@
-// The text of one line of a log: its colours, and where it holds what is looked for.
+// Text of a log line with colors and search matches.
 import { pieces } from "./ansi.js"
 import { made } from "../core/elements.js"
 import { ngettext } from "../core/texts.js"
@@ -7,7 +7,7 @@ const LONGEST_SHOWN = 2_000
 
 export function lineText(text, wanted) {
   const shown = made("span", "log__text")
-  // One line stays one, whatever it holds.
+  // Embedded line breaks are shown as ⏎.
   const single = text.replace(/\r?\n$/, "").slice(0, LONGEST_SHOWN).replace(/\r?\n|\r/g, " ⏎ ")
   for (const { text: piece, styles } of pieces(single)) {
     const part = made("span", styles.map((style) => `ansi-${style}`).join(" "))
@@ -27,7 +27,7 @@ function marked(text, wanted) {
   let place = 0
   for (;;) {
     const next = lower.indexOf(wanted.toLowerCase(), place)
-    // Where letters change their number with their case, places do not fit.
+    // Skip highlighting if lower-casing changes the length.
     if (next < 0 || lower.length !== text.length) break
     found.push(text.slice(place, next), made("mark", "", text.slice(next, next + wanted.length)))
     place = next + wanted.length

@@ -1,4 +1,4 @@
-// When a line was logged, counted from the start of the run.
+// Time of a log line relative to the start of the run.
 
 export function relative(milliseconds) {
   const sign = milliseconds < 0 ? "-" : "+"

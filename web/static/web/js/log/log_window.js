@@ -1,5 +1,5 @@
-// Which lines of a long list are in view, whatever their number: a browser's page can be
-// only so tall, so in a very long list one pixel of scrolling stands for more than one.
+// Visible lines of a virtual list. Browsers limit the height of elements, so in very long lists one
+// scroll pixel stands for more than one.
 
 export const LINE_PIXELS = 20
 const TALLEST_PIXELS = 8_000_000
@@ -8,7 +8,7 @@ export function heightOf(count) {
   return Math.min(count * LINE_PIXELS, TALLEST_PIXELS)
 }
 
-// The first line in view, with its fraction that is scrolled away already.
+// The first visible line, including the fraction scrolled out.
 export function firstLine(count, viewPixels, scrollTop) {
   const height = heightOf(count)
   const hidden = Math.max(0, height - viewPixels)
@@ -17,7 +17,7 @@ export function firstLine(count, viewPixels, scrollTop) {
   return Math.min(1, scrollTop / hidden) * hiddenLines
 }
 
-// Where to scroll so that this line is the first in view, as far as that goes.
+// The scroll position that puts this line first, if possible.
 export function scrollTopOf(count, viewPixels, line) {
   const hidden = Math.max(0, heightOf(count) - viewPixels)
   const hiddenLines = Math.max(0, count - viewPixels / LINE_PIXELS)

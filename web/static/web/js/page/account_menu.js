@@ -1,4 +1,4 @@
-// Arrow keys walk through the menu of the account; the browser opens and closes it.
+// Arrow keys for the account menu; opening and closing is native.
 import { walk } from "../core/menu.js"
 
 export default function accountMenu(button) {

@@ -1,5 +1,5 @@
-// Says the toasts that came with the page. Screen readers tell only what is added to a
-// live region, so what was in it from the start is taken out and put back.
+// Announces toasts rendered by the server. Screen readers announce only additions to a live region,
+// so they are removed and added again.
 import { leaveSoon } from "../core/toasts.js"
 
 const SAID_AFTER_MS = 300

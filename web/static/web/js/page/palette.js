@@ -1,5 +1,5 @@
-// The palette: a text field over a list of places and actions. The field keeps the focus,
-// and says which option is active; the server finds what has a name.
+// Command palette: a text field with a list of pages and actions. The field keeps focus and
+// references the active option; the server searches by name.
 import { copied } from "../core/clipboard.js"
 import { openDialog } from "../core/dialogs.js"
 import { icon, made } from "../core/elements.js"
@@ -32,7 +32,7 @@ class Palette {
   options = []
   active = 0
   isWaiting = false
-  // The Enter that came before what it shall open.
+  // Enter pressed before the results arrived.
   entered = null
 
   constructor(dialog) {
@@ -52,13 +52,13 @@ class Palette {
     })
     this.input.addEventListener("input", () => this.askSoon())
     this.input.addEventListener("keydown", (event) => this.press(event))
-    // Before the field loses the focus.
+    // Keeps focus in the field.
     this.list.addEventListener("pointerdown", (event) => event.preventDefault())
     this.list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]")
       if (option) this.take(Number(option.dataset.place), event)
     })
-    // Whoever signs in here next is told nothing about where somebody has been.
+    // Clears the recent pages on sign-out.
     signOut()?.addEventListener("submit", () => localStorage.removeItem(this.stored))
   }
 
@@ -101,7 +101,7 @@ class Palette {
     const text = this.input.value.trim()
     const here = location.pathname
     const pages = [...recentPlaces(this.recent, here), ...tabs(), ...actions()]
-    // The server has looked for what was typed when it was asked, which may be less.
+    // The server's results may be for a shorter text.
     return [...matching(pages, text), ...matching(this.found, text)]
   }
 
@@ -170,7 +170,7 @@ class Palette {
     event.preventDefault()
   }
 
-  // Whoever types faster than the server answers gets what it finds.
+  // Opens the first result once it arrives.
   enter(event) {
     if (this.options.length) return this.take(this.active, event)
     this.entered = event
@@ -181,7 +181,7 @@ class Palette {
     this.entered = null
     const place = this.options[position]
     if (!place) return
-    // Nothing is looked for any more, above all not after signing out.
+    // Cancels pending searches, which would fail after signing out.
     clearTimeout(this.typing)
     this.pending?.abort()
     this.dialog.close()
@@ -194,7 +194,7 @@ class Palette {
     return readRecent(localStorage.getItem(this.stored))
   }
 
-  // The run of this page, or its project.
+  // Remembers the run or project of this page.
   remember() {
     const { run, runUrl, project, projectUrl } = this.dialog.dataset
     if (!project) return

@@ -1,5 +1,5 @@
-// What the palette offers, and in which order. Functions of lists; nothing here looks at
-// a page. A place: kind, label, hint, and an address or something to do.
+// Entries of the palette and their order. Pure. An entry has kind, label, hint, and a URL or an
+// action.
 import { gettext } from "../core/texts.js"
 
 export const GROUPS = {
@@ -16,7 +16,7 @@ export const GROUPS = {
 const RECENT_KEPT = 12
 const RECENT_SHOWN = 6
 
-// Those whose label or hint has every word that is typed.
+// Entries whose label or hint contains every typed word.
 export function matching(places, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   return places.filter((place) => {
@@ -25,7 +25,7 @@ export function matching(places, text) {
   })
 }
 
-// Groups in their order; a place is in the first that has it.
+// Groups in order; an entry appears in the first matching group.
 export function grouped(places) {
   const seen = new Set()
   const groups = new Map(Object.keys(GROUPS).map((kind) => [kind, []]))
@@ -39,7 +39,7 @@ export function grouped(places) {
   return [...groups].filter(([, members]) => members.length > 0)
 }
 
-// Where somebody has been, the last first.
+// Recent pages, latest first.
 export function remembered(recent, place) {
   return [place, ...recent.filter((each) => each.url !== place.url)].slice(0, RECENT_KEPT)
 }
@@ -51,7 +51,7 @@ export function recentPlaces(recent, here) {
     .map((place) => ({ ...place, kind: "recent" }))
 }
 
-// What was stored may have been written by an older version, or by hand.
+// The stored list may come from an older version or be invalid.
 export function readRecent(text) {
   try {
     const stored = JSON.parse(text ?? "[]")

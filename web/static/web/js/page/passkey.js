@@ -1,5 +1,5 @@
-// Signs in with a passkey, confirms with one, or adds one. The form stays hidden where
-// the browser or the page's address does not allow passkeys.
+// Signs in with, confirms with or adds a passkey. The form stays hidden where the browser or the
+// host does not support passkeys.
 export default function passkey(form) {
   const api = window.PublicKeyCredential
   if (!api?.parseRequestOptionsFromJSON || !isName(location.hostname)) return
@@ -16,13 +16,13 @@ export default function passkey(form) {
       form.elements.credential.value = JSON.stringify(credential)
       form.submit()
     } catch {
-      // The user cancelled, has no passkey, or the time ran out: browsers do not tell.
+      // Canceled, no passkey, or timeout: browsers do not distinguish them.
       error.hidden = false
     }
   })
 }
 
-// A passkey belongs to a host name, never to an IP address.
+// Passkeys need a host name, not an IP address.
 function isName(host) {
   return !/^[\d.]+$|^\[/.test(host)
 }

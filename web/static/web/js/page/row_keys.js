@@ -1,5 +1,4 @@
-// Moves from row to row, whatever shows them: a grid, which has keys of its own for that,
-// or tables, whose rows have a link or a button each.
+// Moves between rows of a grid, which has its own keys, or of tables with a link or button per row.
 
 const ROWS = "main table.table tbody tr"
 

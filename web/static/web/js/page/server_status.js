@@ -1,5 +1,5 @@
-// Says that the server cannot be reached, and when it is back. It is asked when a request
-// of the page failed, when the network changed, and now and then while somebody looks.
+// Shows whether the server is reachable. Checked after failed requests, network changes and
+// periodically while the page is visible.
 import { clock } from "../core/clock.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
@@ -36,7 +36,7 @@ export default function away(element) {
     }
   }
 
-  // A hidden page asks for nothing; it looks as soon as it is shown again.
+  // Hidden pages check when they become visible.
   const askIfSeen = () => (document.hidden ? clearTimeout(waiting) : ask())
   document.addEventListener("visibilitychange", askIfSeen)
   document.addEventListener("htmx:error", askIfSeen)

@@ -1,6 +1,5 @@
-// The keyboard shortcuts that need no focus: their keys, what they do in words and in fact,
-// and whether the page at hand has a use for them. The list of shortcuts is drawn from this.
-// Some mean something else where somebody types.
+// Global shortcuts: keys, description, action and availability. The shortcut dialog lists them.
+// Some differ while a text field has focus.
 import { openDialog } from "../core/dialogs.js"
 import { hasFindings, moveFinding } from "../run/finding_keys.js"
 import { moveRow, hasRows } from "./row_keys.js"
@@ -37,7 +36,7 @@ function beside(place) {
   return document.querySelector(`#run-actions [data-part="${place}"]`)
 }
 
-// The tabs say their own keys.
+// Tabs define their own keys.
 function tabs() {
   const links = document.querySelectorAll(".tabs [data-key]")
   return [...links].map((link) =>

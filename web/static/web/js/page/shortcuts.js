@@ -1,5 +1,4 @@
-// Listens for shortcuts, and lists them in the dialog that "?" opens. Keys that need
-// neither Ctrl nor Cmd can be switched off, for whoever presses them without meaning to.
+// Handles shortcuts and fills the dialog opened by "?". Keys without Ctrl or Cmd can be turned off.
 import { KeySequence, keyCaps, needsModifier } from "../core/key_sequence.js"
 import { made as element } from "../core/elements.js"
 import { IS_MAC } from "../core/platform.js"
@@ -15,7 +14,7 @@ export default function listen(dialog) {
   const box = dialog.querySelector("[data-part=switch]")
 
   document.addEventListener("keydown", (event) => {
-    // A dialog may hold what is lost when another opens: what was typed, a link shown once.
+    // Opening another dialog would discard its unsaved content or one-time link.
     if (event.defaultPrevented || document.querySelector(HOLDING)) return
     const isUsed = !isFree(event)
     const areSingleOn = areSingleKeysOn() && !isUsed
@@ -34,7 +33,7 @@ export default function listen(dialog) {
   box.addEventListener("change", () => switchSingleKeys(box.checked))
 }
 
-// Whether the key has nothing else to do.
+// Whether no text field or dialog uses the key.
 function isFree(event) {
   const [target] = event.composedPath()
   const isTyping = target instanceof Element && target.closest(TYPED_INTO)

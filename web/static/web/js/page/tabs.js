@@ -1,10 +1,10 @@
-// Gives each tab its key, the number of its place unless it names one itself, and shows
-// which one is open where they do not fit side by side. js/page/shortcut_list.js knows the keys.
+// Assigns shortcut keys to tabs (their number by default) and scrolls to the current one.
+// js/page/shortcut_list.js reads the keys.
 import { areSingleKeysOn } from "../core/single_keys.js"
 import { gettext } from "../core/texts.js"
 
 const MAX_KEYS = 9
-// Tabs within a page: where there are some, the keys are theirs.
+// Tabs within a page take the keys over from the page's tabs.
 const INNER = ".tabs--inner[data-behaviour~=tabs]"
 
 export default function openTabs(tabs) {
@@ -17,11 +17,11 @@ export default function openTabs(tabs) {
   document.addEventListener("singlekeyschange", () => announce(links))
 
   const open = tabs.querySelector("[aria-current]")
-  // Not scrollIntoView: the page itself stays where it is.
+  // scrollIntoView would also scroll the page.
   if (open) tabs.scrollLeft = open.offsetLeft - (tabs.clientWidth - open.offsetWidth) / 2
 }
 
-// What a tab says of its key is true only while the key does something.
+// Announces keys only while single-key shortcuts are enabled.
 function announce(links) {
   const isOn = areSingleKeysOn()
   for (const link of links) {

@@ -1,4 +1,4 @@
-// Steps through the themes and remembers the choice. Charts listen for "themechange".
+// Cycles through the themes and stores the choice. Charts listen for "themechange".
 import { watchPrinting } from "../export/print_layout.js"
 import { gettext } from "../core/texts.js"
 
@@ -17,7 +17,7 @@ export default function theme(button) {
     label(button)
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce)
-  // Paper is light, whatever the theme.
+  // Print is always light.
   watchPrinting()
 }
 

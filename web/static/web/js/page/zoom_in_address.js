@@ -1,7 +1,6 @@
-// Keeps how far a page's charts are zoomed in its address, so that a link shows the same;
-// its button shows all again.
+// Keeps the zoom of a page's charts in the URL; a button resets it.
 //
-// What all charts ask for is in the data-chart-query of the element, or of one within it.
+// The shared chart query is in data-chart-query of the element or of a descendant.
 import { keepInAddress, withParameters } from "../core/page_address.js"
 import { lead } from "./zoom_links.js"
 

@@ -1,11 +1,10 @@
-// Links and forms with data-keeps-zoom, wherever on the page, lead to what it shows by now:
-// how far its charts are zoomed, which step it stands at, and how they are arranged. Those with data-keeps-layout,
-// which lead to another axis, keep only the latter.
+// Updates links and forms with data-keeps-zoom to the current zoom, step and arrangement of charts.
+// Those with data-keeps-layout, which lead to another axis, keep only the arrangement.
 import { withChanges } from "../core/page_address.js"
 
 const shown = {}
 
-// `changes` are by their names in the address; null or "" takes one out.
+// `changes` are URL parameters; null or "" removes one.
 export function lead(changes) {
   Object.assign(shown, changes)
   for (const way of document.querySelectorAll("[data-keeps-zoom], [data-keeps-layout]")) {
@@ -16,7 +15,7 @@ export function lead(changes) {
   }
 }
 
-// Later changes was written for what the page began with.
+// Swapped-in links were rendered with the initial state.
 document.addEventListener("htmx:after:swap", () => lead({}))
 
 function setFields(form, values) {

@@ -1,5 +1,4 @@
-// The axes of parallel coordinates and the windows on them, as an address says them.
-// Functions of values; nothing here looks at a page.
+// URL parameters of the axes and brushes of parallel coordinates. Pure.
 const NAMES = ["dimension", "brush"]
 
 // Pairs of name and value, in the order of the axes.
@@ -11,7 +10,7 @@ export function axisFields(axes, windows) {
   })
 }
 
-// The address with these axes; `isPart` leaves out those that it does not have.
+// Returns the URL with these axes; `isPart` keeps only axes that it already has.
 export function withAxes(href, axes, windows, { isPart = false } = {}) {
   const address = new URL(href)
   const own = new Set(address.searchParams.getAll("dimension"))

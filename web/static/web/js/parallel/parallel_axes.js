@@ -1,9 +1,8 @@
-// Parallel coordinates: an axis for each value, a line for each run. Windows on the axes
-// and their order are in the page's address, so that a link shows the same.
-// The links and forms of the page, written by the server, are kept to them.
+// Parallel coordinates: an axis per value, a line per run. Brushes and axis order are in the URL,
+// and links and forms of the page are updated to them.
 //
-// #parallel   runs, axes with each run's place, what colours mean, windows; while runs go
-//             on, the page asks for it again
+// #parallel   JSON: runs, axes with positions of runs, color scale, brushes; polled while runs
+//             are live
 
 import { pointAt } from "../chart_page/run_highlight.js"
 import { follow } from "../core/drag.js"
@@ -18,7 +17,7 @@ const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
 const COMPARED_AT_MOST = 100
 const KEY_STEPS = 50
-// A shorter drag was meant as a click, which opens the window.
+// A shorter drag counts as a click, which removes the brush.
 const SHORTEST_DRAG = 4
 
 export default function parallelAxes(element) {
@@ -41,7 +40,7 @@ class ParallelAxes {
     document.addEventListener("htmx:after:swap", () => this.renew())
   }
 
-  // The reader has moved axes and windows since the page was made: these stay.
+  // Keeps the user's axes and brushes when new data arrives.
   renew() {
     const text = parallelText()
     if (text === undefined || text === this.text || this.isDragged) return
@@ -56,7 +55,7 @@ class ParallelAxes {
     if (index >= 0) this.say(index)
   }
 
-  // The run that the page's list points at; null: none.
+  // Highlights the run that is hovered in the list, or null.
   lightRun(slot) {
     this.plot.classList.toggle("parallel__plot--lit", slot !== null)
     this.runs.forEach((run, index) => this.lines[index].classList.toggle("parallel__run--lit", run.slot === slot && slot !== null))
@@ -86,7 +85,7 @@ class ParallelAxes {
     if (run.slot === null) path.classList.add("parallel__line--other")
     else path.classList.add(`parallel__line--round-${Math.floor(run.slot / RUN_COLOURS) % RUN_ROUNDS}`)
     const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name, "data-run": run.id }, [path, title(run.name)])
-    // Nobody wants to pass hundreds of them on the way to the next button.
+    // Lines of hundreds of runs are not tab stops.
     if (run.slot === null) link.setAttribute("tabindex", -1)
     link.addEventListener("pointerenter", () => this.say(index))
     link.addEventListener("focus", () => this.say(index))
@@ -166,7 +165,7 @@ class ParallelAxes {
     follow(event, { move, end: () => this.dropped(() => this.changed()) })
   }
 
-  // An axis goes where its name is dropped, between the others.
+  // An axis moves to where its label is dropped.
   dragAxis(index, group, event) {
     if (event.button) return
     event.preventDefault()
@@ -182,7 +181,7 @@ class ParallelAxes {
     follow(event, { move, end: (isDropped) => this.dropped(() => (isDropped ? this.moveAxis(index, to) : this.draw())) })
   }
 
-  // What came meanwhile is drawn, too.
+  // Draws data that arrived during the drag.
   dropped(done) {
     this.isDragged = false
     done()
@@ -194,7 +193,7 @@ class ParallelAxes {
     this.changed()
   }
 
-  // Up and down move the upper end of the window, with Shift the lower one.
+  // Up and Down move the upper end of the brush, with Shift the lower end.
   byKey(index, event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return
     const axis = this.axes[index]
@@ -215,7 +214,7 @@ class ParallelAxes {
     history.replaceState(history.state, "", withAxes(location.href, this.axes, this.windows))
     for (const link of document.querySelectorAll("main a[href]")) {
       if (link.pathname !== location.pathname || link.dataset.part === "keep") continue
-      // A link that removes an axis lacks just that one.
+      // Links that remove an axis lack only that one.
       const isPart = Boolean(link.closest(".parallel__axes"))
       link.href = withAxes(link.href, this.axes, this.windows, { isPart })
     }
@@ -223,7 +222,7 @@ class ParallelAxes {
     this.draw()
   }
 
-  // What a form of this page repeats of the address.
+  // Updates hidden fields of forms.
   keepIn(form) {
     const old = form.querySelectorAll("input[type=hidden]:is([name=dimension], [name=brush])")
     if (!old.length && !["toolbar", "axes"].includes(form.dataset.part)) return
@@ -253,7 +252,7 @@ class ParallelAxes {
     this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s", kept.length)
   }
 
-  // Each run keeps its colour, unless runs without one are among them.
+  // Runs keep their colors, unless some have none.
   keepAddress(runs) {
     const address = new URL(location.href)
     address.searchParams.set("runs", runs.map(({ id }) => id).join(","))

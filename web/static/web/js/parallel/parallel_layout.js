@@ -1,8 +1,7 @@
-// Where things lie in parallel coordinates: axes side by side, and each run's line across
-// them. Pure: numbers in, numbers and paths out.
+// Layout of parallel coordinates: axes side by side and a path per run. Pure.
 
 export const MARGIN = { top: 40, bottom: 34, side: 64 }
-// Runs without a value cross an axis below its end.
+// Runs without a value cross below the end of the axis.
 const NONE_BELOW = 20
 
 export function xOf(index, count, width) {
@@ -13,7 +12,7 @@ export function xOf(index, count, width) {
 export function yOf(axis, place, height) {
   const bottom = height - MARGIN.bottom
   if (place === null) return bottom + NONE_BELOW
-  // Halves, because the difference of two huge numbers need not be one.
+  // Halved to avoid overflow of the difference.
   const share = (place / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2)
   return bottom - share * (bottom - MARGIN.top)
 }
@@ -33,7 +32,7 @@ export function linePath(axes, run, width, height) {
     .join("")
 }
 
-// The runs that lie within every window; a window is [low, high] or null.
+// The runs within all brushes; a brush is [low, high] or null.
 export function within(axes, windows, count) {
   return Array.from({ length: count }, (_, run) =>
     axes.every(({ places }, index) => {
@@ -44,7 +43,7 @@ export function within(axes, windows, count) {
   )
 }
 
-// From 0 to 1 along an axis, for a colour; null where there is no value.
+// Position on an axis from 0 to 1, for the color; null without a value.
 export function shareOf(axis, run) {
   const place = axis.places[run]
   if (place === null) return null

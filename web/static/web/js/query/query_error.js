@@ -1,8 +1,8 @@
-// Says below a query what is wrong with it, and marks the place.
+// Shows the error of a query below it and marks the position.
 import { setText } from "../core/elements.js"
 
 const SHOWN_BEFORE = 30
-// A query that is being typed is not wrong yet.
+// Delays errors while the user is typing.
 const PAUSE_MS = 1_000
 const waiting = new WeakMap()
 
@@ -19,7 +19,7 @@ function show(input, element, mistake) {
   if (!mistake) return element.replaceChildren()
 
   if (mistake.position === undefined) return setText(element, mistake.message)
-  // Python counts characters, JavaScript their halves.
+  // Python counts code points, JavaScript UTF-16 code units.
   const text = [...input.value]
   const { position, length, message } = mistake
   const mark = document.createElement("mark")

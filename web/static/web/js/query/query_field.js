@@ -1,19 +1,18 @@
-// Completes what is being typed in a query: paths from the list the server has, and the
-// words of the language.
+// Autocomplete for queries: attribute paths from the server and keywords.
 import { Asked } from "../core/typeahead.js"
 import { made } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
 import { FIELDS, isKeyword, unitOf, unquoted, writtenPath } from "./query_words.js"
 
-// What a path looks like without quotes, up to the place of typing.
+// Unquoted path before the cursor.
 const WORD = /[\p{L}_][\p{L}\p{N}_./-]*$/u
 const IN_QUOTES = /^[^"]*("(?:[^"\\]|\\.)*"[^"]*)*"(?:[^"\\]|\\.)*$/
-// What can be asked of a series, and what states there are.
+// Summaries of series, and run states.
 const SUMMARIES = ["min(", "max(", "mean(", "count(", "first_step(", "last_step("]
 const STATES = ["running", "finished", "failed", "crashed", "preempted"]
 const AFTER_STATE = /(^|[\s(])state\s*!?=\s*$/
 const AFTER_VALUE_MARK = /[<>=~]\s*$/
-// Attributes alone are computed with.
+// Arithmetic accepts attributes only.
 const AFTER_SIGN = /[*+]\s*$|[\s)"][-/]\s+$/
 
 export default function queryField(element) {
@@ -34,7 +33,7 @@ class QueryField {
     this.input.addEventListener("input", () => this.ask())
     this.input.addEventListener("keydown", (event) => this.onKey(event))
     this.input.addEventListener("blur", () => this.close())
-    // Before the field loses the focus.
+    // Keeps focus in the field.
     this.list.addEventListener("pointerdown", (event) => {
       event.preventDefault()
       const option = event.target.closest("[role=option]")
@@ -48,7 +47,7 @@ class QueryField {
     return WORD.exec(before)?.[0] ?? ""
   }
 
-  // The words of the language that begin so, at this place of the query.
+  // Keywords that can follow at this position.
   words(word) {
     const before = this.input.value.slice(0, this.input.selectionStart - word.length)
     if (AFTER_STATE.test(before)) return STATES.filter((state) => state.startsWith(word) && state !== word)
@@ -79,7 +78,7 @@ class QueryField {
         const option = document.createElement("li")
         option.id = `query-path-${place}`
         option.role = "option"
-        // An attribute called as a field of the run keeps its quotes: they tell the two apart.
+        // An attribute named like a run field keeps its quotes.
         option.textContent = FIELDS.includes(unquoted(path)) ? path : unquoted(path)
         if (unitOf(path)) option.append(" ", made("span", "muted small query__unit", unitOf(path)))
         return option

@@ -12,8 +12,8 @@ const USUAL = { state: "=", made_by: "=", tags: "contains", name: "~", finding: 
 const MAX_VALUES = 20
 
 export class QueryForm {
-  // `known` lists values by column, `valuesOf` resolves to those of an attribute; `take`
-  // returns the filter to edit, or null; `onSave` gets that filter and the new row.
+  // `known` lists values by column, `valuesOf` resolves to those of an attribute; `take` returns the
+  // filter to edit, or null; `onSave` gets that filter and the new row.
   constructor(element, { address, known, valuesOf, take, onSave }) {
     this.element = element
     this.take = take
@@ -40,7 +40,7 @@ export class QueryForm {
     })
   }
 
-  // Opens with the filter that is edited, or empty for a new one.
+  // Opens with the filter to edit, or empty for a new one.
   open() {
     const filter = this.take()
     const { operand, operator, value } = filter?.row ?? { operand: "", operator: "<", value: "" }

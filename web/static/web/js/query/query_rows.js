@@ -1,5 +1,5 @@
-// A query as rows of attribute, operator and value, where it is no more than that: a
-// plain "and" of conditions. Anything else is for the field alone.
+// Converts between a query and rows of attribute, operator and value. Only conditions joined by
+// "and" can be rows.
 import { isKeyword, isPlain, isQuoted, quoted, unquoted, writtenWord } from "./query_words.js"
 import { gettext } from "../core/texts.js"
 
@@ -30,13 +30,13 @@ export function needsValue(operator) {
   return !WITHOUT_VALUE.has(operator)
 }
 
-// A filter as people read it, for example "train/loss ≤ 0.3".
+// Display text of a filter, for example "train/loss ≤ 0.3".
 export function labelOfRow({ operand, operator, value }) {
   const sign = SIGNS.get(operator) ?? operator
   return needsValue(operator) ? `${operand} ${sign} ${value}` : `${operand} ${sign}`
 }
 
-// The rows, none for an empty query; null for one that rows cannot say.
+// Returns the rows, empty for an empty query; null if the query cannot be converted.
 export function rowsOf(text) {
   const tokens = tokensOf(text)
   if (tokens === null) return null
@@ -80,7 +80,7 @@ function writtenValue(value) {
   return isQuoted(value) || isPlainValue(value) ? value : writtenWord(value)
 }
 
-// What would not be a text without its quotes.
+// Unquoted, these values are not strings.
 function isPlainValue(value) {
   return [NUMBER, INFINITY, DURATION, DATE].some((form) => form.test(value))
 }
@@ -113,7 +113,7 @@ function takeRow(tokens) {
   if (!needsValue(operator)) return { operand, operator, value: "" }
   const value = tokens.shift()
   if (value?.kind !== "word" && value?.kind !== "text") return null
-  // What is computed, such as b*2, would come back as a text.
+  // Arithmetic such as b*2 would become a string.
   if (value.kind === "word" && !isPlain(value.text) && !isPlainValue(value.text)) return null
   return { operand, operator, value: shownValue(value.text) }
 }
@@ -142,7 +142,8 @@ function takeOperator(tokens) {
   return isWord(token, "is") && isWord(tokens.shift(), "nan") ? "is nan" : null
 }
 
-// Without quotes where they come back by themselves: "state" is no field of the run.
+// Drops quotes that are added back automatically, but keeps those of an attribute named like a run
+// field.
 function shownPath(text) {
   const path = unquoted(text)
   return isPlain(path) || isQuoted(path) || SUMMARY.test(path) ? text : path

@@ -1,9 +1,9 @@
-// The words of the query language, and how it writes a path or a text.
+// Keywords of the query language, and quoting of paths and strings.
 import { gettext } from "../core/texts.js"
 
 const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
 
-// What every run has or may have, and what its numbers are of.
+// Fields of runs and their units.
 const UNITS = {
   gpu: gettext("percent, of the whole run"),
   cpu: gettext("percent, of the whole run"),
@@ -18,12 +18,12 @@ export function isKeyword(word) {
   return KEYWORDS.has(word.toLowerCase())
 }
 
-// The unit of a field of the run; "" of what has none.
+// The unit of a run field, or "".
 export function unitOf(field) {
   return Object.hasOwn(UNITS, field) ? UNITS[field] : ""
 }
 
-// What every run has goes without quotes; an attribute of that name needs them.
+// Attributes named like a run field are quoted.
 export function writtenPath(path) {
   return FIELDS.includes(path) ? quoted(path) : writtenWord(path)
 }
@@ -44,7 +44,7 @@ export function unquoted(text) {
   return isQuoted(text) ? text.slice(1, -1).replaceAll(/\\(["\\])/g, "$1") : text
 }
 
-// In quotes if it is more than a word, or is one of the language.
+// Quotes anything but a plain word, and keywords.
 export function writtenWord(text) {
   return isPlain(text) && !isKeyword(text) ? text : quoted(text)
 }

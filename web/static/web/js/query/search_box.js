@@ -1,5 +1,5 @@
-// The search box above the runs table: a text for names and tags, and filters as chips.
-// The form's fields hold the filter; the chips show the query and the older parameters.
+// The search box above the runs table: text for names and tags, and filters as chips. The form's
+// fields hold the filter; the chips show the query and legacy parameters.
 import { Asked } from "../core/typeahead.js"
 import { icon, made } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
@@ -21,7 +21,7 @@ export class SearchBox {
   #options = []
   #active = -1
 
-  // `onEdit` opens a filter: { row, replace }.
+  // `onEdit` gets the filter to edit: { row, replace }.
   constructor(element, { form, address, onChange, onEdit }) {
     this.form = form
     this.address = address
@@ -43,14 +43,14 @@ export class SearchBox {
     this.draw()
   }
 
-  // The text as the address has it: a regular expression is between slashes.
+  // The text for the URL; regular expressions are between slashes.
   get text() {
     if (this.#isUnfinished) return ""
     const text = this.input.value.trim()
     return this.#isRegex && text && !PATTERN.test(text) ? `/${text}/` : text
   }
 
-  // Whether the text is not meant for names yet: half a pattern, or a condition.
+  // Whether the text is incomplete: an open pattern or a condition.
   get #isUnfinished() {
     const text = this.input.value.trim()
     const isHalfPattern = text.startsWith("/") && !text.slice(1).includes("/")
@@ -72,7 +72,7 @@ export class SearchBox {
     this.chips.replaceChildren(...filters.map((filter) => this.#chip(filter)))
   }
 
-  // Adds a filter, or puts one in the place of another; a null row removes it.
+  // Adds or replaces a filter; a null row removes it.
   replace(filter, row) {
     const rows = rowsOf(this.query.value)
     const added = row ? [row] : []

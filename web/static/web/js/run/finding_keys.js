@@ -1,4 +1,4 @@
-// Moves from finding to finding on a run's page; what is folded away is not led to.
+// Moves between the visible findings of a run page.
 
 export function hasFindings() {
   return shown().length > 0

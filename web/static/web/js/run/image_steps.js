@@ -1,5 +1,5 @@
-// Shows the picture of a step: data-steps holds pairs of step and digest, in order of
-// arrival, and data-picture-url the address that a digest completes.
+// Image slider: data-steps holds pairs of step and digest in order of arrival, data-picture-url the
+// URL prefix.
 export default function imageSteps(element) {
   const steps = JSON.parse(element.dataset.steps)
   const slider = element.querySelector("input[type=range]")

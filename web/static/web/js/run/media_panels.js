@@ -1,6 +1,5 @@
-// Moves the media of a run through its steps: one slider for all panels, and one in each.
-// Panels in view load at once, the others when they come into view. The step of all panels is
-// in the page's address; none stands for the last one.
+// Moves the media of a run through its steps: one slider for all panels, and one in each. Panels
+// load when they come into view. The shared step is in the URL; none stands for the last step.
 //
 // data-steps  on the container and on a loaded panel: the steps of its slider, ascending
 // data-asked  on a panel: the step that it was loaded for, "" for the last

@@ -1,11 +1,9 @@
-// Moves all rows of media to the step of one slider, and says it in the page's address. Of
-// rows that have been loaded, those that are seen ask for themselves again at once, the others
-// once they are. Of running runs, those that are seen look for news every few seconds.
+// Moves all media rows to the step of a slider and stores it in the URL. Visible rows reload at
+// once, others when they come into view; visible rows of live runs are polled.
 //
-// data-ends  on a row: the last step that any of its runs has there
+// data-ends  on a row: the last step of its runs
 //
-// The field beside the slider may hold any step, or none: that is the last one, as is the end
-// of the slider.
+// An empty step field, or the end of the slider, stands for the last step.
 import { lead } from "../page/zoom_links.js"
 import { keepInAddress } from "../core/page_address.js"
 
@@ -15,7 +13,7 @@ const NEAR = "200px"
 export default function mediaSteps(element) {
   const slider = element.querySelector("[data-part=slider]")
   const field = element.querySelector("#media-at")
-  // By the row, the step that it has asked for; those before this module came, the page's.
+  // Requested steps by row; rows loaded earlier have the step of the page.
   const asked = new WeakMap()
   const first = field.defaultValue
   const seen = new Set()
@@ -47,7 +45,7 @@ export default function mediaSteps(element) {
     }, REST_MS)
   }
 
-  // To steps that came since the page was made, or since the last of them did.
+  // Extends the slider to steps that arrived later.
   function lengthen() {
     if (!slider) return
     const ends = [...element.querySelectorAll("[data-ends]")].map((row) => Number(row.dataset.ends)).filter(Number.isFinite)
@@ -69,7 +67,7 @@ export default function mediaSteps(element) {
   element.addEventListener("every", (event) => {
     if (!seen.has(event.target) || isLoading(event.target)) event.stopPropagation()
   }, { capture: true })
-  // One that was on its way while the slider moved shows another step.
+  // Rows requested before the slider moved show another step.
   document.addEventListener("htmx:after:swap", () => {
     lengthen()
     catchUp()

@@ -1,4 +1,4 @@
-// Shows one picture over the whole window; arrow keys go to the pictures before and after it.
+// Full-window view of an image; arrow keys show the previous and next image.
 
 export function zoomIn(page, dialog) {
   const part = (name) => dialog.querySelector(`[data-part=${name}]`)
@@ -18,7 +18,7 @@ export function zoomIn(page, dialog) {
     part("next").disabled = place >= pictures().length - 1
   }
 
-  // As large as the window allows; CSS alone cannot enlarge a picture and keep its shape.
+  // Fits the image to the window; CSS alone cannot upscale and keep the aspect ratio.
   function fit(frame) {
     const image = frame.querySelector("img")
     const { clientWidth, clientHeight } = part("stage")
@@ -37,7 +37,7 @@ export function zoomIn(page, dialog) {
     const picture = target.closest("[data-part=zoom]")
     if (picture) show(picture)
   })
-  // On the document: a button that becomes disabled loses the focus.
+  // On the document, because a disabled button loses focus.
   document.addEventListener("keydown", (event) => {
     if (!dialog.open) return
     if (event.key === "ArrowLeft") move(-1)

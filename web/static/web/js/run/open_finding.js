@@ -1,4 +1,4 @@
-// An address that names a rule opens whatever the rule's finding is folded into.
+// Expands the finding that the URL hash names.
 
 export default function findings(list) {
   window.addEventListener("hashchange", () => list.isConnected && openNamed(list))
