@@ -152,7 +152,8 @@ class _Stage:
         self.steady = steady
         self.judged = judged
         self.windows = windows
-        self.span = measurements.span()
+        # Runs of other trackers, and those without monitoring, have only their losses.
+        self.span = measurements.span() or measurements.span_of_losses()
         self.whole = measurements.within(judged) if judged else measurements
         self.parts = tuple(measurements.within(window) for window in windows)
 

@@ -198,6 +198,14 @@ class Measurements:
         # The window excludes its start, so it starts before the first measurement.
         return Window(first - 1, max(int(times[-1]) for times in filled))
 
+    def span_of_losses(self) -> Window | None:
+        """Return the window from the first point of a loss to the last."""
+        filled = [loss.times for loss in self.losses.values() if len(loss.times)]
+        if not filled:
+            return None
+        first = min(int(times.min()) for times in filled)
+        return Window(first - 1, max(int(times.max()) for times in filled))
+
     def all_samples(self) -> Iterator[Samples]:
         yield from self.samples.values()
         for signals in self.gpus.values():

@@ -45,7 +45,7 @@ GOOD_WHEN_LOW = frozenset(
     }
 )
 
-_QUALITY, _OTHER, _BOOKKEEPING = range(3)
+_QUALITY, _OTHER, _BOOKKEEPING, _NUMBERED = range(4)
 
 
 def quality_rank(path: str) -> tuple[int, bool] | None:
@@ -59,10 +59,12 @@ def quality_rank(path: str) -> tuple[int, bool] | None:
 
 
 def importance(path: str) -> tuple[int, tuple[int, bool], str]:
-    """Sort key of metrics: quality first, then the others by path, bookkeeping last."""
+    """Sort key of metrics: quality, others, bookkeeping; one per layer come last."""
     rank = quality_rank(path)
     if rank is not None:
         return _QUALITY, rank, path
+    if any(part[-1:].isdigit() for part in path.split("/")[:-1]):
+        return _NUMBERED, (0, False), path
     words = _words(path.rpartition("/")[2])
     is_bookkeeping = any(word in words for word in BOOKKEEPING_WORDS)
     return _BOOKKEEPING if is_bookkeeping else _OTHER, (0, False), path

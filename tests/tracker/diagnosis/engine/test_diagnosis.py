@@ -7,6 +7,8 @@ import pytest
 
 from tests.tracker.diagnosis.stages import (
     GIB,
+    SECOND,
+    START,
     finding_of,
     loading_by_itself,
     loading_in_workers,
@@ -31,6 +33,7 @@ from tracker.diagnosis.engine.finding import (
 from tracker.diagnosis.engine.judgement import Label, label_of
 from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.engine.rule import Rule, Span
+from tracker.diagnosis.signals import Tracked
 
 D1, D2, D3 = (
     "data-wait-dominates",
@@ -335,3 +338,13 @@ def test_a_hint_about_waiting_is_left_out_where_nothing_waits():
     hint = some_finding(only_beside=("the-cause",))
 
     assert not diagnose(stage(), rules=[rule_with(lambda step_seconds: hint)]).findings
+
+
+def test_a_lost_loss_is_found_without_any_other_measurement():
+    values = np.array([2.0, 1.0, *[np.nan] * 4])
+    times = START + np.arange(len(values)) * SECOND
+    loss = Tracked(np.arange(len(values), dtype=np.float64), times, values)
+
+    diagnosis = diagnose(Measurements(losses={"train/loss": loss}))
+
+    assert [found.rule for found in diagnosis.findings] == ["loss-is-not-a-number"]

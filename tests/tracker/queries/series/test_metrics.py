@@ -34,6 +34,7 @@ def test_only_whole_words_tell_what_a_path_measures():
     assert quality_rank("train/glossary") is None
     assert quality_rank("Val-Loss") is not None
     assert importance("train/steps_left") < importance("train/step")
+    assert importance("train/lr") < importance("layers/block0/l1/grad_norm")
 
 
 def test_only_what_counts_and_nothing_else_is_a_counter():
