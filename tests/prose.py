@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("agent", "tracker", "web", "tests", "benchmarks", "evaluation")
+BROWSER_FILES = ("web/static/web/js", "web/static/web/css", "web/templates")
 MESSAGES = ROOT / "web/locale/en/LC_MESSAGES/django.po"
 WORDS = {
     "what": re.compile(r"\bwhat(?:ever)?\b", re.IGNORECASE),
@@ -28,6 +29,13 @@ WORDS = {
 }
 RIDDLE = re.compile(r"(?:^|[.!?:] +)(?:Of|What|Who|That) ")
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+COMMENTS = {
+    ".js": re.compile(r"(?:^|\s)// ?(.*)", re.MULTILINE),
+    ".css": re.compile(r"/\*(.*?)\*/", re.DOTALL),
+    ".html": re.compile(
+        r"\{#(.*?)#\}|\{% comment %\}(.*?)\{% endcomment %\}", re.DOTALL
+    ),
+}
 CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->", re.DOTALL)
 
 
@@ -76,6 +84,16 @@ def texts_of_code() -> Iterator[tuple[Path, str]]:
             yield path, "\n".join([comments, *docstrings])
 
 
+def texts_of_browser() -> Iterator[tuple[Path, str]]:
+    """Yield the comments of each script, style sheet and template."""
+    for folder in BROWSER_FILES:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if pattern := COMMENTS.get(path.suffix):
+                found = pattern.findall(path.read_text("utf-8"))
+                groups = ["".join(match) for match in found]
+                yield path, " ".join(text.strip() for text in groups)
+
+
 def texts_of_docs() -> Iterator[tuple[Path, str]]:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for path in sorted(pages):
@@ -89,7 +107,12 @@ def texts_of_pages() -> Iterator[tuple[Path, str]]:
         yield MESSAGES, " ".join(quoted)
 
 
-KINDS = {"code": texts_of_code, "docs": texts_of_docs, "pages": texts_of_pages}
+KINDS = {
+    "code": texts_of_code,
+    "browser": texts_of_browser,
+    "docs": texts_of_docs,
+    "pages": texts_of_pages,
+}
 
 
 def counts_of(kind: str) -> Counts:
