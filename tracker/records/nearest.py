@@ -52,13 +52,3 @@ def place_at(records: Records, step: float) -> int | None:
         return None
     # The last of those that share the highest step.
     return len(steps) - 1 - int(np.argmax(steps[::-1]))
-
-
-def first_of_call(records: Records, place: int) -> int:
-    """Return the place of the first record logged by the same call: a list of media.
-
-    Its records have one step and one time and follow each other.
-    """
-    steps, times = records.steps[: place + 1], records.times[: place + 1]
-    others = np.flatnonzero((steps != steps[-1]) | (times != times[-1]))
-    return int(others[-1]) + 1 if len(others) else 0

@@ -24,6 +24,10 @@ class Bars:
     count: float  # values in bins
     others: float  # NaN and infinities
 
+    @property
+    def view_box(self) -> str:
+        return f"0 0 {WIDTH} {HEIGHT}"
+
 
 @dataclass(frozen=True, slots=True)
 class BarsInRow:

@@ -93,12 +93,17 @@ def test_what_was_scrolled_away_catches_up_when_it_is_seen_again(visit, ada, run
     expect(row(page, CAPTION).nth(0)).to_contain_text("caption 0")
 
 
-def test_pictures_are_drawn(visit, ada, runs):
+def test_pictures_are_drawn_and_enlarged(visit, ada, runs):
     page = visit(address(runs, text="input"), ada)
 
-    pictures = page.locator(".media__picture > img")
+    pictures = page.locator(".media__cell .medium__frame > img")
     expect(pictures).to_have_count(3)
     wait_until(page, lambda: pictures.nth(2).evaluate("each => each.naturalWidth") == 2)
+    pictures.nth(0).click()
+    dialog = page.get_by_role("dialog", name="Image")
+    expect(dialog).to_contain_text("run-0 · samples/input · step 20")
+    page.keyboard.press("ArrowRight")
+    expect(dialog).to_contain_text("run-1 · samples/input")
 
 
 def test_rows_that_are_seen_follow_running_runs(visit, ada, runs):

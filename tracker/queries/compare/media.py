@@ -7,7 +7,8 @@ dozen runs are read in batches, to limit memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -19,17 +20,24 @@ from tracker.models import Attribute, File, Kind, Run
 from tracker.queries.compare.comparison import in_order
 from tracker.queries.run.attributes import Seen, storable
 from tracker.queries.run.files import FileRow, files_of_runs
+from tracker.queries.run.media import MediaItem
 from tracker.records.histogram import Histogram, NotAHistogram, read_histogram
-from tracker.records.nearest import chunks_to_read, first_of_call, place_at
+from tracker.records.nearest import ChunkSteps, chunks_to_read, place_at
+from tracker.records.record import Records
 from tracker.records.store import read_chunk_steps, read_chunks
-from tracker.records.stored_file import NotAStoredFile, read_stored_file
+from tracker.records.stored_file import NotAStoredFile, StoredFile, read_stored_file
 
 STORED_SERIES = (Kind.IMAGE_SERIES, Kind.FILE_SERIES)
 SERIES_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, *STORED_SERIES)
 # Media types of files that pages can show; checkpoints are excluded.
-SHOWN_TYPES = ("image/", "text/", "application/json", "application/vnd.plotly")
+SHOWN_TYPES = (
+    *("image/", "audio/", "video/", "text/", "application/json"),
+    *("application/vnd.plotly", "application/vnd.seamark.table"),
+)
 # Chunks that are read together, each at most 1 MiB.
 CHUNKS_AT_ONCE = 32
+# A list of media may lie in several chunks.
+MAX_CHUNKS_OF_STEP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ class Medium:
 
     For a series, `step` is the step of the shown record. It is None if there is no record at
     or before the requested step, or if it cannot be read; `begins` and `ends` are the first
-    and last step of the series.
+    and last step of the series. `items` are its files at that step, or a single file.
     """
 
     kind: Kind
@@ -55,13 +63,15 @@ class Medium:
     ends: float | None = None
     text: bytes = b""
     histogram: Histogram | None = None
-    file: FileRow | None = None
+    items: tuple[MediaItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    """The values of a series at a step: several for media, otherwise one."""
+
     step: float
-    value: bytes
+    values: tuple[bytes, ...]
 
 
 def media_paths(
@@ -107,17 +117,17 @@ def media_at(
     )
     rows = [row for row in stored if seen is None or seen(row.kind, row.path, None)]
     records = _records_at([row for row in rows if row.kind in SERIES_KINDS], step)
-    digests = {
-        row.run_id: _digest(row, records.get(row.pk))
+    stored_files = {
+        row.pk: _stored_files(records.get(row.pk))
         for row in rows
-        if row.kind in (Kind.FILE, *STORED_SERIES)
+        if row.kind in STORED_SERIES
     }
-    files = files_of_runs(runs, path, set(filter(None, digests.values())))
+    digests = {each.digest for several in stored_files.values() for each in several}
+    digests |= {row.text for row in rows if row.kind == Kind.FILE and row.text}
+    files = files_of_runs(runs, path, digests)
     media = {
         row.run_id: _medium(
-            row,
-            records.get(row.pk),
-            files.get((row.run_id, digests.get(row.run_id, ""))),
+            row, records.get(row.pk), _items(row, stored_files.get(row.pk, ()), files)
         )
         for row in rows
     }
@@ -139,50 +149,92 @@ def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record
         return found
     run_ids = {row.run_id for row in series}
     chunks = read_chunk_steps(run_ids, [row.pk for row in series], step)
-    stored = {row.pk for row in series if row.kind in STORED_SERIES}
     wanted = [
         chunk.id
         for several in chunks.values()
         for chunk in chunks_to_read(several, step)
     ]
-    for low in range(0, len(wanted), CHUNKS_AT_ONCE):
-        some = wanted[low : low + CHUNKS_AT_ONCE]
-        for series_id, records in read_chunks(run_ids, some):
-            place = place_at(records, step)
-            if place is None:
-                continue
-            if series_id in stored:
-                place = first_of_call(records, place)
-            at = records.steps[place].item()
-            before = found.get(series_id)
-            if before is None or before.step <= at:
-                (value,) = records[place : place + 1].listed()
-                found[series_id] = _Record(at, value)
+    for series_id, records in _in_batches(run_ids, wanted):
+        place = place_at(records, step)
+        if place is None:
+            continue
+        at = records.steps[place].item()
+        before = found.get(series_id)
+        if before is None or before.step <= at:
+            (value,) = records[place : place + 1].listed()
+            found[series_id] = _Record(at, (value,))
+    stored = {row.pk for row in series if row.kind in STORED_SERIES}
+    return found | _all_at_step(
+        run_ids, {key: row for key, row in found.items() if key in stored}, chunks
+    )
+
+
+def _all_at_step(
+    run_ids: Collection[UUID],
+    found: Mapping[int, _Record],
+    chunks: Mapping[int, Sequence[ChunkSteps]],
+) -> dict[int, _Record]:
+    """Return every value at the step of each record, in order of arrival."""
+    wanted: list[int] = []
+    for series_id, record in found.items():
+        there = [
+            chunk
+            for chunk in chunks[series_id]
+            if chunk.first_step <= record.step <= chunk.last_step
+        ]
+        there.sort(key=lambda chunk: chunk.first)
+        wanted += [chunk.id for chunk in there[-MAX_CHUNKS_OF_STEP:]]
+    values: dict[int, list[bytes]] = {}
+    for series_id, records in _in_batches(run_ids, wanted):
+        at = records.those(records.steps == found[series_id].step)
+        values.setdefault(series_id, []).extend(at.listed())
+    return {
+        series_id: _Record(found[series_id].step, tuple(several))
+        for series_id, several in values.items()
+    }
+
+
+def _in_batches(
+    run_ids: Collection[UUID], chunk_ids: Sequence[int]
+) -> Iterator[tuple[int, Records]]:
+    for low in range(0, len(chunk_ids), CHUNKS_AT_ONCE):
+        yield from read_chunks(run_ids, chunk_ids[low : low + CHUNKS_AT_ONCE])
+
+
+def _stored_files(record: _Record | None) -> list[StoredFile]:
+    found: list[StoredFile] = []
+    for value in record.values if record else ():
+        with suppress(NotAStoredFile):
+            found.append(read_stored_file(value))
     return found
 
 
-def _digest(row: Attribute, record: _Record | None) -> str:
-    """Return the digest of a file or of an image in a series; "" if there is none."""
-    if row.kind == Kind.FILE:
-        return row.text or ""
-    if record is None:
-        return ""
-    try:
-        return read_stored_file(record.value).digest
-    except NotAStoredFile:
-        return ""
+def _items(
+    row: Attribute,
+    stored: Iterable[StoredFile],
+    files: Mapping[tuple[UUID, str], FileRow],
+) -> tuple[MediaItem, ...]:
+    if row.kind in STORED_SERIES:
+        found = [(each, files.get((row.run_id, each.digest))) for each in stored]
+        return tuple(MediaItem(*each) for each in found)
+    file = files.get((row.run_id, row.text or ""))
+    if row.kind != Kind.FILE or file is None:
+        return ()
+    return (MediaItem(StoredFile(file.digest, file.size, file.media_type), file),)
 
 
-def _medium(row: Attribute, record: _Record | None, file: FileRow | None) -> Medium:
+def _medium(
+    row: Attribute, record: _Record | None, items: tuple[MediaItem, ...]
+) -> Medium:
     kind, begins, ends = Kind(row.kind), row.first_step, row.last_step
     if record is None:
-        return Medium(kind, None, begins, ends, file=file)
+        return Medium(kind, None, begins, ends, items=items)
     if kind == Kind.TEXT_SERIES:
-        return Medium(kind, record.step, begins, ends, text=record.value)
+        return Medium(kind, record.step, begins, ends, text=record.values[0])
     if kind in STORED_SERIES:
-        return Medium(kind, record.step, begins, ends, file=file)
+        return Medium(kind, record.step, begins, ends, items=items)
     try:
-        histogram = read_histogram(record.value)
+        histogram = read_histogram(record.values[0])
     except NotAHistogram:
         return Medium(kind, None, begins, ends)
     return Medium(kind, record.step, begins, ends, histogram=histogram)

@@ -7,7 +7,6 @@ content of all runs at the slider's step.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -19,25 +18,13 @@ from django.views.decorators.http import require_safe
 
 from tracker.disclosure import seen_by
 from tracker.errors import NotFound
-from tracker.files import downloads
-from tracker.files.pictures import Picture
-from tracker.queries.compare.media import Medium, Steps, around, media_at, media_paths
-from tracker.queries.run.files import FileRow
-from tracker.records.search import plain
-from web.figures.bars import HEIGHT, WIDTH, Bars, bars_in_row
+from tracker.queries.compare.media import around, media_at, media_paths
 from web.pages.charts.chart_options import named_path
-from web.pages.compare.frame import ComparedRun, Comparison, read_comparison
+from web.pages.compare.frame import Comparison, read_comparison
+from web.pages.compare.media_cells import cells_of, slider_of
 from web.pages.compare.values import fields_but
 from web.pages.reports.blocks import key_of
-from web.pages.run_files.logs import SHOWN_CHARACTERS, is_named_log
-from web.pages.run_files.previews import (
-    NOTHING,
-    TEXT_BYTES,
-    Kind,
-    Preview,
-    is_figure,
-    preview,
-)
+from web.pages.run_files.logs import is_named_log
 from web.pages.runs.path_search import find_paths
 from web.polling import poll_answer, seconds_between
 from web.session import PageRequest, signed_in
@@ -45,8 +32,6 @@ from web.snippets import FIRST_MEDIA
 
 # With more rows, use the filter.
 MAX_ROWS = 100
-# Places of the slider, about as many as it has pixels.
-MAX_PLACES = 1_000
 # Each refresh reads the content of all runs.
 AGAIN_SECONDS = 10
 
@@ -59,43 +44,6 @@ class Row:
     @property
     def key(self) -> str:
         return key_of(self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Slider:
-    """Round steps that cover the steps of all rows."""
-
-    low: float
-    high: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The content of a row for one run."""
-
-    each: ComparedRun
-    medium: Medium | None
-    text: str = ""
-    is_cut: bool = False
-    bars: Bars | None = None
-    file: FileRow | None = None
-    picture: Picture | None = None
-    preview: Preview = NOTHING
-
-    @property
-    def kind(self) -> str:
-        return "" if self.medium is None else str(self.medium.kind)
-
-    @property
-    def count(self) -> int:
-        """Return the number that selects the plural form; counts may be fractions."""
-        return 1 if self.bars is not None and self.bars.count == 1 else 2
-
-    @property
-    def is_awaited(self) -> bool:
-        """Return whether a content is referenced but not uploaded yet."""
-        return self.file is not None and not self.file.is_stored
 
 
 def media_context(comparison: Comparison) -> dict[str, Any]:
@@ -115,7 +63,7 @@ def media_context(comparison: Comparison) -> dict[str, Any]:
         "has_media": bool(every),
         "again": _again(comparison),
         "mistake": found.mistake,
-        "slider": _slider(around([every[path] for path in shown])),
+        "slider": slider_of(around([every[path] for path in shown])),
         "hidden_fields": fields_but(comparison, "text", "regex", "at"),
         "media_snippet": FIRST_MEDIA,
     }
@@ -131,18 +79,13 @@ def compare_media(request: PageRequest, workspace: str, project: str) -> HttpRes
     media = media_at(comparison.runs, path, step, seen_by(comparison.actor))
     if not any(media):
         raise NotFound("path of pictures, texts or histograms")
-    drawn = bars_in_row([each.histogram for each in media if each and each.histogram])
     ends = [each.ends for each in media if each and each.ends is not None]
     context = {
         "row": Row(path, _row_address(comparison, path)),
         "again": _again(comparison),
         "ends": max(ends, default=None),
-        "cells": _cells(comparison.shown, media, drawn.bars),
-        "at": comparison.state.at,
-        "low": drawn.low,
-        "high": drawn.high,
-        "bars_width": WIDTH,
-        "bars_height": HEIGHT,
+        "cells": cells_of(comparison.shown, media),
+        "wanted": comparison.state.at,
     }
     row = render_to_string("compare/_media_row.html", context, request)
     return poll_answer(request, row)
@@ -163,60 +106,3 @@ def _again(comparison: Comparison) -> int:
     return seconds_between(
         AGAIN_SECONDS, soon=comparison.is_live, seldom=comparison.may_resume
     )
-
-
-def _slider(steps: Steps | None) -> Slider | None:
-    """Return a slider of round steps; None if there is only one step."""
-    span = steps.last - steps.first if steps else 0.0
-    if steps is None or not 0 < span < math.inf:
-        return None
-    width = _round_width(span / MAX_PLACES)
-    low = math.floor(steps.first / width) * width
-    return Slider(low, low + math.ceil((steps.last - low) / width) * width, width)
-
-
-def _round_width(least: float) -> float:
-    """Return 1, 2 or 5 times a power of ten that is enough, and from 1 on if it can be."""
-    if least * MAX_PLACES >= 1:
-        least = max(least, 1.0)
-    power: float = 10.0 ** math.floor(math.log10(least))
-    return next(power * part for part in (1, 2, 5, 10, 20) if power * part >= least)
-
-
-def _cells(
-    runs: Iterable[ComparedRun], media: Sequence[Medium | None], bars: Sequence[Bars]
-) -> list[Cell]:
-    drawn = iter(bars)
-    return [
-        _cell(run, medium, next(drawn) if medium and medium.histogram else None)
-        for run, medium in zip(runs, media, strict=True)
-    ]
-
-
-def _cell(run: ComparedRun, medium: Medium | None, bars: Bars | None) -> Cell:
-    if medium is None:
-        return Cell(run, None)
-    if bars is not None:
-        return Cell(run, medium, bars=bars)
-    if medium.file is None:
-        text = plain(medium.text.decode(errors="replace"))
-        return Cell(
-            run, medium, text[:SHOWN_CHARACTERS], is_cut=len(text) > SHOWN_CHARACTERS
-        )
-    return _cell_of_file(run, medium, medium.file)
-
-
-def _cell_of_file(run: ComparedRun, medium: Medium, row: FileRow) -> Cell:
-    if not row.is_stored:
-        return Cell(run, medium, file=row)
-    picture = downloads.picture_of(row)
-    if picture is not None:
-        return Cell(run, medium, file=row, picture=picture)
-    if is_figure(row.name, row.media_type):
-        return Cell(run, medium, file=row, preview=Preview(Kind.FIGURE))
-    try:
-        head = downloads.beginning(row, TEXT_BYTES)
-    except NotFound:
-        return Cell(run, medium, file=row)
-    whole = len(head) == row.size
-    return Cell(run, medium, file=row, preview=preview(row.name, head, is_whole=whole))

@@ -105,7 +105,7 @@ def media_panel(request: PageRequest, run_id: UUID) -> HttpResponse:
     row = media_row(run, named_path(request.GET))
     asked = _step(request)
     found = media_at(run, row, math.inf if asked is None else asked)
-    items = items_of(found)
+    items = items_of(found.items)
     page = min(_page(request), max(0, (len(items) - 1) // ITEMS_ON_PAGE))
     first = page * ITEMS_ON_PAGE
     steps = media_steps(run, [row]).get(row.path, [])

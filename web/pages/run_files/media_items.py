@@ -11,7 +11,7 @@ from enum import StrEnum
 from tracker.files import downloads
 from tracker.files.pictures import Picture
 from tracker.queries.run.files import FileRow
-from tracker.queries.run.media import MediaAt, MediaItem
+from tracker.queries.run.media import MediaItem
 from tracker.records.stored_file import Box, StoredFile
 from web.pages.reports.blocks import key_of
 from web.pages.run_files.previews import is_figure
@@ -130,10 +130,10 @@ def steps_json(steps: Sequence[float]) -> str:
     return json.dumps([int(step) if step.is_integer() else step for step in steps])
 
 
-def items_of(found: MediaAt) -> list[Item]:
+def items_of(found: Iterable[MediaItem]) -> list[Item]:
     """Return the items to show; masks belong to the picture before them."""
     items: list[Item] = []
-    for each in found.items:
+    for each in found:
         item = _item(each)
         last = items[-1] if items else None
         if each.stored.is_mask and last is not None and last.picture is not None:

@@ -44,7 +44,7 @@ def media_table(request: PageRequest, run_id: UUID) -> HttpResponse:
     )
     about = urlencode({"path": path, "digest": digest})
     context = {
-        "table_id": f"table-{key_of(f'{path} {digest}')}",
+        "table_id": f"table-{key_of(f'{run.id} {path} {digest}')}",
         "address": f"{reverse('run-media-table', args=[run.id])}?{about}",
         "csv_address": f"{reverse('run-media-table-csv', args=[run.id])}?{about}",
         "path": path,

@@ -16,6 +16,7 @@ from django.urls import reverse
 from seamark.recording.png import to_png
 from tests.builders import browser_of, make_run, records_message, write, write_series
 from tests.tracker.api.v1.test_files import add, deliver
+from tests.web.pages.run_files.test_media import WAV, reference
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actor import Part
 
@@ -108,7 +109,7 @@ def test_without_any_it_says_how_to_log_some(get, runs):
 
     page = get(*runs)
 
-    assert "Nothing to look at yet" in page
+    assert "No media yet" in page
     assert "agent.Image(pixels)" in page
 
 
@@ -173,7 +174,58 @@ def test_pictures_are_those_of_their_steps(get, runs):
         (str(run.id), hashlib.sha256(picture(shade)).hexdigest())
         for run, shade in zip(runs, (1, 3), strict=True)
     ]
-    assert re.findall(r"step \d+", page) == ["step 0", "step 5"]
+    assert re.findall(r'mono">(step \d+)<', page) == ["step 0", "step 5"]
+
+
+def test_all_pictures_of_a_list_are_shown_with_captions_boxes_and_masks(get, runs):
+    contents = [picture(shade) for shade in (1, 2, 3)]
+    records = [
+        reference(contents[0], caption="a cat", boxes=[[0, 0, 1, 1, "cat 0.9"]]),
+        reference(contents[1], is_mask=True),
+        reference(contents[2], caption="a dog"),
+    ]
+    write(runs[0], [records_message("samples", records, kind="image", steps=[7] * 3)])
+    for each in contents:
+        deliver(runs[0], each)
+
+    page = get(runs[0], name="compare-media", path="samples")
+
+    assert page.count('data-part="zoom"') == 2
+    assert re.findall(r"<figcaption[^>]*>([^<]*)<", page) == ["a cat", "a dog"]
+    assert page.count("medium__mask") == 1
+    assert ">cat 0.9</text>" in page
+
+
+def test_of_long_lists_the_rest_is_linked(get, runs):
+    write_pictures(runs[0], "samples", range(20), steps=[3] * 20)
+
+    page = get(runs[0], name="compare-media", path="samples")
+
+    assert page.count('data-part="zoom"') == 12
+    assert f'href="/runs/{runs[0].id}/media?step=3">8 more<' in page
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "shown"),
+    [
+        (b"<b>Done</b>", "text/html", "<iframe"),
+        (WAV, "audio/wav", "<audio controls"),
+        (b"{}", "application/vnd.seamark.table+json", "media/table?"),
+        (b"{}", "application/vnd.plotly.v1+json", "data-figure-url"),
+    ],
+    ids=["html", "audio", "table", "figure"],
+)
+def test_each_kind_of_media_is_shown_at_its_step(get, runs, content, kind, shown):
+    for number, each in enumerate((content, content + b" ")):
+        record = reference(each, kind)
+        message = records_message("seen", [record], kind="file", steps=[number])
+        write(runs[0], [message])
+        deliver(runs[0], each)
+
+    page = get(*runs, name="compare-media", path="seen", at=0)
+
+    assert shown in page
+    assert f"digest={hashlib.sha256(content).hexdigest()}" in page
 
 
 def test_a_picture_that_has_not_arrived_is_awaited(row, runs):

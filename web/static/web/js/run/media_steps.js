@@ -6,6 +6,7 @@
 // An empty step field, or the end of the slider, stands for the last step.
 import { lead } from "../page/zoom_links.js"
 import { keepInAddress } from "../core/page_address.js"
+import { zoomIn } from "./media_zoom.js"
 
 const REST_MS = 150
 const NEAR = "200px"
@@ -72,6 +73,8 @@ export default function mediaSteps(element) {
     lengthen()
     catchUp()
   })
+  const zoomed = element.querySelector("[data-part=zoomed]")
+  if (zoomed) zoomIn(element, zoomed)
   slider?.addEventListener("input", () => {
     field.value = slider.valueAsNumber >= Number(slider.max) ? "" : slider.value
     move()
