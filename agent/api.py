@@ -40,6 +40,9 @@ def init(
 ) -> Run:
     """Create or join the run of that name and start measuring the hardware.
 
+    A running run is joined, also by other stages and ranks. A script that starts again
+    after its stage has ended begins another run, `name-2`, unless `resume` is set.
+
     Never waits for the network. Missing arguments are read from the environment
     variables in parentheses. The run ends with the script: as failed after an exception
     or a nonzero `sys.exit`, otherwise as finished. `raise SystemExit(1)` counts as

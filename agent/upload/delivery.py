@@ -223,6 +223,13 @@ class Delivery:
             fields = (str(refusal.get(name) or "") for name in _REFUSAL)
             self._reject(Rejected(*fields))
         self.run_id = answer.run_id or self.run_id
+        if answer.numbered_name:
+            self._notices.warn(
+                f"numbered {self.spool.id}",
+                f"a run of this name has ended before, so this one is"
+                f" {answer.numbered_name!a}; agent.init(..., resume=True) continues"
+                " the earlier one",
+            )
         if self._is_set_back(answer):
             return self._renew(answer, self._first_unknown(answer, frames))
         if not frames:

@@ -52,6 +52,8 @@ class Answer:
     refused_count: int = 0
     # The run's id; "" if the answer does not contain it.
     run_id: str = ""
+    # The run's name if the server numbered it; "" otherwise.
+    numbered_name: str = ""
 
 
 _MEANINGS: dict[int, Meaning] = {
@@ -135,13 +137,14 @@ def _stored(content: dict[str, Any]) -> Answer:
         [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
     )
     count = content.get("refused_count")
-    run_id = content.get("run")
+    run_id, name = content.get("run"), content.get("numbered_name")
     return Answer(
         Meaning.STORED,
         number=number,
         refused=refused,
         refused_count=count if isinstance(count, int) else len(refused),
         run_id=run_id if isinstance(run_id, str) else "",
+        numbered_name=name if isinstance(name, str) else "",
     )
 
 

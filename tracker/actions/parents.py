@@ -35,6 +35,9 @@ def _find_or_make(
     run_id = _id_of(parent)
     if run_id is not None:
         return runs.filter(Q(id=run_id) | Q(name=parent)).first()
+    launched = runs.launched_as(parent).last()
+    if launched is not None:
+        return launched
     made = Run(
         project=project,
         name=parent,

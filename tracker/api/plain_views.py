@@ -33,6 +33,8 @@ class ReceiptOut(Schema):
     refused: list[RefusedMessageOut]
     refused_count: int
     run: UUID | None
+    # The run's name if it differs from the one that the process gave.
+    numbered_name: str | None
 
 
 class ProgressOut(Schema):

@@ -17,6 +17,7 @@ from tracker.actions.parents import set_parent
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound
 from tracker.ingest.joining import joining_of, note_joining
+from tracker.ingest.launches import run_for
 from tracker.ingest.messages import Open
 from tracker.models import (
     Project,
@@ -37,11 +38,11 @@ def open_spool(
     if opening.workspace not in (None, workspace.slug):
         raise NotFound("workspace")
     project = _loggable_project(workspace, opening.project, actor)
-    run = _find_or_make_run(project, opening.run, actor.user_id)
     started_at = from_microseconds(opening.time)
     began_at = from_microseconds(
         opening.time if opening.began is None else opening.began
     )
+    run = run_for(project, opening, actor.user_id, began_at=began_at)
     if opening.parent is not None:
         set_parent(run, opening.parent, actor.user_id, started_at=started_at)
     joining = joining_of(run, opening, actor, began_at=began_at)
@@ -89,15 +90,6 @@ def _may_create_projects(workspace: Workspace, actor: Actor) -> bool:
 def from_microseconds(time: int) -> datetime:
     # Not fromtimestamp, which converts to float and loses microseconds.
     return EPOCH + timedelta(microseconds=time)
-
-
-def _find_or_make_run(project: Project, name: str, user_id: int) -> Run:
-    made = Run(project=project, name=name, made_by_id=user_id)
-    Run.objects.bulk_create([made], ignore_conflicts=True)
-    run = Run.objects.get(project=project, name=name)
-    if run.trashed_at is not None:
-        raise NotFound("run")
-    return run
 
 
 def _find_or_make_stage(run: Run, name: str) -> Stage:

@@ -79,6 +79,8 @@ class Receipt:
     refused_count: int = 0
     # None for a plain batch: the first batch of a spool is never plain.
     run: UUID | None = None
+    # In the answer to the first batch of rank 0: the run's name if it was numbered.
+    numbered_name: str | None = None
 
 
 def store_batch(
@@ -109,6 +111,7 @@ def store_batch(
         tuple(map(_listed, stored.refusals[:LISTED_REFUSALS])),
         len(stored.refusals),
         stored.position.run_id,
+        stored.numbered_name,
     )
 
 
@@ -119,6 +122,7 @@ class _Stored:
     position: Position
     series: SeriesIds
     refusals: tuple[Refusal, ...]
+    numbered_name: str | None
 
 
 def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
@@ -149,8 +153,18 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     if sources := _gathered_from(batch, is_new=is_new):
         gather([spool.run_id], *sources)
     return _Stored(
-        Position(spool.run_id, last_number, checksums), series, batch.refusals
+        Position(spool.run_id, last_number, checksums),
+        series,
+        batch.refusals,
+        _numbered_name(spool.run_id, batch) if is_new else None,
     )
+
+
+def _numbered_name(run_id: UUID, batch: Batch) -> str | None:
+    if batch.opening is None or batch.opening.rank or batch.opening.helper:
+        return None
+    numbered = Run.objects.filter(id=run_id).exclude(launch_name="")
+    return numbered.values_list("name", flat=True).first()
 
 
 def _gathered_from(batch: Batch, *, is_new: bool) -> set[Source]:

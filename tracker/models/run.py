@@ -36,6 +36,11 @@ class RunQuerySet(models.QuerySet["Run"]):
     def not_in_trash(self) -> Self:
         return self.filter(trashed_at=None)
 
+    def launched_as(self, name: str) -> Self:
+        """Return the runs that scripts began under this name, the oldest first."""
+        named = models.Q(name=name) | models.Q(launch_name=name)
+        return self.filter(named).order_by("created_at", "id")
+
     def in_trash(self) -> Self:
         """Return runs that can be restored, without those that are being deleted."""
         return self.filter(trashed_at__isnull=False, purging_at=None)
@@ -56,8 +61,10 @@ class Run(models.Model):
     parent = models.ForeignKey(
         "self", models.SET_NULL, null=True, related_name="children", db_index=False
     )
-    # Chosen by the user; every script that uses it joins the same run.
+    # Chosen by the user; scripts that use it at the same time join the same run.
     name = models.CharField(max_length=255)
+    # The name that its scripts give, if the run was numbered because they ran before.
+    launch_name = models.CharField(max_length=255, default="", db_default="")
     state = models.CharField(
         max_length=10, choices=State.choices, default=State.RUNNING
     )
@@ -107,6 +114,12 @@ class Run(models.Model):
             ),
             # Finds runs with silent processes.
             models.Index(fields=["state", "last_seen_at"], name="run_silent"),
+            # The runs that scripts began under one name.
+            models.Index(
+                fields=["project", "launch_name"],
+                condition=~models.Q(launch_name=""),
+                name="run_launches",
+            ),
             # The children of a run, and whether a project has any.
             models.Index(
                 fields=["project", "parent"],

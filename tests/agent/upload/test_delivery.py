@@ -409,3 +409,12 @@ def test_the_token_travels_in_a_header_and_the_body_is_compressed(delivery, trac
     assert headers["Authorization"] == f"Bearer {TOKEN}"
     assert headers["Content-Encoding"] == "zstd"
     assert headers["Content-Type"] == "application/vnd.seamark.frames"
+
+
+def test_the_number_of_a_second_launch_is_reported(delivery, tracker, caplog):
+    answer = b'{"stored": 8, "refused": [], "refused_count": 0, "numbered_name": "a-2"}'
+    tracker.script.append(Scripted(200, answer))
+
+    deliver(delivery)
+
+    assert "this one is 'a-2'" in caplog.text

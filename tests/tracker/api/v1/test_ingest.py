@@ -50,6 +50,7 @@ def test_stores_a_batch_and_says_how_far(writer):
         "refused": [],
         "refused_count": 0,
         "run": str(run.id),
+        "numbered_name": None,
     }
     assert read_points(run, "loss").values.tolist() == [1.0, 2.0]
 

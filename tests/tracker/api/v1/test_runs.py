@@ -263,7 +263,7 @@ def test_who_joined_a_finished_run_is_listed(reader, project, member):
     run = make_run(project, "first", "finished")
     assert reader.get(f"/api/v1/runs/{run.id}").json()["reopenings"] == []
     process = Process(project, "first", actor=actor_of(member), time=START + 60)
-    process.open()
+    process.send([{**process.opening, "resume": True}])
 
     [row] = reader.get(f"/api/v1/runs/{run.id}").json()["reopenings"]
 

@@ -1,0 +1,72 @@
+"""Chooses the run that a process joins by the name it gives.
+
+Processes that run at the same time, other stages and resumed jobs join the newest run of
+the name. A script that starts again after its stage has ended begins a run of its own,
+`name-2`: its points belong to another attempt.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import count
+
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from tracker.errors import NotFound
+from tracker.ingest.limits import LIMITS
+from tracker.ingest.messages import Open
+from tracker.models import Project, Run, Spool, State
+
+
+def run_for(
+    project: Project, opening: Open, user_id: int, *, began_at: datetime
+) -> Run:
+    """Return the run that the process logs to; create it if needed.
+
+    Raises NotFound if the run is in the trash while its processes go on.
+    """
+    runs = Run.objects.filter(project=project)
+    launches = list(runs.launched_as(opening.run))
+    if not launches:
+        return _made(project, opening.run, "", user_id)
+    newest = launches[-1]
+    if _starts_again(newest, opening, began_at):
+        name = _next_name(project, opening.run, launches)
+        return _made(project, name, opening.run, user_id)
+    if newest.trashed_at is not None:
+        raise NotFound("run")
+    return newest
+
+
+def _starts_again(run: Run, opening: Open, began_at: datetime) -> bool:
+    """Return whether processes of this stage and rank have all ended before."""
+    # A preempted job is started again to go on.
+    if opening.resume or opening.helper or run.state == State.PREEMPTED:
+        return False
+    spools = Spool.objects.filter(
+        run=run,
+        stage__name=opening.stage or "main",
+        rank=opening.rank,
+        is_helper=False,
+    ).annotate(end=Coalesce(F("ended_at"), F("last_seen_at")))
+    is_over = ~Q(state__in=(State.RUNNING, State.PREEMPTED)) & Q(end__lt=began_at)
+    return spools.exists() and not spools.exclude(is_over).exists()
+
+
+def _next_name(project: Project, name: str, launches: list[Run]) -> str:
+    """Return the first free name; processes that start at once get the same."""
+    known = {run.name for run in launches}
+    for number in count(len(launches) + 1):
+        ending = f"-{number}"
+        candidate = f"{name[: LIMITS.run_characters - len(ending)]}{ending}"
+        others = Run.objects.filter(project=project, name=candidate)
+        if candidate not in known and not others.exclude(launch_name=name).exists():
+            return candidate
+    raise AssertionError  # count() does not end
+
+
+def _made(project: Project, name: str, launch_name: str, user_id: int) -> Run:
+    made = Run(project=project, name=name, launch_name=launch_name, made_by_id=user_id)
+    Run.objects.bulk_create([made], ignore_conflicts=True)
+    return Run.objects.get(project=project, name=name)
