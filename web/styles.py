@@ -59,6 +59,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/tree.css",
         "components/chart-tools.css",
         "components/charts.css",
+        "components/gallery.css",
     ),
 }
 

@@ -42,6 +42,12 @@ def test_what_a_joined_sheet_names_is_where_it_says(client, name):
     assert "@import" not in sent
 
 
+def test_pages_of_a_run_limit_the_size_of_pictures(client):
+    sent = b"".join(client.get(f"/static/{FOLDER}/all-of-run.css")).decode()
+
+    assert re.search(r"\.gallery__card > img \{[^}]*height: 170px", sent)
+
+
 def test_no_other_sheet_is_made_up(client):
     assert finders.find(f"{FOLDER}/none.css") is None
     assert finders.find("all.css") is None
