@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_SEPARATORS = re.compile(r"[/_\-().\s]+")
+
 # Words in paths of quality metrics, the most specific first.
 QUALITY_WORDS = (
     "accuracy",
@@ -9,8 +13,12 @@ QUALITY_WORDS = (
     "f1",
     "auc",
     "map",
+    "map50",
     "iou",
     "bleu",
+    "reward",
+    "rew",
+    "score",
     "perplexity",
     "error",
     "loss",
@@ -35,7 +43,7 @@ GOOD_WHEN_HIGH = frozenset(
     {
         *("accuracy", "acc", "f1", "auc", "auroc", "map", "iou", "dice", "bleu"),
         *("rouge", "precision", "recall", "r2", "psnr", "ssim", "reward", "throughput"),
-        "mfu",
+        *("mfu", "map50", "rew", "score"),
     }
 )
 GOOD_WHEN_LOW = frozenset(
@@ -45,6 +53,9 @@ GOOD_WHEN_LOW = frozenset(
     }
 )
 
+# Neither direction is better for the spread of a metric.
+SPREAD_WORDS = frozenset({"std", "deviation", "variance"})
+
 _QUALITY, _OTHER, _BOOKKEEPING, _NUMBERED = range(4)
 
 
@@ -52,7 +63,7 @@ def quality_rank(path: str) -> tuple[int, bool] | None:
     """Rank a path of a quality metric, the best guess lowest; None for other paths."""
     words = _words(path)
     ranks = [rank for rank, word in enumerate(QUALITY_WORDS) if word in words]
-    if not ranks:
+    if not ranks or not SPREAD_WORDS.isdisjoint(words):
         return None
     is_held_out = any(word in words for word in HELD_OUT_WORDS)
     return min(ranks), not is_held_out
@@ -88,6 +99,8 @@ def is_good_high(path: str) -> bool | None:
     """
     for name in (path.rpartition("/")[2], path):
         words = set(_words(name))
+        if words & SPREAD_WORDS:
+            return None
         is_high, is_low = words & GOOD_WHEN_HIGH, words & GOOD_WHEN_LOW
         if "per" in words or (is_high and not is_low):
             return True
@@ -97,4 +110,5 @@ def is_good_high(path: str) -> bool | None:
 
 
 def _words(path: str) -> list[str]:
-    return path.lower().replace("/", "_").replace("-", "_").split("_")
+    # Also `metrics/mAP50(B)`.
+    return _SEPARATORS.split(path.lower())

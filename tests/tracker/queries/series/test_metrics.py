@@ -37,6 +37,15 @@ def test_only_whole_words_tell_what_a_path_measures():
     assert importance("train/lr") < importance("layers/block0/l1/grad_norm")
 
 
+def test_names_of_frameworks_are_known():
+    yolo = ["lr/pg0", "metrics/mAP50(B)", "train/box_loss", "val/box_loss"]
+    search = ["search/mean_fit_time", "search/mean_test_score", "search/std_test_score"]
+
+    assert min(yolo, key=importance) == "metrics/mAP50(B)"
+    assert min(search, key=importance) == "search/mean_test_score"
+    assert max(search, key=importance) == "search/std_test_score"
+
+
 def test_only_what_counts_and_nothing_else_is_a_counter():
     paths = ("train/epoch", "trainer/global_step", "step", "Epochs", "x/step-count")
     others = (
@@ -62,6 +71,10 @@ def test_only_what_counts_and_nothing_else_is_a_counter():
         ("Val-F1", True),
         ("train/epoch", None),
         ("accuracy_loss", None),
+        ("metrics/mAP50-95(B)", True),
+        ("rollout/ep_rew_mean", True),
+        ("search/mean_test_score", True),
+        ("search/std_test_score", None),
     ],
 )
 def test_a_name_tells_which_end_is_the_good_one(path, is_high):
