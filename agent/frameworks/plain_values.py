@@ -1,0 +1,26 @@
+"""Turns hyperparameters of any type into values that a run stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_LONGEST_TEXT = 300
+
+
+# Any: arguments have any type.
+def plain_value(value: Any) -> object:
+    """Return a number, text or None; of functions, classes and estimators the name."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(each) for name, each in value.items()}
+    if hasattr(value, "item") and not getattr(value, "shape", ()):
+        # A number of NumPy, or a tensor of one element.
+        return plain_value(value.item())
+    if hasattr(value, "get_params"):
+        return type(value).__name__
+    if callable(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    text = str(value)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
