@@ -36,9 +36,12 @@ TRIED = {
     "test_boosting": ("xgboost-cpu", "lightgbm"),
     "test_overhead": ("torch",),
     "test_quiet": ("torch", "lightning"),
+    "test_sklearn": ("scikit-learn",),
+    "test_stable_baselines3": ("stable-baselines3",),
     "test_torch_trials": ("torch",),
     "test_torch_values": ("torch",),
     "test_torchrun": ("torch",),
+    "test_ultralytics": ("ultralytics-opencv-headless",),
 }
 HEADINGS = ("tests", "of", "against", "passed", "failed", "skipped", "holds")
 # A watchdog, not a specification.

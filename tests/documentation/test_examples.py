@@ -45,7 +45,10 @@ NAMED = [
 
 
 # What an example may need that the test command does not bring.
-FRAMEWORKS = {"torch", "lightning", "transformers", "accelerate", "keras"}
+FRAMEWORKS = {
+    *("torch", "lightning", "transformers", "accelerate", "keras"),
+    *("stable_baselines3", "ultralytics"),
+}
 
 
 def missing(code):
