@@ -14,8 +14,8 @@ from web.pages.reports.passages import passages_of
 CHART, VALUE, TABLE, TEXT, LADDER, LEDGER = (
     f"{number}a{number}a{number}a{number}a" for number in range(1, 7)
 )
-BAR, SCATTER, PARALLEL, HISTOGRAM, IMPORTANCE = (
-    f"{number}c{number}c{number}c{number}c" for number in range(1, 6)
+BAR, SCATTER, PARALLEL, HISTOGRAM, IMPORTANCE, MEDIA, LOGGED, SPREAD = (
+    f"{number}c{number}c{number}c{number}c" for number in range(1, 9)
 )
 MORE, SETTING, MIXED, OTHERS, NAMED = (
     f"{number}b{number}b{number}b{number}b" for number in range(1, 6)
@@ -84,6 +84,9 @@ def make_dashboard(
         widget(PARALLEL, "parallel", theirs, axes=["params/optimizer", "note"]),
         widget(HISTOGRAM, "histogram", theirs, metric="test/accuracy"),
         widget(IMPORTANCE, "importance", theirs, metric="test/accuracy"),
+        widget(MEDIA, "media", theirs, path="pictures/frames"),
+        widget(LOGGED, "logged-text", theirs, path="samples"),
+        widget(SPREAD, "histograms", theirs, path="weights/layer"),
         widget(MORE, "table", columns=MORE_COLUMNS),
         widget(SETTING, "value", metric="count-of-theirs"),
         widget(MIXED, "chart", metrics=["train/loss", "note", "count-of-theirs"]),

@@ -193,6 +193,8 @@ def _told(run: Run) -> Run:
     lines = [f"printed-line {number}" for number in range(60)]
     write(run, [records_message("monitoring/train/stdout", lines)])
     write(run, [records_message("samples", ["printed-line"])])
+    counts = struct.pack("<Bd4d", 1, 0.0, 0.0, 1.0, 2.0, 3.0)
+    write(run, [records_message("weights/layer", [counts], kind="histogram")])
     write_series(run, "train/extra", [1.0, float("nan"), 2.0])
     add(run, "model/checkpoint-of-theirs", bytes(2_048))
     add(run, "sounds/name-of-sound", SOUND, name="s.wav", kind="audio/wav")

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from web.figures.layout import STEP, framed, x_axis, y_axis
+from web.figures.text import literal
 from web.figures.texts import gettext, gettext_noop, ngettext
-from web.figures.traces import Figure, Trace, compact, typed
+from web.figures.traces import Figure, Trace, compact, run_colour, typed
 
 Floats = NDArray[np.float64]
 
 # Rows of the heat map if the histograms have different edges; more cannot be
 # distinguished.
 ROWS = 64
+# Height of a run's name above its heat map in pixels, and the share between two maps.
+TITLE_HEIGHT, ROW_GAP = 18, 0.25
+MAX_IN_ONE_COLUMN, COLUMN_GAP = 2, 0.02
 HOVER = gettext_noop("%{customdata:,.4~r} values around %{y:.4~g}")
-# From none to most. The colour is the logarithm of the count: tails are thin.
-COLOURS = [
-    [0.0, "var(--color-surface)"],
-    [0.05, "color-mix(in srgb, var(--run-0) 14%, var(--color-surface))"],
-    [0.5, "color-mix(in srgb, var(--run-0) 55%, var(--color-surface))"],
-    [1.0, "var(--run-0)"],
-]
 
 
 class Counted(Protocol):
@@ -36,6 +35,99 @@ class Counted(Protocol):
     def counts(self) -> Floats: ...
     @property
     def others(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistogramRow:
+    """The histograms of one run; `count` is the number in the range."""
+
+    name: str
+    slot: int
+    x: Floats
+    histograms: Sequence[Counted]
+    count: int
+
+
+def histogram_rows(
+    rows: Sequence[HistogramRow],
+    *,
+    axis: str = STEP,
+    low: float | None = None,
+    high: float | None = None,
+) -> Figure:
+    """Draw a heat map for each run, under each other, with the same bounds and scale."""
+    if len(rows) == 1:
+        (row,) = rows
+        return histogram_figure(
+            row.x, row.histograms, axis=axis, low=low, high=high, count=row.count
+        )
+    maps = [_last_of_step(row.x, row.histograms) for row in rows]
+    edges = common_edges([each for _, chosen in maps for each in chosen])
+    layout = framed(x_axis(axis, low=low, high=high), y_axis(), hovermode="closest")
+    layout["margin"]["t"] = TITLE_HEIGHT
+    layout["annotations"] = []
+    columns = 1 if len(rows) <= MAX_IN_ONE_COLUMN else 2
+    lines = math.ceil(len(rows) / columns)
+    data: list[Trace] = []
+    for index, (row, (x, chosen)) in enumerate(zip(rows, maps, strict=True)):
+        number = str(index + 1) if index else ""
+        line, column = divmod(index, columns)
+        top = 1 - line / lines
+        bottom = 0.0 if line == lines - 1 else 1 - (line + 1 - ROW_GAP) / lines
+        left = column / columns + (COLUMN_GAP if column else 0)
+        is_lowest = index + columns >= len(rows)
+        layout[f"xaxis{number}"] = {
+            **x_axis(axis, low=low, high=high),
+            "anchor": f"y{number}",
+            "domain": [left, (column + 1) / columns],
+            "showticklabels": is_lowest,
+        }
+        layout[f"yaxis{number}"] = y_axis(
+            anchor=f"x{number}",
+            domain=[bottom, top],
+            nticks=4,
+            automargin=False,
+            showticklabels=not column,
+        )
+        if index:
+            layout[f"xaxis{number}"]["matches"] = "x"
+            layout[f"yaxis{number}"]["matches"] = "y"
+        if not is_lowest:
+            layout[f"xaxis{number}"]["title"] = {"text": ""}
+        layout["annotations"].append(_row_title(row.name, left, top))
+        if len(edges) and chosen:
+            counts = np.column_stack([spread(each, edges) for each in chosen])
+            trace = _map_trace(x, edges, counts, row.slot)
+            data.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
+    highest = max((trace["zmax"] for trace in data), default=1.0)
+    for trace in data:
+        trace["zmax"] = highest
+    drawn = [each for _, chosen in maps for each in chosen]
+    found, count = sum(len(row.x) for row in rows), sum(row.count for row in rows)
+    return {"data": data, "layout": layout, "notes": _notes(drawn, edges, found, count)}
+
+
+def _last_of_step(
+    x: Floats, histograms: Sequence[Counted]
+) -> tuple[Floats, list[Counted]]:
+    """Return the histograms by ascending position, of several at one the last."""
+    last = {place: number for number, place in enumerate(x.tolist())}
+    places = sorted(last)
+    return np.array(places), [histograms[last[place]] for place in places]
+
+
+def _row_title(name: str, left: float, top: float) -> dict[str, object]:
+    return {
+        "text": literal(name, longest=40),
+        "xref": "paper",
+        "yref": "paper",
+        "x": left,
+        "xanchor": "left",
+        "y": top,
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 11, "color": "var(--color-muted)"},
+    }
 
 
 def histogram_figure(
@@ -51,14 +143,12 @@ def histogram_figure(
 
     Of several at one place, the last is drawn.
     """
-    last = {place: number for number, place in enumerate(x.tolist())}
-    places = sorted(last)
-    chosen = [histograms[last[place]] for place in places]
+    places, chosen = _last_of_step(x, histograms)
     edges = common_edges(chosen)
     data: list[Trace] = []
     if len(edges):
         counts = np.column_stack([spread(each, edges) for each in chosen])
-        data = [_map_trace(np.array(places), edges, counts)]
+        data = [_map_trace(places, edges, counts, slot=0)]
     return {
         "data": data,
         "layout": framed(
@@ -90,7 +180,19 @@ def spread(histogram: Counted, edges: Floats) -> Floats:
     return np.diff(np.interp(edges, histogram.edges, below))
 
 
-def _map_trace(x: Floats, edges: Floats, counts: Floats) -> Trace:
+def _colours(slot: int) -> list[list[object]]:
+    """Return a scale from none to most; it is logarithmic, because tails are thin."""
+    colour = run_colour(slot)
+    surface = "var(--color-surface)"
+    return [
+        [0.0, surface],
+        [0.05, f"color-mix(in srgb, {colour} 14%, {surface})"],
+        [0.5, f"color-mix(in srgb, {colour} 55%, {surface})"],
+        [1.0, colour],
+    ]
+
+
+def _map_trace(x: Floats, edges: Floats, counts: Floats, slot: int) -> Trace:
     colours = np.log1p(counts)
     return {
         "type": "heatmap",
@@ -98,7 +200,7 @@ def _map_trace(x: Floats, edges: Floats, counts: Floats) -> Trace:
         "y": typed(edges),
         "z": _rows(colours),
         "customdata": _rows(counts),
-        "colorscale": COLOURS,
+        "colorscale": _colours(slot),
         "zmin": 0.0,
         "zmax": max(float(colours.max()), 1e-9),
         "showscale": False,

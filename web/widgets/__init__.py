@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from web.pages.dashboards.widget_kind import Kind
 from web.widgets import (
     chart,
+    histograms,
     importance,
     ladder,
     ledger,
+    logged_text,
+    media,
     run_values,
     table,
     text,
@@ -19,6 +22,9 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         chart.KIND,
         *run_values.KINDS,
+        media.KIND,
+        logged_text.KIND,
+        histograms.KIND,
         value.KIND,
         table.KIND,
         importance.KIND,

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.slow.browser.conftest import PHONE, wait_until
+from tests.web.pages.compare.test_media import write_pictures
 from tracker.models import ChartArrangement
 from tracker.series.compaction import compact_run
 
@@ -89,6 +90,28 @@ def test_panels_stand_beside_the_runs_and_follow_them(visit, ada, project):
     wait_until(page, lambda: kept(project) == 1)
     page.locator(".runs-grid__row[data-position] .runs-grid__eye").first.click()
     expect(bars).to_have_count(2, timeout=PATIENCE)
+
+
+def test_a_panel_of_media_moves_through_its_steps(
+    visit, ada, project, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path
+    runs = logged(project, 2)
+    for run in runs:
+        write_pictures(run, "samples", [40, 120], steps=[0, 10])
+    page = visit(compared(runs), ada)
+
+    add(page, "Media", "Path", "samples")
+
+    panel = page.get_by_role("group", name="samples", exact=True)
+    expect(panel).to_contain_text("step 10")
+    panel.get_by_role("button", name="Previous step").click()
+    expect(panel.get_by_text("step 0")).to_have_count(2)
+    panel.locator("[data-part=zoom]").first.click()
+    expect(page.get_by_role("dialog", name="Image")).to_contain_text("run 0 · samples")
+    page.keyboard.press("Escape")
+    panel.get_by_role("slider").fill("1")
+    expect(panel.get_by_text("step 10")).to_have_count(2)
 
 
 METRICS = [f"group{n % 12}/metric_{n:03}" for n in range(300)]

@@ -5,7 +5,14 @@ import pytest
 
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tracker.records.histogram import Histogram
-from web.figures.histogram import ROWS, common_edges, histogram_figure, spread
+from web.figures.histogram import (
+    ROWS,
+    HistogramRow,
+    common_edges,
+    histogram_figure,
+    histogram_rows,
+    spread,
+)
 
 
 def histogram(edges, counts, others=0.0):
@@ -27,6 +34,29 @@ def figure_of(*histograms, x=None, **options):
 )
 def test_plotly_knows_every_word_of_it(axis, drawn):
     check_schema(figure_of(*drawn, axis=axis, low=0.0, high=2.0, count=9))
+
+
+def row_of(name, slot, *histograms):
+    x = np.arange(len(histograms), dtype=float)
+    return HistogramRow(name, slot, x, histograms, len(histograms))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_each_run_has_a_heat_map_with_the_same_bounds_and_scale(count):
+    rows = [
+        row_of(f"<run {number}>", number, ONE, histogram([0, 1, 2], [number, 99]))
+        for number in range(count)
+    ]
+
+    figure = histogram_rows(rows, axis="step")
+
+    check_schema(figure)
+    assert len(figure["data"]) == count
+    assert len({trace["zmax"] for trace in figure["data"]}) == 1
+    titles = [each["text"] for each in figure["layout"].get("annotations", [])]
+    assert titles == [f"&lt;run {number}&gt;" for number in range(count) if count > 1]
+    lowest = figure["data"][-1]["colorscale"][-1][1]
+    assert lowest == f"var(--run-{count - 1})"
 
 
 def test_the_same_bins_are_drawn_as_they_are():

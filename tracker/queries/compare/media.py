@@ -14,6 +14,7 @@ from functools import reduce
 from operator import or_
 from uuid import UUID
 
+import numpy as np
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
 from tracker.models import Attribute, File, Kind, Run
@@ -38,6 +39,8 @@ SHOWN_TYPES = (
 CHUNKS_AT_ONCE = 32
 # A list of media may lie in several chunks.
 MAX_CHUNKS_OF_STEP = 32
+# Limits of a slider through steps.
+MAX_STEPS, MAX_CHUNKS_OF_STEPS = 1_000, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,30 @@ def media_at(
         for row in rows
     }
     return [media.get(run.id) for run in runs]
+
+
+def media_steps(
+    runs: Sequence[Run], path: str, seen: Seen | None = None
+) -> list[float]:
+    """Return the newest distinct steps of the runs' records at a path, ascending."""
+    run_ids = {run.id for run in runs}
+    rows = Attribute.objects.filter(
+        run__in=run_ids, path__in=storable([path]), kind__in=SERIES_KINDS, count__gt=0
+    )
+    ids = [row.pk for row in rows if seen is None or seen(row.kind, row.path, None)]
+    if not ids:
+        return []
+    found = read_chunk_steps(run_ids, ids, math.inf).values()
+    chunks = sorted(
+        (chunk for several in found for chunk in several),
+        key=lambda chunk: chunk.last_step,
+    )
+    wanted = [chunk.id for chunk in chunks[-MAX_CHUNKS_OF_STEPS:]]
+    steps = [records.steps for _, records in _in_batches(run_ids, wanted)]
+    if not steps:
+        return []
+    newest: list[float] = np.unique(np.concatenate(steps))[-MAX_STEPS:].tolist()
+    return newest
 
 
 def _shown_files() -> QuerySet[File]:

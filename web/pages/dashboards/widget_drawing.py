@@ -107,7 +107,8 @@ def body_response(
     request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
     """Send the content of a widget; it polls if its runs may change."""
-    scene = scene_of(widget, run_set, audience)
+    at = read_number(request.GET, "at")
+    scene = replace(scene_of(widget, run_set, audience), at=at)
     drawing = drawing_of(widget, run_set)
     kind = KINDS.get(widget.kind)
     if kind is None or not kind.has_runs:

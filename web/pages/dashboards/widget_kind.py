@@ -45,6 +45,8 @@ class Field:
     step: str = "any"
     lowest: str = ""
     highest: str = ""
+    # The only kind of attributes that is suggested; "": all.
+    of_kind: str = ""
     # Suggestions in addition to paths.
     offered: Sequence[str] = ()
 
@@ -71,6 +73,8 @@ class Scene:
     only: frozenset[UUID] | None = None
     # Where colors belong to runs: the color of each.
     slots: Mapping[UUID, int] = field(default_factory=dict)
+    # The requested step of media; None: the last.
+    at: float | None = None
 
     @property
     def runs(self) -> tuple[Any, ...]:

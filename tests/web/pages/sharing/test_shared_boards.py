@@ -23,10 +23,13 @@ from tests.web.shared_boards import (
     IMPORTANCE,
     LADDER,
     LEDGER,
+    LOGGED,
+    MEDIA,
     MIXED,
     PARALLEL,
     SCATTER,
     SETTING,
+    SPREAD,
     TABLE,
     TEXT,
     VALUE,
@@ -278,6 +281,16 @@ def test_values_of_the_configuration_are_hidden_in_every_plot(asked):
             assert hidden not in figure
     assert "first" in asked(BAR, Part.CONFIG, part="figure")
     assert "test/accuracy" in asked(HISTOGRAM, part="figure")
+
+
+def test_texts_need_logs_and_media_stay_with_members(asked):
+    for widget, part in ((LOGGED, Part.LOGS), (MEDIA, Part.FILES)):
+        others = [each for each in Part if each != part]
+        assert "This content is not shared." in asked(widget, *others)
+    assert "printed-line" in asked(LOGGED, Part.LOGS)
+    assert "Share links show no media" in asked(MEDIA, *Part)
+    assert "data-figure-url" in asked(SPREAD)
+    assert '"heatmap"' in asked(SPREAD, part="figure")
 
 
 def test_a_widget_of_every_kind_is_shared(site):

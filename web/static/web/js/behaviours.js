@@ -48,6 +48,7 @@ export const BEHAVIOURS = {
   "suggest": () => import("./components/suggest.js"),
   "submit-on-change": () => import("./components/submit_on_change.js"),
   "zoom-in-address": () => import("./page/zoom_in_address.js"),
+  "widget-steps": () => import("./boards/widget_steps.js"),
   "tabs": () => import("./page/tabs.js"),
   "theme-switch": () => import("./page/theme_switch.js"),
   "time-zone": () => import("./page/time_zone.js"),

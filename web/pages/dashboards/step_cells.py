@@ -1,0 +1,85 @@
+"""Media, texts and histograms of a widget's runs at one step, next to each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext
+
+from tracker.disclosure import seen_by
+from tracker.queries.compare.media import media_at, media_steps
+from web.figures.board import colour_of
+from web.figures.traces import run_round
+from web.pages.compare.media_cells import cells_of
+from web.pages.dashboards.widget_kind import WITHHELD, Body, Scene
+from web.pages.reports.blocks import key_of
+from web.pages.run_files.media_items import steps_json
+
+# Each response contains the media of all of them.
+MAX_RUNS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRun:
+    """A run of a widget with its name and its look."""
+
+    run: Any  # a row of the runs table, which pages do not import
+    name: str
+    slot: int
+
+    @property
+    def colour(self) -> str:
+        return str(colour_of(self.slot))
+
+    @property
+    def round(self) -> int:
+        return run_round(self.slot)
+
+
+@dataclass(frozen=True, slots=True)
+class StepPanel:
+    """A path with a key for the ids of its elements."""
+
+    path: str
+    key: str
+
+
+def step_body(scene: Scene, path: str) -> Body:
+    """Return the media at a path at the requested step, by default the last."""
+    runs, names = scene.runs[:MAX_RUNS], scene.names
+    shown = [
+        SceneRun(run, names[run.id], scene.slot(place))
+        for place, run in enumerate(runs)
+    ]
+    seen = seen_by(scene.actor)
+    media = media_at(runs, path, math.inf if scene.at is None else scene.at, seen)
+    if not any(media):
+        if scene.values(runs, [path]).withheld:
+            return Body(problem=WITHHELD)
+        said = gettext("No run has media, texts or histograms at “%(path)s”.")
+        return Body(problem=said % {"path": path})
+    if scene.is_shared and any(medium and medium.items for medium in media):
+        # The files are at addresses of runs, which links to a board do not open.
+        return Body(problem=gettext("Share links show no media of runs."))
+    cells = cells_of(shown, media)
+    steps = media_steps(runs, path, seen)
+    context = {
+        "cells": [cell for cell in cells if cell.medium is not None],
+        "panel": StepPanel(path, key_of(f"{scene.widget.id} {path}")),
+        "wanted": scene.at,
+        "steps_json": steps_json(steps),
+        "last_place": len(steps) - 1,
+        "place": sum(scene.at is None or step <= scene.at for step in steps) - 1,
+        "step_text": "" if scene.at is None else f"{scene.at:.15g}",
+    }
+    notes = []
+    if len(runs) < len(scene.runs):
+        said = gettext("The first %(count)s of %(all)s runs are shown.")
+        notes.append(said % {"count": len(runs), "all": len(scene.runs)})
+    lacking = sum(cell.medium is None for cell in cells)
+    if lacking:
+        said = gettext("%(count)s of %(all)s runs have nothing at this path.")
+        notes.append(said % {"count": lacking, "all": len(runs)})
+    return Body("widgets/step_cells.html", context, notes=notes)

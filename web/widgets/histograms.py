@@ -1,0 +1,113 @@
+"""Logged histograms of the runs over steps or time, as heat maps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from django.utils.translation import gettext
+from msgspec import Meta, Struct
+
+from tracker.queries.series.histograms import read_histograms
+from tracker.queries.series.series import Axis
+from web.figures.histogram import HistogramRow, histogram_rows
+from web.pages.charts.chart_options import ChartOptions
+from web.pages.dashboards.widget_kind import (
+    WITHHELD,
+    Body,
+    Field,
+    FigureView,
+    Kind,
+    Scene,
+)
+from web.texts import gettext_lazy
+
+# Each has a heat map of its own, so that more would be too low to read.
+MAX_RUNS = 6
+# Columns of a heat map.
+MAX_HISTOGRAMS = 200
+HISTOGRAM_SERIES = "histogram_series"
+AXES = (
+    ("step", gettext_lazy("Step")),
+    ("relative", gettext_lazy("Time since the start")),
+    ("time", gettext_lazy("Time")),
+)
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=1_024)]
+    axis: Literal["step", "relative", "time"] = "step"
+
+
+def body(scene: Scene, settings: Settings) -> Body:
+    found = scene.values(scene.runs, [settings.path])
+    if settings.path in found.withheld:
+        return Body(problem=WITHHELD)
+    if not _drawn(scene, settings):
+        said = gettext("No run has histograms at “%(path)s”.")
+        return Body(problem=said % {"path": settings.path})
+    return Body("widgets/figure.html", {"title": settings.path})
+
+
+def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
+    runs, axis = _drawn(scene, settings), Axis(settings.axis)
+    rows = []
+    for place, run in runs[:MAX_RUNS]:
+        found = read_histograms(
+            run,
+            settings.path,
+            most=MAX_HISTOGRAMS,
+            axis=axis,
+            low=view.low,
+            high=view.high,
+        )
+        rows.append(
+            HistogramRow(
+                scene.names[run.id],
+                scene.slot(place),
+                found.x,
+                found.histograms,
+                found.count,
+            )
+        )
+    drawn = histogram_rows(rows, axis=axis, low=view.low, high=view.high)
+    if len(runs) > MAX_RUNS:
+        said = gettext("The first %(count)s of %(all)s runs are drawn.")
+        drawn["notes"].append(said % {"count": MAX_RUNS, "all": len(runs)})
+    return FigureView(drawn, is_live=scene.shown.is_live)
+
+
+# Any: rows of the runs table, which pages do not import.
+def _drawn(scene: Scene, settings: Settings) -> list[tuple[int, Any]]:
+    """Return the runs with such histograms, and their places among the widget's."""
+    values = scene.values(scene.runs, [settings.path]).by_run
+    return [
+        (place, run)
+        for place, run in enumerate(scene.runs)
+        if (row := values.get(run.id, {}).get(settings.path)) is not None
+        and row.kind == HISTOGRAM_SERIES
+    ]
+
+
+KIND = Kind(
+    name="histograms",
+    label=gettext_lazy("Logged histogram"),
+    icon="layers",
+    hint=gettext_lazy("Histogram series of the runs over steps, as heat maps"),
+    settings=Settings,
+    fields=(
+        Field(
+            "path",
+            gettext_lazy("Path"),
+            "path",
+            hint=gettext_lazy("Such as weights/layer1"),
+            is_required=True,
+            of_kind=HISTOGRAM_SERIES,
+        ),
+        Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
+    ),
+    body=body,
+    figure=figure,
+    height=5,
+    title=lambda settings: settings.path,
+    paths=lambda settings: [settings.path],
+)

@@ -1,0 +1,37 @@
+"""Images, audio, videos and tables of the runs at one step, with a slider."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from web.pages.dashboards.step_cells import step_body
+from web.pages.dashboards.widget_kind import Field, Kind
+from web.texts import gettext_lazy
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=1_024)]
+
+
+KIND = Kind(
+    name="media",
+    label=gettext_lazy("Media"),
+    icon="image",
+    hint=gettext_lazy("Logged images, audio, videos and tables at one step"),
+    settings=Settings,
+    fields=(
+        Field(
+            "path",
+            gettext_lazy("Path"),
+            "path",
+            hint=gettext_lazy("Such as samples/generated"),
+            is_required=True,
+        ),
+    ),
+    body=lambda scene, settings: step_body(scene, settings.path),
+    height=5,
+    title=lambda settings: settings.path,
+    paths=lambda settings: [settings.path],
+)
