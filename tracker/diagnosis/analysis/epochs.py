@@ -13,6 +13,9 @@ from tracker.diagnosis.signals import Array, Samples
 SHORTEST_GAP_SECONDS = 0.002
 SHORTEST_GAP_OF_STEP = 0.02
 
+# Next to the gaps between epochs, a gap below this share of them is a delay of one step.
+DELAY_SHARE = 0.10
+
 # Loops whose lengths differ by more do not iterate over the same data.
 LARGEST_DIFFERENCE = 0.05
 
@@ -68,6 +71,21 @@ def find_epochs(
     starts = epoch_starts(step_seconds, gap_before_step_seconds)
     if not starts:
         return ()
+    gaps = gap_before_step_seconds[starts]
+    without_delays = [
+        row
+        for row, gap in zip(starts, gaps, strict=True)
+        if gap >= DELAY_SHARE * np.median(gaps)
+    ]
+    return _equal_loops(starts, step_seconds, step_end_seconds) or _equal_loops(
+        without_delays, step_seconds, step_end_seconds
+    )
+
+
+def _equal_loops(
+    starts: list[int], step_seconds: Array, step_end_seconds: Array
+) -> tuple[Epoch, ...]:
+    """Return the loops that begin at these rows, or () if their lengths differ."""
     edges = [0, *starts, len(step_seconds)]
     began = float(step_end_seconds[0] - step_seconds[0])
     ends = [began, *(float(step_end_seconds[row - 1]) for row in edges[1:])]

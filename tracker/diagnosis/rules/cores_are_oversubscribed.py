@@ -114,6 +114,7 @@ def check(
         not load.is_throttled
         and job_cpu_cores is not None
         and is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
+        and not _waits_for_itself(job_cpu_cores, load, effective_cores)
     ):
         return Abstention((CROWDED,))
     if not load.is_throttled and not fills_cores:
@@ -148,6 +149,19 @@ def check(
         margin=_margin(load),
         corroboration=AGREEING if load.is_throttled and load.is_crammed else ALONE,
     )
+
+
+def _waits_for_itself(
+    job_cpu_cores: Samples, load: _Load, effective_cores: float
+) -> bool:
+    """Return whether the job's threads alone are too many for its cores.
+
+    A thread that waits for a core for half of the time counts twice: the CPU use divided
+    by the rest of the time is the number of threads that want to run.
+    """
+    running_share = 1.0 - min(0.99, load.core_wait or 0.0)
+    wanted = average(job_cpu_cores.values) / running_share
+    return wanted > 0 and 1.0 - effective_cores / wanted >= CORE_WAIT_SHARE
 
 
 def _measure(

@@ -47,6 +47,7 @@ FLAT_SHARE = 0.01
 FLAT_RELEASE_SHARE = 0.02
 # The last quarter is compared with the third, which together are half of the run.
 FLAT_SECONDS = 1800.0
+TOO_EARLY = "a loss over at least an hour"
 
 FEWEST_POINTS = 200
 BLOCKS = 20
@@ -82,17 +83,12 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
         return Abstention((f"a loss of at least {FEWEST_POINTS} points",))
 
     limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
-    # One falling loss among several is progress.
-    if any(not _is_flat(course, limit) for course in known):
+    # One falling loss among several is progress. A rising loss is none.
+    if any(not (c.is_constant or c.fallen < limit) for c in known):
         return None
+    if any(course.seconds < FLAT_SECONDS for course in known):
+        return Abstention((TOO_EARLY,))
     return _finding(known[0])
-
-
-def _is_flat(course: _Course, limit: float) -> bool:
-    if course.seconds < FLAT_SECONDS:
-        return False
-    # A rising loss is no progress either.
-    return course.is_constant or course.fallen < limit
 
 
 def _course(path: str, series: Tracked) -> _Course | None:

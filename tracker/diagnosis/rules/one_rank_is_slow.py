@@ -31,7 +31,14 @@ Catalogue: G3, straggler with its cause.
 from __future__ import annotations
 
 from tracker.diagnosis.analysis.statistics import margin_above
-from tracker.diagnosis.analysis.stragglers import PHASE, WAIT, Straggler, find_straggler
+from tracker.diagnosis.analysis.stragglers import (
+    CORE_WAIT,
+    PHASE,
+    STEP,
+    WAIT,
+    Straggler,
+    find_straggler,
+)
 from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -46,6 +53,7 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.speedup import Floor, expected_gain
 from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.hardware.gpu_peers import Gpus, median_of
 from tracker.diagnosis.signals import Ranks
 
@@ -65,6 +73,8 @@ LOW_CLOCK_SHARE = 0.95
 NEIGHBOUR_PERCENT = 10.0
 
 FEWEST_STEPS = 50
+# Share of time without a core at which the own work of a rank is unknown.
+HIDING_SHARE = 0.35
 
 COMPUTE = {
     *(PhaseKind.FORWARD, PhaseKind.BACKWARD, PhaseKind.OPTIMIZER, PhaseKind.COMPUTE)
@@ -84,7 +94,7 @@ def check(
     by_itself = max(TAIL_SHARE, straggler.chance_share)
     is_steady = straggler.above_share >= ABOVE_SHARE
     if straggler.share < limit or not (straggler.tail_share >= by_itself or is_steady):
-        return None
+        return Abstention((CROWDED,)) if _is_for_cores(ranks) else None
 
     cause, why, advice = _cause(straggler, ranks, gpus or {})
     is_critical = straggler.share >= CRITICAL_SHARE
@@ -126,6 +136,14 @@ def check(
         margin=margin_above(straggler.share, NOTABLE_SHARE),
         corroboration=AGREEING if cause else ALONE,
     )
+
+
+def _is_for_cores(ranks: Ranks) -> bool:
+    """Return whether waits for a core are so long that they hide the ranks' own work."""
+    waits, steps = ranks.columns.get(CORE_WAIT), ranks.columns.get(STEP)
+    if waits is None or steps is None:
+        return False
+    return bool((waits.sum(axis=0) >= HIDING_SHARE * steps.sum(axis=0)).any())
 
 
 def _who(straggler: Straggler) -> str:

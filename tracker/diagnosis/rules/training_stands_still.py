@@ -46,6 +46,8 @@ SPAN = Span.STAGE
 
 SLOW_STEPS = 10.0  # times the 99th percentile
 FEWEST_SECONDS = 300.0
+LATE_SECONDS = 15.0
+TOO_EARLY = "five minutes without a step"
 LONGEST_SPANS = 2.0
 
 # For a stage that did not end by itself; a finished stage may have had other work last.
@@ -110,12 +112,13 @@ def check(
     last = float(step_end_seconds[-1])
     waited = float(job_cpu_cores.times[-1]) / MICROSECONDS - last
     longest = max((float(s.values.max()) for s in (spans or {}).values()), default=0.0)
+    slow = float(np.percentile(step_seconds, 99))
     limit = max(
-        SLOW_STEPS * float(np.percentile(step_seconds, 99)),
+        SLOW_STEPS * slow,
         FEWEST_SECONDS,
         LONGEST_SPANS * longest,
     )
-    if waited < limit:
+    if waited < max(LATE_SECONDS, SLOW_STEPS * slow, LONGEST_SPANS * longest):
         return None
     since = _Since(
         cpu=_after(job_cpu_cores, last) or 0.0,
@@ -127,6 +130,8 @@ def check(
     hang = _what_hangs(since, world_size)
     if hang is None:
         return None
+    if waited < limit:
+        return Abstention((TOO_EARLY,))
     return _finding(hang, since, waited, limit, has_ended=has_ended)
 
 

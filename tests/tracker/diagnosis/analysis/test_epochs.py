@@ -41,6 +41,13 @@ def test_loops_of_other_lengths_are_no_epochs():
     assert epochs_of(in_epochs(100, 10, 100, 10)) == ()
 
 
+def test_a_delayed_step_is_no_start_of_an_epoch():
+    rows = steps_in_epochs((100, 100, 100), gap=0.5)
+    rows.times[150:] += 20_000
+
+    assert [e.steps for e in epochs_of(stage(step_rows=rows))] == [100, 100, 100]
+
+
 def test_a_loop_without_gaps_has_no_epochs():
     assert epochs_of(in_epochs(100, 100, gap=0.0)) == ()
     assert epochs_of(stage()) == ()

@@ -108,6 +108,16 @@ def test_cores_that_other_jobs_take_are_not_judged():
     assert isinstance(ask(threads=400.0, core_wait=0.3, **host), Abstention)
 
 
+def test_a_job_with_too_many_threads_for_its_cores_is_judged_on_a_shared_machine():
+    # Its threads want 3.4 / (1 - 0.5) = 6.8 of the 4 cores.
+    host = {"host_cpu_percent": readings(100.0), "host_cores": 4.0}
+    own = ask(threads=20.0, core_wait=0.5, job_cpu_cores=readings(3.4), **host)
+    foreign = ask(threads=20.0, core_wait=0.3, job_cpu_cores=readings(2.6), **host)
+
+    assert isinstance(own, Finding)
+    assert isinstance(foreign, Abstention)
+
+
 def test_says_what_it_lacks():
     answer = ask()
 

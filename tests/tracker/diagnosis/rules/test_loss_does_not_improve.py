@@ -25,7 +25,7 @@ ALARMS = [
 ]
 SILENCES = [
     stage(losses={"train/loss": loss(FALLING)}),
-    stage(losses={"train/loss": loss(FLAT, seconds=1800)}),
+    stage(losses={"train/loss": loss(FALLING, seconds=1800)}),
     stage(losses={"train/loss": loss(FALLING), "val/loss": loss(FLAT)}),
 ]
 
@@ -48,7 +48,13 @@ def late(share):
 def test_judges_near_each_limit(values, seconds, is_found):
     found = check({"train/loss": loss(values, seconds=seconds)})
 
-    assert (found is not None) == is_found
+    assert isinstance(found, Finding) == is_found
+
+
+def test_a_flat_loss_is_not_judged_before_an_hour():
+    assert check({"loss": loss(FLAT, seconds=1800)}) == Abstention(
+        ("a loss over at least an hour",)
+    )
 
 
 def test_of_several_losses_one_that_falls_is_progress():

@@ -112,6 +112,14 @@ def test_steps_without_parts_cannot_be_judged():
     )
 
 
+def test_waits_for_a_core_hide_the_work_of_the_ranks():
+    measured = slow(0.002)
+    waits = np.full_like(measured.columns["step_seconds"], 0.04)
+    columns = {**measured.columns, "core_wait_seconds": waits}
+
+    assert isinstance(check(replace(measured, columns=columns)), Abstention)
+
+
 def test_one_process_is_not_asked():
     alone = replace(stage(), facts={"logging_ranks": 1.0})
     rule = Rule.from_module(one_rank_is_slow)

@@ -35,7 +35,7 @@ ALARMS = [
     still(stage_state="crashed", silent_seconds=5000.0),
 ]
 SILENCES = [
-    still(waited=200),
+    still(waited=10),
     still(stage_state="finished"),
     # An evaluation without a phase.
     still(gpu=100.0, cpu=1.0, watts=600.0),
@@ -66,7 +66,14 @@ def ask(waited, *, step=0.1, cpu=0.0, state="running", **more):
     ],
 )
 def test_judges_near_each_limit(waited, more, is_found):
-    assert (ask(waited, **more) is not None) == is_found
+    assert isinstance(ask(waited, **more), Finding) == is_found
+
+
+def test_a_short_pause_of_an_idle_job_may_become_a_hang():
+    assert ask(60) == Abstention(("five minutes without a step",))
+    assert ask(10) is None
+    assert ask(60, step=8.0) is None
+    assert ask(60, cpu=1.0) is None
 
 
 @pytest.mark.parametrize(
