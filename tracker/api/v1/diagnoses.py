@@ -40,9 +40,13 @@ class RuleOut(Schema):
 
 
 class UnansweredOut(RuleOut):
-    """A rule without enough data to judge."""
+    """A rule without enough data to judge.
+
+    `supplied_by` has the line of code, the command or the advice for each of `lacks`.
+    """
 
     lacks: list[str]
+    supplied_by: list[str]
 
 
 class NotApplicableOut(RuleOut):
@@ -264,4 +268,10 @@ def _label(rule: RuleLabel) -> dict[str, object]:
 
 def _unanswered(rule: UnansweredRule) -> dict[str, object]:
     lacks = [lack.signal or lack.description for lack in rule.lacks]
-    return {"rule": rule.name, "title": rule.title, "lacks": lacks}
+    supplied_by = [lack.supply for lack in rule.lacks]
+    return {
+        "rule": rule.name,
+        "title": rule.title,
+        "lacks": lacks,
+        "supplied_by": supplied_by,
+    }

@@ -21,9 +21,7 @@ FEWEST_REQUESTS = 10
 TOO_FEW_REQUESTS = f"at least {FEWEST_REQUESTS} requests"
 MICROSECONDS = 1_000_000
 
-NO_PARTS = (
-    'the parts of a request: with run.phase("queue"): and with run.phase("compute"):'
-)
+NO_PARTS = "the times of queue and compute within a request, as phases"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -56,7 +56,7 @@ BURST_BYTES_PER_SECOND = 50e6
 IDLE_GPU_PERCENT = 10.0
 FEWEST_READINGS = 30
 
-UNKNOWN = 'a phase named "checkpoint" around what is saved'
+UNKNOWN = "the time of saving, as a phase"
 
 
 def check(

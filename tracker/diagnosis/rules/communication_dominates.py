@@ -65,7 +65,7 @@ NVLINK_BYTES_PER_SECOND = 25e9
 # Share of time above which other jobs slow down changing ranks.
 CORE_WAIT_SHARE = 0.10
 
-UNKNOWN = 'the time of communication: with run.phase("communicate"):'
+UNKNOWN = "the time of communication, as a phase"
 
 
 @dataclass(frozen=True, slots=True)

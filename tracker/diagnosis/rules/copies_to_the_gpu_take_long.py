@@ -72,7 +72,7 @@ LANE_BYTES_PER_SECOND = {
 
 MAX_LANES = 32
 
-COPY_PHASE = 'the time of the copy, from `with run.phase("copy"):` around it'
+COPY_PHASE = "the time of the copy to the GPU, as a phase"
 
 
 @dataclass(frozen=True, slots=True)

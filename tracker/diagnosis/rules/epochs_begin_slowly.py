@@ -60,7 +60,7 @@ FEWEST_READINGS = 3
 # A sample covers the second before it.
 READING_SECONDS = 1.0
 
-EVALUATION = 'evaluations between epochs, from `with run.phase("evaluate"):`'
+EVALUATION = "the time of evaluation between epochs, as a phase"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def check(
     if episodes is None and step_seconds is not None and evaluations:
         episodes = _logged(step_seconds, step_end_seconds, evaluations)
     if episodes is None:
-        return Abstention(('a phase named "evaluate" around the evaluation',))
+        return Abstention(("the time of evaluation, as a phase",))
 
     share = min(1.0, episodes.total / stage_seconds)
     ratio = _use_ratio(busiest_gpu_percent, episodes)

@@ -62,7 +62,7 @@ OF_UNKNOWN_PROCESS = 0.75
 
 # The name of a service's phases contains this.
 REQUEST = "request"
-SERVICE = "a service is idle without requests"
+SERVICE = "a stage that is not a service"
 
 
 def check(

@@ -45,7 +45,7 @@ IDLE_SHARE = 0.30
 IDLE_RELEASE_SHARE = 0.25
 LONGEST_GAP_SHARE = 0.25
 
-UNTRACED = "traced steps with kernels: seamark import trace FILE"
+UNTRACED = "traced steps with kernels"
 
 
 def check(

@@ -56,7 +56,7 @@ BUSY_LOADER_CORES = 0.80
 BUSY_LOADER_RELEASE_CORES = 0.70
 
 ENGINES = ("gpu_jpeg_percent", "gpu_decoder_percent")
-DECODE_PHASE = 'the time of decoding, from `with run.phase("decode"):` around it'
+DECODE_PHASE = "the time of decoding, as a phase"
 
 
 @dataclass(frozen=True, slots=True)

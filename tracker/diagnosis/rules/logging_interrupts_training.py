@@ -55,7 +55,7 @@ def check(
 ) -> Answer:
     logging = seconds_of_kind(phase_seconds, PhaseKind.LOG)
     if logging is None:
-        return Abstention(('a phase named "log" around logging and printing',))
+        return Abstention(("the time of logging and printing, as a phase",))
     # As for data waits, time in which the GPU works is not lost.
     interruption = measure_waiting(step_seconds, logging, busiest_gpu_percent)
     if interruption is None:

@@ -152,7 +152,7 @@ def _by_memory(
     """Look for GPU memory that rises and falls with the requests."""
     memory = readings_of(gpus, "gpu_memory_used_bytes")
     if not memory:
-        return Abstention(('the loading of models: with run.phase("load_model"):',))
+        return Abstention(("the time of loading models, as a phase",))
     gpu, tooth = max(
         ((gpu, find_sawtooth(samples)) for gpu, samples in memory.items()),
         key=lambda pair: pair[1].height,

@@ -61,10 +61,7 @@ SAME_COST_WITHIN = 0.25
 CACHED_SHARE = 0.50
 
 KINDS = (PhaseKind.PREPROCESS, PhaseKind.DECODE)
-PREPROCESS_PHASE = (
-    "the time of repeated preprocessing, from"
-    ' `with run.phase("preprocess"):` around deterministic work'
-)
+PREPROCESS_PHASE = "the time of deterministic preprocessing, as a phase"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ BESIDE_THE_MODEL = (
     PhaseKind.DECODE,
     PhaseKind.PREPROCESS,
 )
-UNTIMED = 'a phase named "backward" around the backward pass'
+UNTIMED = "the time of the backward pass, as a phase"
 
 COMPUTING, WRITING, WAITING, UNCLEAR = "computing", "writing", "waiting", "unclear"
 

@@ -21,6 +21,7 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.judgement import Judgement, Label, label_of
 from tracker.diagnosis.engine.measurements import Window
+from tracker.diagnosis.engine.supply import Supply, supply_of
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import SIGNALS
 from tracker.models import Diagnosis, Finding, Run
@@ -49,12 +50,17 @@ class RuleElsewhere(RuleLabel):
 class Lack:
     """A missing signal, or another missing input in `description`.
 
-    `code` is the line that provides it, empty if there is none.
+    `code` is the line or command that supplies it, or `advice` is a sentence.
     """
 
     signal: str
     description: str
     code: str
+    advice: str = ""
+
+    @property
+    def supply(self) -> str:
+        return self.code or self.advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,9 +399,10 @@ def is_about_another_stage(lacks: Collection[str]) -> bool:
 
 def _lack(name: str) -> Lack:
     signal = SIGNALS.get(name)
+    supply = supply_of(name) or Supply()
     if signal is None:
-        return Lack("", name, "")
-    return Lack(signal.name, signal.description, signal.code)
+        return Lack("", name, supply.code, supply.advice)
+    return Lack(signal.name, signal.description, supply.code, supply.advice)
 
 
 def _within_sentence(text: str) -> str:

@@ -106,8 +106,8 @@ class StageSection:
 
     @property
     def hint(self) -> UnansweredGroup | None:
-        """Return the code that would let most rules answer, the loader's line first."""
-        groups = [group for group in self.unanswered if group.codes]
+        """Return what would let most rules answer: the loader's line, code, or advice."""
+        groups = sorted(self.unanswered, key=_is_advice)
         of_loader = (group for group in groups if LOADER in group.codes)
         return next(of_loader, groups[0] if groups else None)
 
@@ -203,6 +203,10 @@ class StageSection:
         yield from every_finding((*self.sure, *self.possible, *self.dismissed))
         if self.diagnosis is not None:
             yield from self.diagnosis.cleared
+
+
+def _is_advice(group: UnansweredGroup) -> bool:
+    return not group.codes
 
 
 @dataclass(frozen=True, slots=True)

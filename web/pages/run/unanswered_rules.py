@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tracker.diagnosis.engine.finding import NO_GPU
-from tracker.diagnosis.signals.signal import INIT
+from tracker.diagnosis.engine.supply import OF_SAMPLES
 from tracker.queries.diagnoses.diagnoses import RuleElsewhere, UnansweredRule
 
 
@@ -15,12 +15,14 @@ from tracker.queries.diagnoses.diagnoses import RuleElsewhere, UnansweredRule
 class UnansweredGroup:
     """Rules that need the same lines of code, or have the same text.
 
-    `needs` is the most frequent missing signal, as part of a sentence.
+    `needs` is the most frequent missing signal, as part of a sentence. Without `codes`,
+    `advice` has the sentences that say how to supply it.
     """
 
     needs: str
     codes: tuple[str, ...]
     rules: tuple[UnansweredRule, ...]
+    advice: str = ""
 
     @property
     def is_alone(self) -> bool:
@@ -40,15 +42,15 @@ def by_what_would_answer(rules: Iterable[UnansweredRule]) -> list[UnansweredGrou
     """Group rules, the largest group first; one of a kind stay in their order."""
     found: dict[tuple[tuple[str, ...], str], list[UnansweredRule]] = {}
     for rule in rules:
-        # A stage exists because its script has called agent.init.
-        codes = tuple(
-            dict.fromkeys(
-                lack.code for lack in rule.lacks if lack.code not in ("", INIT)
-            )
-        )
+        codes = _codes(rule)
         found.setdefault((codes, "" if codes else rule.needs), []).append(rule)
     groups = [
-        UnansweredGroup(_most_common_need(same), codes, tuple(same))
+        UnansweredGroup(
+            _most_common_need(same),
+            codes,
+            tuple(same),
+            advice="" if codes else _advice(same[0]),
+        )
         for (codes, _), same in found.items()
     ]
     return sorted(groups, key=lambda group: len(group.rules), reverse=True)
@@ -68,6 +70,16 @@ def of_gpus(rules: Iterable[RuleElsewhere]) -> list[RuleElsewhere]:
 
 def of_others(rules: Iterable[RuleElsewhere]) -> list[RuleElsewhere]:
     return [rule for rule in rules if rule.needs != NO_GPU]
+
+
+def _codes(rule: UnansweredRule) -> tuple[str, ...]:
+    """Return its lines; commands that bring back samples only if it lacks nothing else."""
+    codes = dict.fromkeys(lack.code for lack in rule.lacks if lack.code)
+    return tuple(c for c in codes if c not in OF_SAMPLES) or tuple(codes)
+
+
+def _advice(rule: UnansweredRule) -> str:
+    return " ".join(dict.fromkeys(lack.advice for lack in rule.lacks if lack.advice))
 
 
 def _most_common_need(rules: Sequence[UnansweredRule]) -> str:

@@ -5,6 +5,7 @@ import pytest
 
 from tests.tracker.diagnosis.stages import readings, stage
 from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
+from tracker.diagnosis.engine.supply import Supply, supply_of
 from tracker.diagnosis.rules.copies_to_the_gpu_take_long import check
 
 SLOW = stage(
@@ -100,7 +101,7 @@ def test_says_which_line_would_time_the_copy():
     answer = ask()
 
     assert isinstance(answer, Abstention)
-    assert 'run.phase("copy")' in answer.lacks[0]
+    assert supply_of(answer.lacks[0]) == Supply('with run.phase("copy"):')
 
 
 def test_other_waiting_for_data_is_cured_first():

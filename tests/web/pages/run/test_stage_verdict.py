@@ -8,7 +8,6 @@ from tests.diagnoses import diagnosis, finding
 from tracker.diagnosis.breakdown.categories import Ledger, Use
 from tracker.diagnosis.engine.finding import NO_EARLIER_RUN, NO_GPU, TOO_SHORT
 from tracker.diagnosis.engine.judgement import Label
-from tracker.diagnosis.signals.signal import INIT
 from tracker.queries.diagnoses.diagnoses import Lack, RuleElsewhere, UnansweredRule
 from web.pages.run.stage_sections import StageSection, why_cleared
 from web.pages.run.stage_verdict import verdict_of
@@ -54,12 +53,15 @@ def test_rules_are_grouped_by_the_lines_that_would_answer_them():
     assert [group.is_alone for group in groups] == [False, False, False]
 
 
-def test_a_call_that_every_script_has_made_is_not_suggested():
-    busy = Lack("gpu_busy", "GPU utilization.", INIT)
+def test_a_group_without_code_has_advice():
+    short = Lack("", TOO_SHORT, "", "Let it run.")
 
-    groups = by_what_would_answer([lacking("idle", busy), lacking("waits", STEP, busy)])
+    groups = by_what_would_answer([lacking("idle", short), lacking("waits", STEP)])
 
-    assert [group.codes for group in groups] == [(), (LOADER,)]
+    assert [(g.codes, g.advice) for g in groups] == [
+        ((), "Let it run."),
+        ((LOADER,), ""),
+    ]
 
 
 @pytest.mark.parametrize(
