@@ -150,12 +150,12 @@ def test_a_chart_takes_no_more_series_than_the_server_draws(run):
 
 def test_answers_that_belong_to_no_place_are_told(run):
     told = run("""async () => {
-      const { refusalIn } = await import("/static/web/js/core/request_errors.js")
+      const { errorMessageOf } = await import("/static/web/js/core/request_errors.js")
       const answer = (status, type) => ({ status, headers: new Headers({ "Content-Type": type }) })
       return [
-        refusalIn(answer(403, "text/plain; charset=utf-8"), "Not allowed."),
-        refusalIn(answer(409, "text/html; charset=utf-8"), "<p>in its place</p>"),
-        refusalIn(answer(502, "text/html"), "<title>Bad gateway</title>"),
+        errorMessageOf(answer(403, "text/plain; charset=utf-8"), "Not allowed."),
+        errorMessageOf(answer(409, "text/html; charset=utf-8"), "<p>in its place</p>"),
+        errorMessageOf(answer(502, "text/html"), "<title>Bad gateway</title>"),
       ]
     }""")
 
@@ -177,7 +177,7 @@ def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
       const blocks = new RunBlocks("/runs.json", "", body(0, "old"))
       answers.push(body(BLOCK, "old"))
       await blocks.load(BLOCK, BLOCK)
-      await blocks.ask("sort=name")
+      await blocks.setQuery("sort=name")
       answers.push(body(0, "new"))
       await blocks.refresh(0, 0)
       answers.push(body(BLOCK, "new"))
@@ -214,7 +214,7 @@ def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
       answer = () => new Promise((resolve) => (late = () => resolve(json(body([0, 1, 2], [3]), "three"))))
       const waiting = blocks.refresh(0, 2)
       answer = () => json(body([{ name: "x" }, { name: "y" }, { name: "z" }]), "four")
-      const asking = blocks.ask("sort=name")
+      const asking = blocks.setQuery("sort=name")
       late()
       await Promise.all([waiting, asking])
       return [same, moved, seen(), named]
@@ -227,7 +227,7 @@ def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
 # `answer` answers the requests in order.
 PASSED = """
   const { BLOCK, RunBlocks } = await import("/static/web/js/table/row_blocks.js")
-  const { RowsAhead } = await import("/static/web/js/table/row_prefetch.js")
+  const { RowPrefetch } = await import("/static/web/js/table/row_prefetch.js")
   const body = (offset) => ({ offset, rows: Array(BLOCK).fill({}), total: 100_000, matching: 100_000, columns: [], top: [] })
   const asked = []
   window.fetch = (address, { signal }) => new Promise((resolve, reject) => {
@@ -240,20 +240,20 @@ PASSED = """
   const until = async (isSo) => { while (!isSo()) await rest(5) }
   const blocks = new RunBlocks("/runs.json", "", body(0))
   let drawn = 0
-  const ahead = new RowsAhead(() => blocks, () => (drawn += 1))
+  const prefetch = new RowPrefetch(() => blocks, () => (drawn += 1))
 """
 
 
 def test_rows_are_fetched_while_they_are_passed_and_the_next_ones_before(run):
     at_once, then, drawn, back = run(f"""async () => {{{PASSED}
-      ahead.pass(480, 530)
+      prefetch.scrolledTo(480, 530)
       const atOnce = places()
       for (const {{ answer }} of asked) answer()
       await until(() => asked.length > 2)
       const then = places()
       asked.at(-1).answer()
       await rest(200)
-      ahead.pass(450, 500)
+      prefetch.scrolledTo(450, 500)
       await until(() => asked.length > 3)
       return [atOnce, then, drawn, places().at(-1)]
     }}""")
@@ -268,9 +268,9 @@ def test_rows_are_fetched_while_they_are_passed_and_the_next_ones_before(run):
 
 def test_whoever_drags_past_rows_asks_for_few_of_them_and_waits_for_the_last(run):
     asked, left, last = run(f"""async () => {{{PASSED}
-      ahead.pass(1_000, 1_050)
+      prefetch.scrolledTo(1_000, 1_050)
       for (let row = 2_000; row <= 90_000; row += 1_000) {{
-        ahead.pass(row, row + 50)
+        prefetch.scrolledTo(row, row + 50)
         await rest(10)
       }}
       await until(() => places().includes(90_000))
@@ -284,9 +284,9 @@ def test_whoever_drags_past_rows_asks_for_few_of_them_and_waits_for_the_last(run
 
 def test_rows_that_somebody_else_waits_for_are_not_left(run):
     is_left = run(f"""async () => {{{PASSED}
-      ahead.pass(1_000, 1_050)
+      prefetch.scrolledTo(1_000, 1_050)
       blocks.load(1_000, 1_050)
-      blocks.leave(90_000, 90_050)
+      blocks.cancelOutside(90_000, 90_050)
       return asked[0].signal.aborted
     }}""")
 
@@ -403,14 +403,14 @@ def test_what_an_address_cannot_mean_is_left_out(run):
 
 def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
     found = run("""async () => {
-      const { readings } = await import("/static/web/js/charts/nearest.js")
+      const { nearestValues } = await import("/static/web/js/charts/nearest.js")
       const line = (name, x) => ({ name, x, y: x.map(() => 1) })
       const lines = [
         line("goes on", [0, 50, 200]), line("ended", [0, 50]), line("just ended", [0, 95]),
         line("begins later", [150, 200]), line("nothing", []),
       ]
       const read = (some, place) =>
-        readings(some, { place, pixel: 0, toPixel: () => 0, isSorted: true, isFar: (x) => Math.abs(x - place) > 10 })
+        nearestValues(some, { place, pixel: 0, toPixel: () => 0, isSorted: true, isFar: (x) => Math.abs(x - place) > 10 })
           .map(({ line, index }) => [line.name, line.x[index]])
       return [read(lines, 100), read([lines[1]], 100)]
     }""")
@@ -436,7 +436,7 @@ def test_a_page_that_begins_anew_may_go_on_with_what_was_changed_before(run):
 
 def test_a_short_run_has_a_duration_and_a_running_one_counts_on(run):
     shown = run("""async () => {
-      const { OF_RUN } = await import("/static/web/js/table/run_columns.js")
+      const { RUN_FIELDS } = await import("/static/web/js/table/run_columns.js")
       const rows = [
         { started: 0, ended: 2_150_000, active: [0.165, null] },
         { started: 0, ended: null, active: [60, 3_600_000] },
@@ -444,7 +444,7 @@ def test_a_short_run_has_a_duration_and_a_running_one_counts_on(run):
       ]
       const text = (key, row) => {
         const cell = document.createElement("td")
-        OF_RUN[key].fill(cell, null, row, 3_630_000)
+        RUN_FIELDS[key].fill(cell, null, row, 3_630_000)
         return cell.textContent
       }
       return rows.map((row) => [text("duration", row), text("wall_time", row)])

@@ -22,9 +22,9 @@ document.addEventListener("connected", () => pressed?.click(), { once: true })
 
 // Text and choices would stay in their fields without effect.
 const filled = new Map()
-for (const kind of ["input", "change"]) document.addEventListener(kind, hold, { capture: true })
+for (const kind of ["input", "change"]) document.addEventListener(kind, holdEvent, { capture: true })
 
-function hold(event) {
+function holdEvent(event) {
   // Events dispatched by a connected behavior pass.
   if (!event.isTrusted || "connected" in document.documentElement.dataset) return
   event.stopImmediatePropagation()

@@ -2,16 +2,16 @@
 
 import { BEHAVIOURS } from "./behaviours.js"
 import { connect, register } from "./core/connect.js"
-import { nameWhatPollsHold, pollWhileSeen } from "./core/polls.js"
-import { sayRefusals } from "./core/request_errors.js"
+import { sendPollVersions, pausePollsWhileHidden } from "./core/polls.js"
+import { showRequestErrors } from "./core/request_errors.js"
 import { showSkeletons } from "./core/skeletons.js"
 
 register(BEHAVIOURS)
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
-sayRefusals()
-pollWhileSeen()
-nameWhatPollsHold()
+showRequestErrors()
+pausePollsWhileHidden()
+sendPollVersions()
 showSkeletons()
 
 // Marks the page as ready, for tests and for early_input.js.

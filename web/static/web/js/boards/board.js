@@ -1,6 +1,6 @@
 // Dashboard grid: places widgets and lets the user move and resize them by pointer and keyboard.
 // The server resolves collisions and returns all positions.
-import { follow } from "../core/drag.js"
+import { trackPointer } from "../core/drag.js"
 import { movedBy, placeAt, resizedTo, resizedBy } from "./grid_position.js"
 import { afterSwap } from "../core/swaps.js"
 
@@ -36,7 +36,7 @@ export default function board(page) {
 }
 
 function arrange(page) {
-  for (const widget of page.querySelectorAll("[data-part=widget]")) put(widget, widget.going ?? placeOf(widget))
+  for (const widget of page.querySelectorAll("[data-part=widget]")) setPosition(widget, widget.going ?? placeOf(widget))
 }
 
 function placeOf({ id, dataset }) {
@@ -45,7 +45,7 @@ function placeOf({ id, dataset }) {
   return known ?? { x: +x, y: +y, width: +width, height: +height }
 }
 
-function put(element, { x, y, width, height }) {
+function setPosition(element, { x, y, width, height }) {
   element.style.gridColumn = `${x + 1} / span ${width}`
   element.style.gridRow = `${y + 1} / span ${height}`
 }
@@ -68,7 +68,7 @@ function drag(page, handle, start) {
     const columns = (event.pageX - start.pageX) / cell.width
     const rows = (event.pageY - start.pageY) / cell.height
     place = isMove ? placeAt(before, columns, rows) : resizedTo(before, columns, rows)
-    put(ghost, place)
+    setPosition(ghost, place)
     ghost.hidden = false
     widget.classList.add("widget--dragged")
   }
@@ -78,7 +78,7 @@ function drag(page, handle, start) {
     if (isDropped && !same(place, before)) save(page, widget, place)
   }
   handle.setPointerCapture(start.pointerId)
-  follow(start, { move, end })
+  trackPointer(start, { move, end })
 }
 
 // Keyboard: the widget moves at once, the others after a pause.
@@ -90,7 +90,7 @@ function onKey(page, event) {
   const widget = event.target.closest("[data-part=widget]")
   const now = widget.going ?? placeOf(widget)
   widget.going = (event.shiftKey ? resizedBy : movedBy)(now, ...step)
-  put(widget, widget.going)
+  setPosition(widget, widget.going)
   clearTimeout(widget.resting)
   widget.resting = setTimeout(() => {
     const place = widget.going
@@ -102,7 +102,7 @@ function onKey(page, event) {
 // Saves run one at a time, because each sends the version created by the previous one.
 function save(page, widget, place) {
   moved.set(widget.id, place)
-  put(widget, place)
+  setPosition(widget, place)
   if (!sent) saveNext(page)
 }
 

@@ -8,14 +8,14 @@ const PREFIX = "comment:"
 export default function commentForm(form) {
   const { text } = form.elements
   const error = form.querySelector("[data-part=error]")
-  const said = form.querySelector("[data-part=said]")
+  const status = form.querySelector("[data-part=said]")
   const stored = PREFIX + form.dataset.draft
   restore()
 
   text.addEventListener("input", () => {
-    setText(said, "")
+    setText(status, "")
     if (text.value === text.defaultValue) sessionStorage.removeItem(stored)
-    else keep(stored, text.value)
+    else storeDraft(stored, text.value)
   })
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return
@@ -43,7 +43,7 @@ export default function commentForm(form) {
     // Editing continues with the sent text; a new comment starts empty.
     if (form.dataset.keeps === undefined) text.value = text.defaultValue
     else text.defaultValue = text.value
-    setText(said, gettext("Sent."))
+    setText(status, gettext("Sent."))
     // The swap may have collapsed it.
     const fold = form.closest("[data-part=fold]")
     if (!fold) return
@@ -57,7 +57,7 @@ document.querySelector("[data-part=sign-out]")?.addEventListener("submit", () =>
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key)
 })
 
-function keep(stored, draft) {
+function storeDraft(stored, draft) {
   try {
     sessionStorage.setItem(stored, draft)
   } catch {

@@ -1,7 +1,7 @@
 // Positions of moved and resized widgets in a grid of twelve columns.
 const COLUMNS = 12
-const NARROWEST = 2
-const TALLEST = 24
+const MIN_WIDTH = 2
+const MAX_HEIGHT = 24
 
 const between = (value, lowest, highest) => Math.min(highest, Math.max(lowest, value))
 
@@ -16,8 +16,8 @@ export function movedBy(place, columns, rows) {
 export function resizedBy(place, columns, rows) {
   return {
     ...place,
-    width: between(place.width + columns, NARROWEST, COLUMNS - place.x),
-    height: between(place.height + rows, 1, TALLEST),
+    width: between(place.width + columns, MIN_WIDTH, COLUMNS - place.x),
+    height: between(place.height + rows, 1, MAX_HEIGHT),
   }
 }
 

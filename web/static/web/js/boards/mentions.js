@@ -1,14 +1,14 @@
 // Autocomplete for @mentions: project members by name or username.
-import { Asked } from "../core/typeahead.js"
-import { made } from "../core/elements.js"
+import { Typeahead } from "../core/typeahead.js"
+import { createElement } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 
-const BEGUN = /(?:^|[^\w@.+-])@([\w.+-]*)$/
+const MENTION = /(?:^|[^\w@.+-])@([\w.+-]*)$/
 
 let number = 0
 
 export default function mentions(textarea) {
-  const list = made("ul", "mentions__list card")
+  const list = createElement("ul", "mentions__list card")
   list.id = `mentions-${(number += 1)}`
   list.role = "listbox"
   list.hidden = true
@@ -18,13 +18,13 @@ export default function mentions(textarea) {
   textarea.setAttribute("aria-autocomplete", "list")
 
   let active = 0
-  const asked = new Asked(({ readers }) => draw(readers))
-  const begun = () => BEGUN.exec(textarea.value.slice(0, textarea.selectionStart))?.[1]
+  const typeahead = new Typeahead(({ readers }) => draw(readers))
+  const begun = () => MENTION.exec(textarea.value.slice(0, textarea.selectionStart))?.[1]
 
   textarea.addEventListener("input", () => {
     const text = begun()
     if (text === undefined) return close()
-    asked.soon(textarea.dataset.readersUrl, { q: text })
+    typeahead.requestSoon(textarea.dataset.readersUrl, { q: text })
   })
   textarea.addEventListener("blur", () => setTimeout(close, 200))
   textarea.addEventListener("keydown", onKey, { capture: true })
@@ -32,7 +32,7 @@ export default function mentions(textarea) {
     const option = event.target.closest("[role=option]")
     if (!option) return
     event.preventDefault()
-    take(option)
+    insert(option)
   })
 
   function draw(readers) {
@@ -40,11 +40,11 @@ export default function mentions(textarea) {
     active = 0
     list.replaceChildren(
       ...readers.map(({ username, name }, place) => {
-        const option = made("li", "mentions__option", `@${username}`)
+        const option = createElement("li", "mentions__option", `@${username}`)
         option.id = `${list.id}-${place}`
         option.role = "option"
         option.dataset.username = username
-        if (name !== username) option.append(made("span", "muted", ` ${name}`))
+        if (name !== username) option.append(createElement("span", "muted", ` ${name}`))
         return option
       }),
     )
@@ -63,14 +63,14 @@ export default function mentions(textarea) {
     if (event.key in moves) {
       active = (active + moves[event.key] + list.children.length) % list.children.length
       mark()
-    } else if (event.key === "Enter" || event.key === "Tab") take(list.children[active])
+    } else if (event.key === "Enter" || event.key === "Tab") insert(list.children[active])
     else if (event.key === "Escape") close()
     else return
     event.preventDefault()
     event.stopPropagation()
   }
 
-  function take(option) {
+  function insert(option) {
     const end = textarea.selectionStart
     const begin = end - begun().length
     textarea.setRangeText(`${option.dataset.username} `, begin, end, "end")

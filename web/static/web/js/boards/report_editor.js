@@ -1,11 +1,11 @@
 // Report editor: Markdown toolbar, widget dialog and draft. htmx saves the draft during typing;
 // this script saves it when the page is left.
-import { made, setText } from "../core/elements.js"
+import { createElement, setText } from "../core/elements.js"
 import { placeOfBlock } from "./report_blocks.js"
 import { afterSwap } from "../core/swaps.js"
 import { gettext } from "../core/texts.js"
 
-const AGAIN_MS = 10_000
+const RETRY_MS = 10_000
 const MAX_SENT_LAST = 60_000
 
 const WAYS = {
@@ -20,18 +20,18 @@ const lineStart = (mark) => ({ mark })
 export default function reportEditor(page) {
   const form = page.querySelector("#report-form")
   const text = form.elements.text
-  keepDraft(page, form)
+  watchDraft(page, form)
 
   form.addEventListener("click", ({ target }) => {
-    const way = target.closest("[data-insert]")?.dataset.insert
-    if (way) wrap(text, ...WAYS[way](selected(text)))
+    const format = target.closest("[data-insert]")?.dataset.insert
+    if (format) wrap(text, ...WAYS[format](selected(text)))
   })
   text.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey)) return
-    const way = { b: "bold", k: "link" }[event.key]
-    if (!way) return
+    const format = { b: "bold", k: "link" }[event.key]
+    if (!format) return
     event.preventDefault()
-    wrap(text, ...WAYS[way](selected(text)))
+    wrap(text, ...WAYS[format](selected(text)))
   })
 
   // Counts identical blocks before the one whose button was clicked.
@@ -39,32 +39,32 @@ export default function reportEditor(page) {
   page.addEventListener("click", ({ target }) => {
     const button = target.closest("#preview [hx-get*='?block=']")
     if (!button) return
-    const same = [...page.querySelectorAll("#preview [hx-get]")].filter((each) => asks(each) === asks(button))
+    const same = [...page.querySelectorAll("#preview [hx-get]")].filter((each) => requestUrl(each) === requestUrl(button))
     before = same.indexOf(button)
   })
   const inbox = document.getElementById("block-inbox")
   afterSwap(inbox.id, () => {
     const block = inbox.querySelector("[data-part=block]")
     if (!block) return
-    put(text, block.dataset, before)
+    insertBlock(text, block.dataset, before)
     inbox.replaceChildren()
   })
 }
 
-function asks(button) {
+function requestUrl(button) {
   return button.getAttribute("hx-get")
 }
 
 // htmx saves the draft during typing. Reports and retries failed saves, and sends unsaved text when
 // the page is left.
-function keepDraft(page, form) {
+function watchDraft(page, form) {
   const written = () => JSON.stringify([form.elements.name.value, form.elements.text.value])
   const isDraft = (event) => event.target === form
   let saved = written()
-  let again
+  let retry
 
   form.addEventListener("htmx:config:request", (event) => {
-    clearTimeout(again)
+    clearTimeout(retry)
     if (isDraft(event)) event.detail.ctx.written = written()
   })
   form.addEventListener("htmx:after:request", (event) => {
@@ -74,8 +74,8 @@ function keepDraft(page, form) {
   form.addEventListener("refused", (event) => {
     if (!isDraft(event)) return
     event.preventDefault()
-    sayUnsaved(page.querySelector("#preview"), event.detail)
-    again = setTimeout(() => said(form.elements.text), AGAIN_MS)
+    showUnsaved(page.querySelector("#preview"), event.detail)
+    retry = setTimeout(() => dispatchInput(form.elements.text), RETRY_MS)
   })
   form.addEventListener("submit", () => (saved = written()))
   addEventListener("pagehide", () => {
@@ -87,10 +87,10 @@ function keepDraft(page, form) {
   })
 }
 
-function sayUnsaved(preview, why) {
-  const state = preview.querySelector("[role=status]") ?? made("p", "report-edit__state small")
+function showUnsaved(preview, reason) {
+  const state = preview.querySelector("[role=status]") ?? createElement("p", "report-edit__state small")
   state.setAttribute("role", "status")
-  setText(state, gettext("Not saved. %(why)s It is tried again while this page is open.", { why }))
+  setText(state, gettext("Not saved. %(why)s It is tried again while this page is open.", { why: reason }))
   preview.prepend(state)
 }
 
@@ -106,11 +106,11 @@ function wrap(text, before, middle, after) {
   const first = start + opening.length
   text.setSelectionRange(first, first + middle.length)
   text.focus()
-  said(text)
+  dispatchInput(text)
 }
 
 // Replaces the edited block, or inserts a new one at the cursor.
-function put(text, block, before) {
+function insertBlock(text, block, before) {
   const fence = "```"
   const place = block.old ? placeOfBlock(text.value, block.old, before) : -1
   if (place >= 0) {
@@ -121,9 +121,9 @@ function put(text, block, before) {
     text.setRangeText(`${gap}${fence}seamark\n${block.new}${fence}\n\n`, text.selectionStart, text.selectionEnd, "end")
   }
   text.focus()
-  said(text)
+  dispatchInput(text)
 }
 
-function said(text) {
+function dispatchInput(text) {
   text.dispatchEvent(new Event("input", { bubbles: true }))
 }

@@ -17,12 +17,12 @@ export default function widgetSteps(element) {
     part("slider").value = next
     // Without a step, the widget follows its running runs.
     part("at").value = next === last ? "" : String(all[next])
-    say()
+    showStep()
     clearTimeout(resting)
     resting = setTimeout(() => window.htmx.trigger(element, "media-step"), REST_MS)
   }
 
-  function say() {
+  function showStep() {
     const slider = part("slider")
     if (slider) part("shown").value = steps()[slider.valueAsNumber] ?? ""
   }
@@ -35,7 +35,7 @@ export default function widgetSteps(element) {
     if (name === "back") moveTo(part("slider").valueAsNumber - 1)
     else if (name === "forward") moveTo(part("slider").valueAsNumber + 1)
   })
-  document.addEventListener("htmx:after:swap", say)
+  document.addEventListener("htmx:after:swap", showStep)
   zoomIn(element, part("zoomed"))
-  say()
+  showStep()
 }

@@ -6,19 +6,19 @@
 // data-layout-url   endpoint that stores it; "" for anonymous users
 // data-series-url   figure endpoint of any series on the page
 
-import { keepInAddress, withChanges } from "../core/page_address.js"
+import { setUrlParameters, withChanges } from "../core/page_address.js"
 import { Arrangement } from "./arrangement.js"
-import { Refused, post } from "../core/post.js"
+import { RequestError, post } from "../core/post.js"
 import { toast } from "../core/toasts.js"
-import { lead } from "../page/zoom_links.js"
+import { updateLinks } from "../page/zoom_links.js"
 import { gettext } from "../core/texts.js"
 import { undoable } from "./chart_undo.js"
 
 const SAVE_MS = 600
 // Longer layouts are stored by the server only: chart requests of 100 runs carry long ids, and
 // proxies limit URLs to about 8,000 characters.
-const LONGEST_LAYOUT = 4_000
-const LONGEST_ADDRESS = 7_000
+const MAX_LAYOUT_LENGTH = 4_000
+const MAX_URL_LENGTH = 7_000
 
 export class ArrangedPage {
   saved = Promise.resolve()
@@ -52,7 +52,7 @@ export class ArrangedPage {
 
   // Sets URL parameters; null removes one.
   set(changes) {
-    keepInAddress(changes)
+    setUrlParameters(changes)
   }
 
   // Replaces the arrangement.
@@ -65,15 +65,15 @@ export class ArrangedPage {
     const text = JSON.stringify(this.arrangement.body)
     const layout = text !== "{}" && fits(text) ? text : null
     this.set({ layout })
-    lead({ layout })
+    updateLinks({ layout })
     this.changed()
     clearTimeout(this.saving)
     // For anonymous users the URL is the only storage.
     if (this.data.layoutUrl) this.unsaved = { layout: text }
     this.saving = setTimeout(() => this.save(), SAVE_MS)
-    if (layout) this.#tell(layout)
+    if (layout) this.#notify(layout)
     // Otherwise the next chart request relies on the stored arrangement.
-    else this.save().then(() => this.#tell(layout))
+    else this.save().then(() => this.#notify(layout))
   }
 
   // Resolves when everything is stored.
@@ -95,23 +95,23 @@ export class ArrangedPage {
       await post(address, fields)
       return null
     } catch (error) {
-      if (error instanceof Refused) return error.message
+      if (error instanceof RequestError) return error.message
       throw error
     }
   }
 
   // Reloads the page with the stored arrangement.
-  async anew() {
+  async reload() {
     await this.save()
     location.reload()
   }
 
-  #tell(layout) {
+  #notify(layout) {
     this.list.dispatchEvent(new CustomEvent("charts-arranged", { detail: layout }))
   }
 }
 
 function fits(layout) {
   const address = withChanges(location.href, { layout })
-  return encodeURIComponent(layout).length <= LONGEST_LAYOUT && address.length <= LONGEST_ADDRESS
+  return encodeURIComponent(layout).length <= MAX_LAYOUT_LENGTH && address.length <= MAX_URL_LENGTH
 }

@@ -4,16 +4,16 @@ import { connect } from "../core/connect.js"
 import { withParameters } from "../core/page_address.js"
 import { setText } from "../core/elements.js"
 import { restOf } from "./more_charts.js"
-import { refusal } from "../charts/refusal.js"
+import { errorOf } from "../charts/refusal.js"
 import { gettext } from "../core/texts.js"
 
 const TYPING_MS = 250
 // Live runs may have started new series.
-const LOOK_AGAIN_MS = 15_000
+const REFRESH_MS = 15_000
 
 export class ChartsBesideRuns {
-  #asked = null
-  #askedAt = 0
+  #requested = null
+  #requestedAt = 0
   #folds = new Map()
 
   // Callbacks: `onOption` gets a changed chart option; `onShown` the number of runs and, as JSON, the
@@ -142,27 +142,27 @@ export class ChartsBesideRuns {
   // Loads the charts of these runs, unless they are already shown.
   async show(query) {
     const isLive = this.#sections?.querySelector('[data-live="true"]') || !this.#sections?.querySelector(".chart")
-    const isOld = isLive && Date.now() - this.#askedAt > LOOK_AGAIN_MS
-    if (query === this.#asked && !isOld) return
-    this.#asked = query
-    this.#askedAt = Date.now()
+    const isOld = isLive && Date.now() - this.#requestedAt > REFRESH_MS
+    if (query === this.#requested && !isOld) return
+    this.#requested = query
+    this.#requestedAt = Date.now()
     this.request?.abort()
     this.request = new AbortController()
     if (!this.#sections) this.#wait(true)
     try {
       const response = await fetch(`${this.element.dataset.url}?${query}`, { signal: this.request.signal })
-      if (!response.ok) throw await refusal(response)
+      if (!response.ok) throw await errorOf(response)
       const page = new DOMParser().parseFromString(await response.text(), "text/html")
       this.#wait(false)
       this.#takePanels(document.adoptNode(page.querySelector('[data-part="panels"]')))
       this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
-      this.#say("")
+      this.#showStatus("")
     } catch (error) {
       if (error.name === "AbortError") return // replaced by another request
       this.#wait(false)
-      if (error.isRefusal) return this.#say(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
-      this.#asked = null
-      this.#say(gettext("The server does not answer. What you see may be old; the page keeps trying."))
+      if (error.isRefusal) return this.#showStatus(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
+      this.#requested = null
+      this.#showStatus(gettext("The server does not answer. What you see may be old; the page keeps trying."))
     }
   }
 
@@ -171,7 +171,7 @@ export class ChartsBesideRuns {
     this.element.setAttribute("aria-busy", String(isWaiting))
   }
 
-  #say(text) {
+  #showStatus(text) {
     const sign = this.element.querySelector('[data-part="charts-gone"]')
     setText(sign, text)
     sign.hidden = !text
@@ -179,14 +179,14 @@ export class ChartsBesideRuns {
 
   // Unchanged panels stay in place.
   #takePanels(fresh) {
-    const now = this.element.querySelector('[data-part="panels"]')
-    if (!now) {
+    const current = this.element.querySelector('[data-part="panels"]')
+    if (!current) {
       this.element.append(fresh)
       window.htmx.process(fresh)
       return
     }
-    for (const { name, value } of fresh.querySelectorAll(":scope > input")) now.querySelector(`:scope > input[name="${name}"]`).value = value
-    const list = now.querySelector('[data-part="panel-list"]')
+    for (const { name, value } of fresh.querySelectorAll(":scope > input")) current.querySelector(`:scope > input[name="${name}"]`).value = value
+    const list = current.querySelector('[data-part="panel-list"]')
     sync(list, fresh.querySelector('[data-part="panel-list"]'), () => {})
     window.htmx.process(list)
   }
@@ -197,21 +197,21 @@ export class ChartsBesideRuns {
     setText(mistaken, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
     mistaken.hidden = !mistake
     this.#offerEpoch(epoch)
-    const now = this.#sections
+    const current = this.#sections
     // An expression is usually invalid while being typed.
-    if (mistake && now) return
+    if (mistake && current) return
     fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
     this.#reflectZoom()
     setText(this.element.querySelector('[data-part="chart-count"]'), said)
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open
     }
-    if (!now) this.element.append(fresh)
+    if (!current) this.element.append(fresh)
     else {
-      const isOther = now.dataset.chartQuery !== fresh.dataset.chartQuery
-      Object.assign(now.dataset, fresh.dataset)
-      sync(now, fresh, (section, newer) => {
-        keepAdded(section, newer)
+      const isOther = current.dataset.chartQuery !== fresh.dataset.chartQuery
+      Object.assign(current.dataset, fresh.dataset)
+      sync(current, fresh, (section, newer) => {
+        keepAddedCharts(section, newer)
         section.className = newer.className
         section.dataset.rest = newer.dataset.rest ?? "[]"
         section.open = newer.open
@@ -235,7 +235,7 @@ export class ChartsBesideRuns {
   }
 
   // Highlights the lines of a run; null clears.
-  light(slot) {
+  highlight(slot) {
     if (slot === this.slot) return
     this.slot = slot
     document.dispatchEvent(new CustomEvent("run-lit", { detail: slot }))
@@ -245,7 +245,7 @@ export class ChartsBesideRuns {
 const grid = (section) => section.querySelector(".charts__grid")
 
 // Carries over the charts that were added by scrolling.
-function keepAdded(section, newer) {
+function keepAddedCharts(section, newer) {
   const added = new Map([...grid(section).children].map((chart) => [chart.dataset.path, chart]))
   const [listed, rest] = [true, false].map((isAdded) => restOf(newer).filter((path) => added.has(path) === isAdded))
   grid(newer).append(...listed.map((path) => added.get(path).cloneNode(false)))
@@ -254,15 +254,15 @@ function keepAdded(section, newer) {
 
 // Syncs the children; those with the same key stay in place.
 function sync(parent, newer, update) {
-  const wanted = new Set([...newer.children].map((child) => child.dataset.key))
-  wanted.delete(undefined)
-  for (const child of [...parent.children]) if (!wanted.has(child.dataset.key)) child.remove()
+  const keys = new Set([...newer.children].map((child) => child.dataset.key))
+  keys.delete(undefined)
+  for (const child of [...parent.children]) if (!keys.has(child.dataset.key)) child.remove()
   const old = new Map([...parent.children].map((child) => [child.dataset.key, child]))
   let place = parent.firstElementChild
   for (const child of [...newer.children]) {
-    const kept = old.get(child.dataset.key)
-    if (kept) update(kept, child)
-    if (kept && kept === place) place = place.nextElementSibling
-    else parent.insertBefore(kept ?? child, place)
+    const existing = old.get(child.dataset.key)
+    if (existing) update(existing, child)
+    if (existing && existing === place) place = place.nextElementSibling
+    else parent.insertBefore(existing ?? child, place)
   }
 }

@@ -2,7 +2,7 @@
 // one. In a chart of several runs each belongs to one run.
 
 import { toMinute } from "../core/clock.js"
-import { made as text } from "../core/elements.js"
+import { createElement as text } from "../core/elements.js"
 import { chartOf } from "../charts/draw_queue.js"
 import { placeBeside } from "../core/placement.js"
 import { gettext } from "../core/texts.js"
@@ -25,10 +25,10 @@ export function annotations(page) {
     const button = form.querySelector("[value=save]")
     if (button.disabled) return
     button.disabled = true
-    const said = await send(Object.fromEntries(new FormData(form))).finally(() => (button.disabled = false))
-    refused.textContent = said ?? ""
-    refused.hidden = said === null
-    if (said === null) dialog.close()
+    const error = await send(Object.fromEntries(new FormData(form))).finally(() => (button.disabled = false))
+    refused.textContent = error ?? ""
+    refused.hidden = error === null
+    if (error === null) dialog.close()
   })
   dialog.querySelector('[data-do="cancel"]').addEventListener("click", () => dialog.close())
 
@@ -41,9 +41,9 @@ export function annotations(page) {
     form.elements.text.value = text
     refused.hidden = true
     send = async ({ run: chosen, ...fields }) => {
-      const said = await page.post(address.replace(ANY_RUN, chosen), fields)
-      if (said === null) refresh(chart)
-      return said
+      const error = await page.post(address.replace(ANY_RUN, chosen), fields)
+      if (error === null) refresh(chart)
+      return error
     }
     dialog.showModal()
     form.elements.text.focus()
@@ -63,10 +63,10 @@ export function annotations(page) {
     row.className = "written"
     const when = toMinute(mark.edited ?? mark.written)
     const isNote = mark.id === null
-    const who = isNote ? gettext("the script") : mark.author || gettext("a former member")
+    const author = isNote ? gettext("the script") : mark.author || gettext("a former member")
     row.append(
       text("p", "written__text", mark.text),
-      text("p", "muted small", said(mark, who, when)),
+      text("p", "muted small", metadata(mark, author, when)),
     )
     if (isNote) return row
     if (mayOwn === "true" || (mayEdit === "true" && mark.author === user)) row.append(buttons(chart, mark))
@@ -83,19 +83,19 @@ export function annotations(page) {
       open(chart, { ...mark, paths: [mark.path], isNew: false, address: `${annotationsUrl}/${mark.id}/edit` })
     })
     remove.addEventListener("click", async () => {
-      const said = await page.post(`${annotationsUrl}/${mark.id}/delete`, {})
-      if (said) return row.append(text("span", "field__error", said))
+      const error = await page.post(`${annotationsUrl}/${mark.id}/delete`, {})
+      if (error) return row.append(text("span", "field__error", error))
       written.hidePopover()
       refresh(chart)
-      toast(gettext("The text is deleted."), { onUndo: () => putBack(chart, mark) })
+      toast(gettext("The text is deleted."), { onUndo: () => restore(chart, mark) })
     })
     row.append(edit, remove)
     return row
   }
 
-  async function putBack(chart, mark) {
-    const said = await page.post(`${annotationsUrl}/${mark.id}/restore`, {})
-    if (said) toast(said, { isError: true })
+  async function restore(chart, mark) {
+    const error = await page.post(`${annotationsUrl}/${mark.id}/restore`, {})
+    if (error) toast(error, { isError: true })
     else refresh(chart)
   }
 
@@ -119,18 +119,18 @@ export function annotations(page) {
   }
 }
 
-function said({ step, edited }, who, when) {
+function metadata({ step, edited }, author, when) {
   return edited
-    ? gettext("step %(step)s · %(who)s, edited %(when)s", { step, who, when })
-    : gettext("step %(step)s · %(who)s, %(when)s", { step, who, when })
+    ? gettext("step %(step)s · %(who)s, edited %(when)s", { step, who: author, when })
+    : gettext("step %(step)s · %(who)s, %(when)s", { step, who: author, when })
 }
 
 // Runs with lines of their own in a multi-run chart; null for a single-run chart.
 function runsOf(chart) {
-  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
-  if (!asked.has("runs")) return null
-  const ids = asked.get("runs").split(",")
-  const places = asked.get("colours")?.split(".") ?? Object.keys(ids)
+  const parameters = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+  if (!parameters.has("runs")) return null
+  const ids = parameters.get("runs").split(",")
+  const places = parameters.get("colours")?.split(".") ?? Object.keys(ids)
   const { lines, slots } = chartOf(chart).figure
   const found = new Map()
   for (const { trace, run, name } of lines) {

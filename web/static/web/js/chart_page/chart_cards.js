@@ -2,7 +2,7 @@
 // custom sizes.
 
 import { MAX_LINES } from "./arrangement.js"
-import { follow } from "../core/drag.js"
+import { trackPointer } from "../core/drag.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 import { newChart } from "./chart_elements.js"
@@ -64,7 +64,7 @@ export function cards(page) {
       if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MAX_LINES }), { isError: true })
       const [found] = chartsOf(page, key)
       page.arranged()
-      if (!found && isDivided(page)) return page.anew()
+      if (!found && isDivided(page)) return page.reload()
       const chart = found ?? newChart(page, key)
       place(page, chart)
       chart.scrollIntoView({ block: "center" })
@@ -73,7 +73,7 @@ export function cards(page) {
     split(chart) {
       page.arrangement.split(chart.dataset.chart)
       const section = chart.closest('[data-part="section"]')
-      whole(chart).remove()
+      elementToMove(chart).remove()
       tidy(page, section)
       page.arranged()
     },
@@ -126,7 +126,7 @@ function isDivided(page) {
 }
 
 // The element to move: all parts of a split series.
-function whole(chart) {
+function elementToMove(chart) {
   return chart.closest('[data-part="divided"]') ?? chart
 }
 
@@ -138,7 +138,7 @@ function place(page, chart) {
   const own = page.arrangement.isPinned(key) ? ["pinned"] : paths.length > 1 ? ["joined"] : [numberedOf(paths[0]), namespaceOf(paths[0])]
   const to = own.map((name) => [...sections(page)].find((section) => section.dataset.section === name)).find(Boolean)
   if (!to || from === to) return
-  const moved = whole(chart)
+  const moved = elementToMove(chart)
   if ("chosen" in to.dataset) room(to, moved).append(moved)
   else if (moved === chart) room(to, moved).prepend(moved)
   else to.querySelector("summary").after(moved)
@@ -203,7 +203,7 @@ function resizeBy(handle, chart, done) {
     const height = plot.clientHeight
     const width = chart.clientWidth
     const column = width / (Number(chart.dataset.columns) || 1)
-    follow(start, {
+    trackPointer(start, {
       move: ({ clientX, clientY }) =>
         set(Math.round((width + clientX - start.clientX) / column), height + clientY - start.clientY),
       end: () => chart.dataset.height && done(now()),

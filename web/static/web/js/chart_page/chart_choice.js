@@ -1,6 +1,6 @@
 // Dialog that selects one or several series. Resolves to their paths.
 
-import { made as text } from "../core/elements.js"
+import { createElement as text } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 import { restOf } from "./more_charts.js"
 
@@ -14,8 +14,8 @@ export function choice(page) {
   let isSingle = false
 
   function show() {
-    const wanted = field.value.toLowerCase()
-    const matching = pathsOf(page).filter((path) => path.toLowerCase().includes(wanted))
+    const searched = field.value.toLowerCase()
+    const matching = pathsOf(page).filter((path) => path.toLowerCase().includes(searched))
     // Selected series stay visible during further searches.
     const paths = [...chosen, ...matching.filter((path) => !chosen.includes(path))]
     const rows = paths.slice(0, MAX_SHOWN).map(row)
@@ -45,11 +45,11 @@ export function choice(page) {
   })
   dialog.querySelector('[data-do="cancel"]').addEventListener("click", () => dialog.close(""))
 
-  return function choose(wanted) {
-    isSingle = wanted.isSingle ?? false
-    chosen = wanted.chosen
-    page.part("choose-title").textContent = wanted.title
-    page.part("choose-hint").textContent = wanted.hint
+  return function choose(options) {
+    isSingle = options.isSingle ?? false
+    chosen = options.chosen
+    page.part("choose-title").textContent = options.title
+    page.part("choose-hint").textContent = options.hint
     field.value = ""
     dialog.returnValue = ""
     show()

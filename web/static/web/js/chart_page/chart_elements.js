@@ -1,7 +1,7 @@
 // Creates chart elements like templates/components/chart_list.html.
 
 import { connect } from "../core/connect.js"
-import { made } from "../core/elements.js"
+import { createElement } from "../core/elements.js"
 import { gettext, ngettext } from "../core/texts.js"
 
 // Returns the chart of these paths, with its arrangement applied.
@@ -18,11 +18,11 @@ export function newChart(page, key) {
 // Returns the charts of a split series, one per group of runs, below its name.
 export function newDivision(page, path) {
   const parts = JSON.parse(page.data.parts)
-  const division = made("div")
+  const division = createElement("div")
   division.dataset.part = "divided"
-  const heading = made("h2", "compare-divided__path mono wrap")
-  heading.append(made("bdi", "", path))
-  const grid = made("div", "grid charts__grid")
+  const heading = createElement("h2", "compare-divided__path mono wrap")
+  heading.append(createElement("bdi", "", path))
+  const grid = createElement("div", "grid charts__grid")
   grid.append(...parts.map(([label, runs], place) => part(page, path, { label, runs, place })))
   division.append(heading, grid)
   return division
@@ -39,7 +39,7 @@ function part(page, path, { label, runs, place }) {
   })
   Object.assign(chart.dataset, { title: name, division: place })
   const count = ngettext("%(count)s run", "%(count)s runs", runs)
-  chart.querySelector(".chart__title").append(made("span", "muted", ` · ${count}`))
+  chart.querySelector(".chart__title").append(createElement("span", "muted", ` · ${count}`))
   return chart
 }
 
@@ -47,7 +47,7 @@ function figure(page, key, { title, name, label, query = [] }) {
   const paths = JSON.parse(key)
   const isMap = paths.length === 1 && JSON.parse(page.data.maps ?? "[]").includes(paths[0])
   const address = new URLSearchParams([...paths.map((path) => ["path", path]), ...query])
-  const chart = made("figure", "card chart")
+  const chart = createElement("figure", "card chart")
   Object.assign(chart.dataset, {
     behaviour: "chart",
     chart: key,
@@ -59,10 +59,10 @@ function figure(page, key, { title, name, label, query = [] }) {
   if (page.data.runs) chart.dataset.key = name
   if (paths.length === 1) chart.dataset.path = paths[0]
   arrange(page.arrangement, chart, key)
-  const caption = made("figcaption", "chart__title")
+  const caption = createElement("figcaption", "chart__title")
   caption.title = title
-  caption.append(made("bdi", "", title))
-  const plot = made("div", "chart__plot")
+  caption.append(createElement("bdi", "", title))
+  const plot = createElement("div", "chart__plot")
   plot.setAttribute("role", "group")
   plot.setAttribute("aria-label", label)
   chart.append(caption, plot)

@@ -16,9 +16,9 @@ class Page extends ArrangedPage {
   redraw(changes) {
     this.set(changes)
     this.changed()
-    const said = this.options
-    const given = FIGURE_OPTIONS.filter((name) => said.has(name))
-    this.data.chartQuery = new URLSearchParams(given.map((name) => [name, said.get(name)]))
+    const parameters = this.options
+    const given = FIGURE_OPTIONS.filter((name) => parameters.has(name))
+    this.data.chartQuery = new URLSearchParams(given.map((name) => [name, parameters.get(name)]))
     reflect(this)
     for (const chart of this.charts()) chart.dispatchEvent(new CustomEvent("chart-refresh"))
   }
@@ -27,12 +27,12 @@ class Page extends ArrangedPage {
 export default function chartList(list) {
   const page = new Page(list, {
     names: FIGURE_OPTIONS,
-    async goBack(said, arrangement) {
-      if (arrangement === null) return page.redraw(said)
-      page.set(said)
+    async goBack(parameters, arrangement) {
+      if (arrangement === null) return page.redraw(parameters)
+      page.set(parameters)
       page.arrange(arrangement)
       page.arranged()
-      await page.anew()
+      await page.reload()
     },
   })
   const { choose, shelf } = arranging(page)

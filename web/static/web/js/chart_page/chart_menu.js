@@ -85,18 +85,18 @@ function fill(panel, chart, write) {
   item("split").hidden = paths.length < 2
   item("usual-size").hidden = !chart.dataset.height
 
-  if (item("csv")) lead(item("csv"), chart, paths)
+  if (item("csv")) linkToPoints(item("csv"), chart, paths)
 }
 
 // Links to the full data of these lines for each run of the chart.
-function lead(link, chart, paths) {
-  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+function linkToPoints(link, chart, paths) {
+  const parameters = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
   const address = new URL(link.dataset.pointsUrl, document.baseURI)
-  for (const run of asked.get("runs")?.split(",") ?? []) address.searchParams.append("run", run)
+  for (const run of parameters.get("runs")?.split(",") ?? []) address.searchParams.append("run", run)
   for (const path of paths) address.searchParams.append("path", path)
   // Points have steps and times only, no position on a series axis.
-  const placed = asked.get("over") ? [] : ["axis", "low", "high"].filter((name) => asked.has(name))
-  for (const name of placed) address.searchParams.set(name, asked.get(name))
+  const placed = parameters.get("over") ? [] : ["axis", "low", "high"].filter((name) => parameters.has(name))
+  for (const name of placed) address.searchParams.set(name, parameters.get(name))
   link.href = address
 }
 

@@ -1,6 +1,6 @@
 // Charts of dashboards: their tools, and the full-screen chart from the URL.
 
-import { keepInAddress } from "../core/page_address.js"
+import { setUrlParameters } from "../core/page_address.js"
 import { tools } from "./chart_tools.js"
 
 class Page {
@@ -21,15 +21,15 @@ class Page {
   }
 
   set(changes) {
-    keepInAddress(changes)
+    setUrlParameters(changes)
   }
 }
 
 export default function chartPage(list) {
   const page = new Page(list)
   // Widgets load their charts when they near the viewport.
-  const wanted = page.options.get("full")
-  const widget = wanted && list.querySelector(`[data-part="widget"][id*="${CSS.escape(wanted)}"]`)
+  const requested = page.options.get("full")
+  const widget = requested && list.querySelector(`[data-part="widget"][id*="${CSS.escape(requested)}"]`)
   widget?.scrollIntoView()
   tools(page)
 }

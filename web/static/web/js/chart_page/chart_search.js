@@ -13,12 +13,12 @@ export function search(page, onFound) {
   let waiting
   let request
 
-  function look() {
+  function runSearch() {
     page.set({ search: field.value || null, regex: regex.checked ? "1" : null })
     clearTimeout(waiting)
     request?.abort()
     if (!regex.checked || !field.value) return show({ part: field.value })
-    waiting = setTimeout(ask, WAIT_MS)
+    waiting = setTimeout(searchServer, WAIT_MS)
   }
 
   function show(answer) {
@@ -26,37 +26,37 @@ export function search(page, onFound) {
     onFound()
   }
 
-  async function ask() {
+  async function searchServer() {
     request = new AbortController()
-    const asked = new URLSearchParams({ search: field.value, regex: "1" })
+    const parameters = new URLSearchParams({ search: field.value, regex: "1" })
     try {
-      const response = await fetch(`${page.list.dataset.searchUrl}?${asked}`, {
+      const response = await fetch(`${page.list.dataset.searchUrl}?${parameters}`, {
         headers: { Accept: "application/json" },
         signal: request.signal,
       })
-      if (!response.ok) return say(page, gettext("The server cannot search just now. Try again in a moment."))
+      if (!response.ok) return showStatus(page, gettext("The server cannot search just now. Try again in a moment."))
       const { paths, count, mistake } = await response.json()
       show({ paths: new Set(paths), count, mistake, part: field.value })
     } catch (error) {
-      if (error.name !== "AbortError") say(page, gettext("The server does not answer."))
+      if (error.name !== "AbortError") showStatus(page, gettext("The server does not answer."))
     }
   }
 
-  field.addEventListener("input", look)
-  regex.addEventListener("change", look)
+  field.addEventListener("input", runSearch)
+  regex.addEventListener("change", runSearch)
   // The URL holds a search.
-  if (field.value) look()
+  if (field.value) runSearch()
 }
 
 // Shows the charts with one of these paths or, without paths, with this substring.
 function found(page, { paths = null, count, mistake = "", part }) {
-  say(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+  showStatus(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
   // An expression is usually invalid while being typed.
   if (mistake) return
-  const wanted = part.toLowerCase()
+  const searched = part.toLowerCase()
   page.isFound = paths
     ? (path) => paths.has(path)
-    : (path) => path.toLowerCase().includes(wanted)
+    : (path) => path.toLowerCase().includes(searched)
   const matching = new Set()
   for (const chart of page.charts()) {
     const own = JSON.parse(chart.dataset.chart)
@@ -74,7 +74,7 @@ function found(page, { paths = null, count, mistake = "", part }) {
   page.part("count").textContent = ngettext("%(count)s series", "%(count)s series", total)
 }
 
-function say(page, text) {
+function showStatus(page, text) {
   const mistake = page.part("mistake")
   mistake.textContent = text
   mistake.hidden = !text

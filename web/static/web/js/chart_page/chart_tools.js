@@ -3,7 +3,7 @@
 
 import { gettext } from "../core/texts.js"
 import { toast } from "../core/toasts.js"
-import { walk } from "../core/menu.js"
+import { moveFocus } from "../core/menu.js"
 import { chartOf } from "../charts/draw_queue.js"
 import { placeBeside } from "../core/placement.js"
 import { fullScreen } from "./full_screen.js"
@@ -29,8 +29,8 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
       placeBeside(panel, button)
       items(panel)[0].focus()
     },
-    "copy-png": (chart) => tell(copyPicture(chartOf(chart))),
-    "copy-svg": (chart) => tell(copySvg(chartOf(chart))),
+    "copy-png": (chart) => reportCopy(copyPicture(chartOf(chart))),
+    "copy-svg": (chart) => reportCopy(copySvg(chartOf(chart))),
     png: (chart) => savePicture(chartOf(chart), "png"),
     svg: (chart) => savePicture(chartOf(chart), "svg"),
     html: (chart) => saveChartPage(chartOf(chart)),
@@ -63,7 +63,7 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
     panel.hidePopover()
     every[button.dataset.do]?.(current, button)
   })
-  panel.addEventListener("keydown", (event) => walk(event, items(panel)))
+  panel.addEventListener("keydown", (event) => moveFocus(event, items(panel)))
   for (const chart of page.charts()) if (chart.dataset.drawn === "true") drawn(chart)
   return full
 }
@@ -76,7 +76,7 @@ function add(page, chart) {
   title ? title.after(found) : chart.prepend(found)
 }
 
-async function tell(copying) {
+async function reportCopy(copying) {
   if (await copying) return toast(gettext("Copied."))
   toast(gettext("This browser does not let the page copy. Save the picture instead."), { isError: true })
 }

@@ -13,12 +13,12 @@ const SETTLED_MS = 400
 export function undoable(page, { names, of = "", goesOn = false, isUsual = () => false }) {
   const stored = `chart-changes:${location.pathname}${of}`
   const state = () => {
-    const said = page.options
-    const options = names.filter((name) => said.has(name) && !isUsual(said.get(name))).map((name) => [name, said.get(name)])
+    const parameters = page.options
+    const options = names.filter((name) => parameters.has(name) && !isUsual(parameters.get(name))).map((name) => [name, parameters.get(name)])
     return JSON.stringify({ options, arrangement: page.arrangement.body })
   }
   const changes = new ChangeHistory(state(), sessionStorage.getItem(stored) ?? "", { goesOn })
-  const keep = () => {
+  const store = () => {
     try {
       sessionStorage.setItem(stored, changes.text)
     } catch {
@@ -31,23 +31,23 @@ export function undoable(page, { names, of = "", goesOn = false, isUsual = () =>
   const settle = () => {
     clearTimeout(settling)
     changes.add(state())
-    keep()
+    store()
   }
 
   async function go(step) {
     settle()
-    const wanted = changes.go(step)
-    if (wanted === null) return toast(step < 0 ? gettext("There is nothing to undo.") : gettext("There is nothing to do again."))
-    keep()
-    const { options, arrangement } = JSON.parse(wanted)
-    const said = Object.fromEntries(names.map((name) => [name, new Map(options).get(name) ?? null]))
+    const target = changes.go(step)
+    if (target === null) return toast(step < 0 ? gettext("There is nothing to undo.") : gettext("There is nothing to do again."))
+    store()
+    const { options, arrangement } = JSON.parse(target)
+    const parameters = Object.fromEntries(names.map((name) => [name, new Map(options).get(name) ?? null]))
     const isArranged = JSON.stringify(arrangement) === JSON.stringify(page.arrangement.body)
-    await page.goBack(said, isArranged ? null : arrangement)
+    await page.goBack(parameters, isArranged ? null : arrangement)
   }
 
   page.list.dataset.undoable = ""
   // Continues the history of the previous page.
-  if (goesOn) keep()
+  if (goesOn) store()
   window.addEventListener("pagehide", settle)
   page.list.addEventListener("undo", () => go(-1))
   page.list.addEventListener("redo", () => go(1))

@@ -2,7 +2,7 @@
 import { setText } from "../core/elements.js"
 import { number } from "../core/format.js"
 import { SHOWN_AT_FIRST, ShownRuns } from "./visible_runs.js"
-import { later } from "../core/lazy_modules.js"
+import { lazy } from "../core/lazy_modules.js"
 import { toast } from "../core/toasts.js"
 import { gettext, ngettext } from "../core/texts.js"
 
@@ -21,10 +21,10 @@ export class ChartsSide {
     this.selection = selection
     this.onChange = onChange
     this.rowCount = rowCount
-    const most = Number(element.dataset.runsAtMost)
-    this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
+    const maxRuns = Number(element.dataset.runsAtMost)
+    this.eyes = new ShownRuns(search, { most: maxRuns, wished: (id) => selection.place(id) })
     selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : this.eyes.chosen(id))
-    this.charts = later(() => this.#makeCharts())
+    this.charts = lazy(() => this.#makeCharts())
     if (this.isOn) this.charts()
     setText(this.part("show-first"), gettext("First %(count)s", { count: SHOWN_AT_FIRST }))
     this.part("modes").addEventListener("click", ({ target }) => {
@@ -38,8 +38,8 @@ export class ChartsSide {
       if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
       if (part === "fold-list") element.classList.toggle("runs--unfolded")
     })
-    this.#light(this.part("grid"), rowAt)
-    this.ask()
+    this.#highlightOnHover(this.part("grid"), rowAt)
+    this.applyQuery()
   }
 
   async #makeCharts() {
@@ -55,12 +55,12 @@ export class ChartsSide {
         state.set(name, value)
         // A zoom range is meaningless on another axis.
         if (name === "axis" || name === "over") state.zoomTo(null)
-        this.ask()
+        this.applyQuery()
         onChange()
       },
-      onBack: (said) => {
-        state.takeBack(said)
-        this.ask()
+      onBack: (parameters) => {
+        state.restore(parameters)
+        this.applyQuery()
         onChange()
       },
       valueOf: (name) => state.get(name),
@@ -92,7 +92,7 @@ export class ChartsSide {
   }
 
   // Applies the current query once it is valid.
-  ask() {
+  applyQuery() {
     this.#question = String(this.state.chartQuestion)
   }
 
@@ -103,7 +103,7 @@ export class ChartsSide {
       slot,
       line: this.#groups[slot] ?? slot,
       isOpen,
-      said: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
+      status: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
       title: isOpen ? gettext("Leave it out of the charts; with Alt, it alone") : gettext("Show it in the charts; with Alt, it alone"),
     }
   }
@@ -150,9 +150,9 @@ export class ChartsSide {
     charts?.show(comparison)
   }
 
-  async #lightUp(slot) {
+  async #highlight(slot) {
     const charts = await this.charts()
-    charts?.light(slot)
+    charts?.highlight(slot)
   }
 
   #change(change) {
@@ -166,13 +166,13 @@ export class ChartsSide {
   }
 
   // Highlights the lines of the run under the pointer.
-  #light(grid, rowAt) {
+  #highlightOnHover(grid, rowAt) {
     grid.addEventListener("pointerover", ({ target }) => {
       if (!this.isOn) return
       const row = rowAt(Number(target.closest("[data-position]")?.dataset.position ?? -1))
-      this.#lightUp(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
+      this.#highlight(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
     })
-    grid.addEventListener("pointerleave", () => this.isOn && this.#lightUp(null))
+    grid.addEventListener("pointerleave", () => this.isOn && this.#highlight(null))
   }
 
   // Highlights the row of the run whose line is under the pointer.

@@ -22,14 +22,14 @@ function start(list) {
     // The form above submits the page again and sends defaults as well.
     goesOn: !isBeside,
     isUsual: (value) => !isBeside && (value === "" || value === "0"),
-    async goBack(said, arrangement) {
-      page.set(said)
+    async goBack(parameters, arrangement) {
+      page.set(parameters)
       if (arrangement !== null) {
         page.arrange(arrangement)
         page.arranged()
         await page.save()
       }
-      const back = new CustomEvent("charts-back", { cancelable: true, detail: said })
+      const back = new CustomEvent("charts-back", { cancelable: true, detail: parameters })
       if (list.dispatchEvent(back)) location.reload()
     },
   })

@@ -6,13 +6,13 @@ import { keyOf, titleOf } from "./chart_names.js"
 export function fullScreen(page) {
   let shown = null
   let covered = []
-  let wanted = page.options.get("full")
+  let requested = page.options.get("full")
   // Closes when the chart is removed.
   const removed = new MutationObserver(() => shown && !shown.isConnected && close())
 
   function open(chart) {
     close()
-    wanted = null
+    requested = null
     shown = chart
     chart.classList.add("chart--full")
     chart.setAttribute("role", "dialog")
@@ -51,8 +51,8 @@ export function fullScreen(page) {
 
   // Opens the chart named in the URL; some pages load it later.
   function look() {
-    const named = () => wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
-    if (wanted && !named()) page.make?.(wanted)
+    const named = () => requested && [...page.charts()].find((each) => keyOf(each) === requested)
+    if (requested && !named()) page.make?.(requested)
     const chart = named()
     if (!chart) return
     const section = chart.closest("details")

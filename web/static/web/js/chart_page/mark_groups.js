@@ -2,11 +2,11 @@
 
 // Groups marks by position; `left` is in pixels. A group is no wider than `most`, so that it stays
 // close to its marks.
-export function grouped(marks, most) {
+export function grouped(marks, maxWidth) {
   const groups = []
   for (const mark of [...marks].sort((one, other) => one.left - other.left)) {
     const last = groups.at(-1)
-    if (last && mark.left - last.marks[0].left < most) last.marks.push(mark)
+    if (last && mark.left - last.marks[0].left < maxWidth) last.marks.push(mark)
     else groups.push({ marks: [mark] })
   }
   for (const group of groups) {

@@ -4,7 +4,7 @@
 import { ngettext } from "../core/texts.js"
 import { newChart, newDivision } from "./chart_elements.js"
 
-const AT_ONCE = 24
+const CHARTS_PER_LOAD = 24
 const NEAR = "600px 0px"
 
 export const restOf = (section) => JSON.parse(section.dataset.rest ?? "[]")
@@ -28,7 +28,7 @@ export function addsRest(page, onAdded) {
   })
 
   function next(section) {
-    add(section, foundRest(page, section).slice(0, AT_ONCE))
+    add(section, foundRest(page, section).slice(0, CHARTS_PER_LOAD))
   }
 
   function add(section, paths) {
@@ -37,11 +37,11 @@ export function addsRest(page, onAdded) {
     // An unsaved arrangement may have moved some to other sections.
     const here = new Set([...page.charts()].map((chart) => chart.dataset.chart))
     const missing = paths.filter((path) => !here.has(JSON.stringify([path])))
-    const made = missing.map((path) => (page.data.parts ? newDivision(page, path) : newChart(page, JSON.stringify([path]))))
-    if (page.data.parts) moreOf(section).before(...made)
-    else section.querySelector(".charts__grid").append(...made)
+    const charts = missing.map((path) => (page.data.parts ? newDivision(page, path) : newChart(page, JSON.stringify([path]))))
+    if (page.data.parts) moreOf(section).before(...charts)
+    else section.querySelector(".charts__grid").append(...charts)
     offer(section)
-    onAdded(made.flatMap((each) => (each.matches("figure") ? [each] : [...each.querySelectorAll("figure")])))
+    onAdded(charts.flatMap((each) => (each.matches("figure") ? [each] : [...each.querySelectorAll("figure")])))
   }
 
   // Restarts the observer, which reports no change while the button stays in view.

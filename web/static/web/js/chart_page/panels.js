@@ -16,13 +16,13 @@ export function panels(page) {
     })
     // Panels may have another axis, so they zoom on their own.
     list.addEventListener("chart-zoom", (event) => event.stopPropagation())
-    new MutationObserver(keep).observe(list, { childList: true })
+    new MutationObserver(store).observe(list, { childList: true })
   }
 
-  function keep() {
-    const now = [...list.querySelectorAll(":scope > [data-panel]")].map(({ dataset }) => JSON.parse(dataset.panel))
-    if (JSON.stringify(now) === JSON.stringify(page.arrangement.panels)) return
-    page.arrangement.panels = now
+  function store() {
+    const panels = [...list.querySelectorAll(":scope > [data-panel]")].map(({ dataset }) => JSON.parse(dataset.panel))
+    if (JSON.stringify(panels) === JSON.stringify(page.arrangement.panels)) return
+    page.arrangement.panels = panels
     page.arranged()
   }
 

@@ -9,7 +9,7 @@
 // With fewer lines the hover box names all of them, and fading is not needed.
 const MAX_TOGETHER = 8
 
-let lit = null
+let highlighted = null
 // The hovered run, by chart.
 const pointed = new WeakMap()
 
@@ -17,9 +17,9 @@ const pointed = new WeakMap()
 const plots = new Map()
 
 document.addEventListener("run-lit", ({ detail }) => {
-  lit = detail
+  highlighted = detail
   for (const [plot, figure] of plots) {
-    if (plot.isConnected) show(plot, figure, lit)
+    if (plot.isConnected) show(plot, figure, highlighted)
     else plots.delete(plot)
   }
 })
@@ -36,20 +36,20 @@ export function pointAtLine(plot, trace) {
   if (slot === (pointed.get(plot) ?? null)) return
   pointed.set(plot, slot)
   const count = figure.lines?.length ?? new Set(figure.slots.flat()).size
-  if (count > MAX_TOGETHER) show(plot, figure, slot ?? lit)
+  if (count > MAX_TOGETHER) show(plot, figure, slot ?? highlighted)
   pointAt(plot, slot)
 }
 
 // Call after each draw.
-export function knowRuns(plot, figure) {
+export function registerRuns(plot, figure) {
   if (!figure.slots && !figure.point_slots) return
   if (!plots.has(plot)) listen(plot)
   plots.set(plot, figure)
   pointed.delete(plot)
-  show(plot, figure, lit)
+  show(plot, figure, highlighted)
 }
 
-export function forgetRuns(plot) {
+export function unregisterRuns(plot) {
   plots.delete(plot)
 }
 
@@ -65,7 +65,7 @@ function listen(plot) {
   })
   plot.on("plotly_unhover", () => {
     if (!plots.has(plot)) return
-    show(plot, plots.get(plot), lit)
+    show(plot, plots.get(plot), highlighted)
     pointAt(plot, null)
   })
 }

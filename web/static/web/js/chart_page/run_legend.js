@@ -16,7 +16,7 @@ export default function runLegend(element) {
   const isMany = runs.length > MANY
   let pointed = null
 
-  const light = (run) => {
+  const highlight = (run) => {
     const slot = run && !run.matches(".compare-run--hidden") ? Number(run.dataset.slot) : null
     document.dispatchEvent(new CustomEvent("run-lit", { detail: slot }))
   }
@@ -24,19 +24,19 @@ export default function runLegend(element) {
   // Hover takes precedence over focus.
   const current = () => pointed ?? list.querySelector("[data-slot]:focus-within")
 
-  list.addEventListener("pointerover", (event) => light((pointed = runAt(event)) ?? current()))
+  list.addEventListener("pointerover", (event) => highlight((pointed = runAt(event)) ?? current()))
   list.addEventListener("pointerleave", () => {
     pointed = null
-    light(current())
+    highlight(current())
   })
   list.addEventListener("focusin", (event) => {
     const run = runAt(event)
     if (isMany && run) rove(run)
     // Ignores focus from a click, which would outlast the hover.
-    if (event.target.matches(":focus-visible")) light(pointed ?? run)
+    if (event.target.matches(":focus-visible")) highlight(pointed ?? run)
   })
   list.addEventListener("focusout", ({ relatedTarget }) => {
-    if (!list.contains(relatedTarget)) light(pointed)
+    if (!list.contains(relatedTarget)) highlight(pointed)
   })
   list.addEventListener("keydown", (event) => {
     const shown = runs.filter((run) => !run.hidden)
@@ -105,10 +105,10 @@ function narrowing(element, runs, onChange) {
   const count = element.querySelector("[data-part=count]")
   const names = runs.map((run) => run.querySelector(".compare-run__name").textContent.toLowerCase())
   const narrow = () => {
-    const wanted = input.value.trim().toLowerCase()
-    runs.forEach((run, index) => (run.hidden = !names[index].includes(wanted)))
+    const searched = input.value.trim().toLowerCase()
+    runs.forEach((run, index) => (run.hidden = !names[index].includes(searched)))
     const shown = runs.filter((run) => !run.hidden).length
-    count.textContent = wanted ? gettext("%(count)s of %(all)s", { count: shown, all: runs.length }) : ""
+    count.textContent = searched ? gettext("%(count)s of %(all)s", { count: shown, all: runs.length }) : ""
     onChange()
   }
   input.addEventListener("input", narrow)

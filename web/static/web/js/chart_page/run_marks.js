@@ -3,13 +3,13 @@
 //
 // data-marks-url   JSON endpoint; "" hides annotations
 import { grouped, isOf, linesBySlot, placeOf } from "./mark_groups.js"
-import { made } from "../core/elements.js"
+import { createElement } from "../core/elements.js"
 import { number } from "../core/format.js"
 import { gettext, ngettext } from "../core/texts.js"
 import { strokeOf } from "../charts/dashes.js"
 import { chartOf } from "../charts/draw_queue.js"
 
-const LOOK_AGAIN_MS = 30_000
+const REFRESH_MS = 30_000
 // Closer marks would overlap.
 const GROUP_PIXELS = 18
 // More would exceed the window.
@@ -23,7 +23,7 @@ export default function runMarks(element) {
 
 class RunMarks {
   marks = []
-  asked = ""
+  requested = ""
   layers = new WeakMap()
 
   constructor(element) {
@@ -31,28 +31,28 @@ class RunMarks {
   }
 
   start() {
-    new MutationObserver(() => this.ask()).observe(this.element, { attributeFilter: ["data-marks-url"] })
+    new MutationObserver(() => this.load()).observe(this.element, { attributeFilter: ["data-marks-url"] })
     this.element.addEventListener("chart-drawn", ({ target }) => this.drawn(target))
     this.element.addEventListener("marks-changed", () => this.read())
-    const again = setInterval(() => {
-      if (!this.element.isConnected) clearInterval(again)
+    const timer = setInterval(() => {
+      if (!this.element.isConnected) clearInterval(timer)
       else if (!document.hidden && this.element.querySelector('[data-live="true"]')) this.read()
-    }, LOOK_AGAIN_MS)
-    this.ask()
+    }, REFRESH_MS)
+    this.load()
   }
 
-  ask() {
+  load() {
     const address = this.element.dataset.marksUrl
-    if (address === this.asked) return
-    this.asked = address
+    if (address === this.requested) return
+    this.requested = address
     this.read()
   }
 
   async read() {
-    const address = this.asked
+    const address = this.requested
     try {
       const marks = address ? await texts(address) : []
-      if (address !== this.asked || marks === null) return
+      if (address !== this.requested || marks === null) return
       this.marks = marks
     } catch (error) {
       // Charts work without annotations if the request fails.
@@ -90,11 +90,11 @@ async function texts(address) {
 class MarkLayer {
   constructor(element) {
     this.element = element
-    this.layer = made("div", "run-marks")
+    this.layer = createElement("div", "run-marks")
     this.layer.setAttribute("role", "group")
     this.layer.setAttribute("aria-label", gettext("Texts at points"))
-    this.box = made("div", "run-marks__box")
-    this.line = made("div", "run-marks__line")
+    this.box = createElement("div", "run-marks__box")
+    this.line = createElement("div", "run-marks__line")
     this.box.hidden = this.line.hidden = true
     element.append(this.layer, this.line, this.box)
     this.layer.addEventListener("pointerover", ({ target }) => this.read(target.closest("button")))
@@ -117,22 +117,22 @@ class MarkLayer {
       .map((mark) => ({ ...mark, left: xaxis.c2p(placeOf(mark, axis)) }))
       .filter(({ left }) => left >= 0 && left <= xaxis._length)
     this.groups = grouped(placed, GROUP_PIXELS)
-    const held = this.layer.contains(document.activeElement) ? this.index : -1
+    const focused = this.layer.contains(document.activeElement) ? this.index : -1
     this.left = plot.offsetLeft + size.l
     this.top = plot.offsetTop + size.t
     this.height = plot._fullLayout.yaxis._length
     Object.assign(this.layer.style, { left: `${this.left}px`, top: `${this.top}px` })
-    const said = JSON.stringify(this.groups.map(({ left, marks: of }) => [left, of.map(({ slot, text, name }) => [slot, text, name])]))
+    const state = JSON.stringify(this.groups.map(({ left, marks: of }) => [left, of.map(({ slot, text, name }) => [slot, text, name])]))
     // Skips unchanged marks to keep the hover.
-    if (said === this.said) return
-    this.said = said
+    if (state === this.state) return
+    this.state = state
     this.read(null)
     this.layer.replaceChildren(...this.groups.map((group, index) => button(group, index)))
-    this.layer.children[held]?.focus()
+    this.layer.children[focused]?.focus()
   }
 
   clear() {
-    this.said = undefined
+    this.state = undefined
     this.read(null)
     this.layer.replaceChildren()
   }
@@ -154,7 +154,7 @@ class MarkLayer {
     const { left, marks } = this.groups[this.index]
     const rows = marks.slice(0, MAX_TEXTS).map((each) => row(each))
     if (marks.length > MAX_TEXTS) {
-      rows.push(made("p", "chart__more", gettext("and %(count)s more", { count: marks.length - MAX_TEXTS })))
+      rows.push(createElement("p", "chart__more", gettext("and %(count)s more", { count: marks.length - MAX_TEXTS })))
     }
     this.box.replaceChildren(...rows)
     const room = this.element.clientWidth - this.box.offsetWidth
@@ -169,7 +169,7 @@ class MarkLayer {
 function button({ left, marks }, index) {
   const { length: count, 0: first } = marks
   const colours = new Set(marks.map(({ line }) => line.colour))
-  const element = made("button", "run-mark", count > 1 ? String(count) : "")
+  const element = createElement("button", "run-mark", count > 1 ? String(count) : "")
   element.type = "button"
   element.tabIndex = index ? -1 : 0
   element.style.left = `${left}px`
@@ -184,10 +184,10 @@ function named({ name, text, step }, count) {
 }
 
 function row({ name, line, text, step, author }) {
-  const whose = made("p", "run-marks__whose")
-  whose.append(strokeOf(line), made("bdi", "clip", name), made("span", "muted", gettext("step %(step)s", { step: number(step) })))
-  if (author) whose.append(made("bdi", "muted clip", author))
-  const element = made("article", "run-marks__text")
-  element.append(whose, made("p", "wrap", text))
+  const heading = createElement("p", "run-marks__whose")
+  heading.append(strokeOf(line), createElement("bdi", "clip", name), createElement("span", "muted", gettext("step %(step)s", { step: number(step) })))
+  if (author) heading.append(createElement("bdi", "muted clip", author))
+  const element = createElement("article", "run-marks__text")
+  element.append(heading, createElement("p", "wrap", text))
   return element
 }

@@ -3,7 +3,7 @@
 // slot; a slot chosen by the user returns with the run.
 export const SHOWN_AT_FIRST = 10
 // Limits the length of the URL.
-const LISTED_AT_MOST = 50
+const MAX_LISTED = 50
 const ID = /^[0-9a-f-]{36}$/
 const SLOT = /^\d{1,3}$/
 
@@ -34,13 +34,13 @@ export class ShownRuns {
   get address() {
     const search = new URLSearchParams()
     if (this.isNone) search.set("eyes", "none")
-    const closed = [...this.#closed].slice(-LISTED_AT_MOST)
+    const closed = [...this.#closed].slice(-MAX_LISTED)
     if (closed.length) search.set("off", closed.join(","))
     if (this.#opened.size) {
       search.set("on", [...this.#opened].join(","))
       search.set("shades", [...this.#opened].map((id) => this.slot(id)).join("."))
     }
-    const chosen = [...this.#chosen].slice(-LISTED_AT_MOST)
+    const chosen = [...this.#chosen].slice(-MAX_LISTED)
     if (chosen.length) search.set("dyed", chosen.map((choice) => choice.join(".")).join(","))
     return search
   }
@@ -152,9 +152,9 @@ export class ShownRuns {
   // Hidden runs among the first rows keep their slot.
   #colour() {
     const shown = this.ids
-    const kept = new Set([...shown, ...(this.isNone ? [] : this.#first)])
-    for (const id of [...this.#slots.keys()]) if (!kept.has(id)) this.#slots.delete(id)
-    for (const id of kept) if (this.#chosen.has(id)) this.#put(id, this.#chosen.get(id))
+    const remaining = new Set([...shown, ...(this.isNone ? [] : this.#first)])
+    for (const id of [...this.#slots.keys()]) if (!remaining.has(id)) this.#slots.delete(id)
+    for (const id of remaining) if (this.#chosen.has(id)) this.#assign(id, this.#chosen.get(id))
     if (!this.isNone) for (const id of this.#first) this.#give(id)
     for (const id of shown) this.#give(id)
   }
@@ -169,7 +169,7 @@ export class ShownRuns {
   }
 
   // Takes over a slot that another run got automatically.
-  #put(id, slot) {
+  #assign(id, slot) {
     const holder = [...this.#slots].find(([, its]) => its === slot)?.[0]
     if (holder === id || (holder && this.#chosen.get(holder) === slot)) return
     this.#slots.delete(holder)

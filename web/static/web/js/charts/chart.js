@@ -13,18 +13,18 @@
 // the error or null) bubble as well. "chart-refresh" on the element fetches again.
 
 import { onThemeChange, themed } from "./colours.js"
-import { allAnswered, drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
-import { askTogether } from "./figure_batch.js"
+import { allAnswered, drawSoon, nextPaint, nextTurn, unwatch, watch } from "./draw_queue.js"
+import { requestBatched } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
 import "../export/chart_printing.js"
 import { Hover } from "./hover.js"
 import { withLegend } from "./legend.js"
-import { forgetRuns, knowRuns } from "../chart_page/run_highlight.js"
+import { unregisterRuns, registerRuns } from "../chart_page/run_highlight.js"
 import { GROWN, LEFT, endsOf, freeOf, grow, withRoom } from "./live_lines.js"
 import { titleOf } from "../chart_page/chart_names.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
-import { refusal } from "./refusal.js"
+import { errorOf } from "./refusal.js"
 import { RowsHover } from "./rows_hover.js"
 import { settleBefore, settleLater, settled } from "./idle_redraw.js"
 import { sketched } from "./sketch.js"
@@ -45,9 +45,9 @@ class Chart {
   // Lines have been extended without Plotly.
   isAhead = false
   // Whether the preloaded figure may be used.
-  mayBeFirst = true
+  mayUsePreload = true
   figure = null
-  held = undefined
+  previous = undefined
   since = ""
   version = ""
   etag = null
@@ -106,7 +106,7 @@ class Chart {
     try {
       expectPlotly()
       const answer = await this.fetch().finally(answered)
-      this.tell("chart-asked", null)
+      this.dispatch("chart-asked", null)
       if (answer && this.isDrawn && answer.isSame) await this.grow()
       else if (answer || !this.isDrawn) await this.repaint()
     } catch (error) {
@@ -115,7 +115,7 @@ class Chart {
   }
 
   refresh() {
-    this.mayBeFirst = false
+    this.mayUsePreload = false
     if (this.isNear) drawSoon(this.element)
     else this.forget()
   }
@@ -131,7 +131,7 @@ class Chart {
       : await this.fetchAlone(address, isSame)
     if (buffer === null) return null
 
-    const answer = readFigure(buffer, isSame ? this.held : undefined)
+    const answer = readFigure(buffer, isSame ? this.previous : undefined)
     const { figure, arrays, plain, since, version } = answer
     Object.assign(this, { figure, held: { arrays, plain }, since, version, address })
     if (!isSame) this.began = { end: endsOf(figure)[1], at: performance.now() }
@@ -140,14 +140,14 @@ class Chart {
   }
 
   async fetchAlone(address, isSame) {
-    const asked = new URL(address)
-    asked.searchParams.set("since", isSame ? this.since : "")
-    const response = await fetch(asked, {
+    const url = new URL(address)
+    url.searchParams.set("since", isSame ? this.since : "")
+    const response = await fetch(url, {
       headers: { Accept: ACCEPT, ...(isSame && this.etag && { "If-None-Match": this.etag }) },
       signal: this.request.signal,
     })
     if (response.status === 304) return null
-    if (!response.ok) throw await refusal(response)
+    if (!response.ok) throw await errorOf(response)
     const buffer = await response.arrayBuffer()
     this.etag = response.headers.get("ETag")
     return buffer
@@ -161,13 +161,13 @@ class Chart {
     if (division) chart.set("part", division)
     if (own) chart.set("own", own)
     if (isSame) chart.set("since", this.since)
-    return askTogether(batchUrl, {
+    return requestBatched(batchUrl, {
       query: this.sharedQuery(),
       chart,
       each: batchEach,
       lines,
       version: isSame ? this.version : "",
-      mayBeFirst: this.mayBeFirst && !isSame,
+      mayBeFirst: this.mayUsePreload && !isSame,
       signal: this.request.signal,
     })
   }
@@ -222,21 +222,21 @@ class Chart {
       this.hover ??= this.figure.rows ? new RowsHover(this) : new Hover(this)
       this.hover.refresh()
     }
-    knowRuns(this.plot, this.figure)
+    registerRuns(this.plot, this.figure)
     this.size = sizeOf(this.plot)
     this.element.dataset.drawn = "true"
     describe(this.element, this.plot, data, layout)
     this.showNotes(this.figure.notes ?? [])
-    this.tell("chart-drawn")
+    this.dispatch("chart-drawn")
   }
 
   async repaint() {
     if (!this.isDrawn && this.draft()) {
       await allAnswered()
-      await seen()
+      await nextPaint()
     }
     const plotly = await loadPlotly()
-    await turn(this.element)
+    await nextTurn(this.element)
     if (this.element.isConnected) await this.paint(plotly)
   }
 
@@ -343,7 +343,7 @@ class Chart {
     const isLog = this.figure.layout.xaxis?.type === "log"
     const [low, high] = isReset ? [] : range.map((end) => (isLog ? 10 ** end : end))
     const zoom = isReset ? null : { low, high }
-    if (!this.tell("chart-zoom", zoom)) return
+    if (!this.dispatch("chart-zoom", zoom)) return
     this.zoom = zoom
     drawSoon(this.element)
   }
@@ -353,7 +353,7 @@ class Chart {
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
     settled(this)
-    forgetRuns(this.plot)
+    unregisterRuns(this.plot)
     this.isDrawn = false
     this.hover?.forget()
     delete this.element.dataset.drawn
@@ -361,7 +361,7 @@ class Chart {
 
   // A drawn chart stays visible; the page reports the connection error elsewhere.
   fail(error) {
-    this.tell("chart-asked", error)
+    this.dispatch("chart-asked", error)
     if (this.isDrawn && !error.isRefusal) return
     this.element.classList.add("chart--failed")
     this.showNotes([gettext("This chart could not be loaded: %(why)s", { why: error.message })])
@@ -374,7 +374,7 @@ class Chart {
     this.notes.hidden = notes.length === 0
   }
 
-  tell(name, detail) {
+  dispatch(name, detail) {
     return this.element.dispatchEvent(new CustomEvent(name, { bubbles: true, cancelable: true, detail }))
   }
 }
@@ -404,7 +404,7 @@ function forgetRemoved() {
   }
 }
 
-function lookAgain() {
+function refreshAll() {
   forgetRemoved()
   if (document.hidden) return
   for (const chart of all) {
@@ -412,9 +412,9 @@ function lookAgain() {
   }
 }
 
-setInterval(lookAgain, REFRESH_MS)
+setInterval(refreshAll, REFRESH_MS)
 // Updates at once when the tab becomes visible.
-document.addEventListener("visibilitychange", lookAgain)
+document.addEventListener("visibilitychange", refreshAll)
 
 onThemeChange(() => all.forEach((chart) => chart.isDrawn && chart.repaint()))
 

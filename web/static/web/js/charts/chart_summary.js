@@ -10,10 +10,10 @@ const MAX_BARS = 40
 
 export function summaryOf(data, layout = {}) {
   const shown = data.filter((trace) => trace.hoverinfo !== "skip" && trace.visible !== false)
-  const said = shown.slice(0, MAX_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
+  const sentences = shown.slice(0, MAX_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
   const left = shown.length - MAX_TRACES
-  if (left > 0) said.push(ngettext("%(count)s more line.", "%(count)s more lines.", left, { count: number(left) }))
-  return said.length ? said.join(" ") : gettext("Nothing is drawn.")
+  if (left > 0) sentences.push(ngettext("%(count)s more line.", "%(count)s more lines.", left, { count: number(left) }))
+  return sentences.length ? sentences.join(" ") : gettext("Nothing is drawn.")
 }
 
 function sentence(trace, layout) {
@@ -58,8 +58,8 @@ function rows(count, name) {
 
 function bars({ text, x }, name) {
   const lengths = text?.length ? Array.from(text, plain) : Array.from(x ?? [], number)
-  const said = lengths.filter(Boolean).slice(0, MAX_BARS)
-  return said.length ? `${name ? `${name}: ` : ""}${said.join("; ")}.` : ""
+  const bars = lengths.filter(Boolean).slice(0, MAX_BARS)
+  return bars.length ? `${name ? `${name}: ` : ""}${bars.join("; ")}.` : ""
 }
 
 function where(place, isDate) {

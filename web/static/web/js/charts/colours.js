@@ -7,20 +7,20 @@ const swatch = document.createElement("span")
 swatch.hidden = true
 document.body.append(swatch)
 
-let known = new Map()
+let cache = new Map()
 
 // The browser resolves any CSS color; Plotly only parses rgba().
 function computed(colour) {
-  if (!known.has(colour)) {
+  if (!cache.has(colour)) {
     swatch.style.color = ""
     swatch.style.color = colour
     pen.clearRect(0, 0, 1, 1)
     pen.fillStyle = getComputedStyle(swatch).color
     pen.fillRect(0, 0, 1, 1)
     const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data
-    known.set(colour, `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`)
+    cache.set(colour, `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`)
   }
-  return known.get(colour)
+  return cache.get(colour)
 }
 
 const isCss = (value) =>
@@ -91,5 +91,5 @@ export function onThemeChange(redraw) {
 }
 
 export function forgetColours() {
-  known = new Map()
+  cache = new Map()
 }

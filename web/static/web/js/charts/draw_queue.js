@@ -2,20 +2,20 @@
 // with 200 charts loads and scrolls like one with 10.
 
 // Enough to hide network latency. Batched charts are not limited.
-const AT_ONCE = 4
+const MAX_PARALLEL = 4
 
 const NEAR = "400px 0px"
 const FAR = "2500px 0px"
-const LONGEST_PAINT_MS = 200
+const PAINT_TIMEOUT_MS = 200
 // Maximum time that visible charts wait for the placeholders of the others.
-const LONGEST_WAIT_MS = 500
+const RESPONSE_TIMEOUT_MS = 500
 
 const charts = new WeakMap()
 const watched = new Set()
 const waiting = new Set()
 const turns = []
 let busy = 0
-let isHeld = false
+let isPaused = false
 let painting = null
 // Number of visible charts without a placeholder, and the promise that waits for them.
 let unanswered = 0
@@ -37,17 +37,17 @@ const near = new IntersectionObserver(
 const far = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting && !isHeld) charts.get(target).forget()
+      if (!isIntersecting && !isPaused) charts.get(target).forget()
     }
   },
   { rootMargin: FAR },
 )
 
 function next() {
-  if (isHeld) return
+  if (isPaused) return
   for (const element of [...waiting]) {
     const chart = charts.get(element)
-    if (!chart.isBatched && busy >= AT_ONCE) continue
+    if (!chart.isBatched && busy >= MAX_PARALLEL) continue
     waiting.delete(element)
     draw(element, chart)
   }
@@ -83,7 +83,7 @@ export function allAnswered() {
 function waitForAnswers() {
   const wait = {}
   wait.promise = new Promise((resolve) => {
-    const latest = setTimeout(() => wait.done(), LONGEST_WAIT_MS)
+    const latest = setTimeout(() => wait.done(), RESPONSE_TIMEOUT_MS)
     wait.done = () => {
       answering = null
       clearTimeout(latest)
@@ -94,22 +94,22 @@ function waitForAnswers() {
 }
 
 // Resolves in a separate task to keep the page responsive. The chart under the pointer comes first.
-export function turn(element) {
+export function nextTurn(element) {
   return new Promise((resolve) => {
     turns.push({ element, resolve })
-    if (turns.length === 1) setTimeout(take)
+    if (turns.length === 1) setTimeout(runNext)
   })
 }
 
-function take() {
+function runNext() {
   const pointed = turns.findIndex(({ element }) => element.matches(":hover, :focus-within"))
   const [{ resolve }] = turns.splice(Math.max(0, pointed), 1)
   resolve()
-  if (turns.length) setTimeout(take)
+  if (turns.length) setTimeout(runNext)
 }
 
 // Resolves just before the next paint.
-export function seen() {
+export function nextPaint() {
   if (document.hidden) return Promise.resolve()
   painting ??= new Promise((resolve) => {
     const done = () => {
@@ -118,7 +118,7 @@ export function seen() {
       resolve()
     }
     // Fallback for covered windows, which may not paint.
-    const latest = setTimeout(done, LONGEST_PAINT_MS)
+    const latest = setTimeout(done, PAINT_TIMEOUT_MS)
     requestAnimationFrame(done)
   })
   return painting
@@ -144,12 +144,12 @@ export function drawSoon(element) {
 }
 
 // Keeps all charts while printing and starts no others.
-export function hold() {
-  isHeld = true
+export function pauseQueue() {
+  isPaused = true
 }
 
 export function release() {
-  isHeld = false
+  isPaused = false
   for (const element of watched) {
     for (const observer of [near, far]) {
       observer.unobserve(element)

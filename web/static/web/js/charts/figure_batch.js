@@ -2,8 +2,8 @@
 // null if nothing has changed.
 
 import { cutBundle } from "./figure_columns.js"
-import { takeFirst } from "./first_figures.js"
-import { refusal } from "./refusal.js"
+import { takePreloaded } from "./first_figures.js"
+import { errorOf } from "./refusal.js"
 
 const ACCEPT = "application/json, application/vnd.seamark.figures"
 // URL length limits of the server and of proxies.
@@ -15,12 +15,12 @@ const waiting = new Map()
 
 // `query` is shared by all charts of the page, `chart` identifies this one, and `each` is the
 // parameter name of a chart.
-export async function askTogether(address, asked) {
-  const place = `${address}?${asked.query}`
-  const first = asked.mayBeFirst ? takeFirst(place, asked.chart) : null
+export async function requestBatched(address, request) {
+  const place = `${address}?${request.query}`
+  const first = request.mayBeFirst ? takePreloaded(place, request.chart) : null
   const figure = first && (await first)
-  asked.signal.throwIfAborted()
-  return figure ?? wait(place, asked)
+  request.signal.throwIfAborted()
+  return figure ?? wait(place, request)
 }
 
 function wait(place, { chart, each, lines, version, signal }) {
@@ -34,16 +34,16 @@ function wait(place, { chart, each, lines, version, signal }) {
 }
 
 function send(place, name) {
-  const asked = waiting.get(place)
+  const queued = waiting.get(place)
   waiting.delete(place)
-  for (const batch of batches(asked, MAX_LETTERS - place.length, name)) ask(place, batch, name)
+  for (const batch of batches(queued, MAX_LETTERS - place.length, name)) sendBatch(place, batch, name)
 }
 
-function batches(asked, mostLetters, name) {
+function batches(requests, mostLetters, name) {
   const found = []
   let letters = Infinity
   let lines = 0
-  for (const each of asked) {
+  for (const each of requests) {
     const more = encodeURIComponent(each.chart).length + name.length + 2
     const isFull = found.length && (found.at(-1).length >= MAX_CHARTS || lines + each.lines > MAX_LINES)
     if (letters + more > mostLetters || isFull) {
@@ -57,29 +57,29 @@ function batches(asked, mostLetters, name) {
   return found
 }
 
-async function ask(place, batch, name) {
+async function sendBatch(place, batch, name) {
   try {
     const address = new URL(place, document.baseURI)
     for (const { chart } of batch) address.searchParams.append(name, chart)
     const versions = batch.filter(({ version }) => version).map(({ version }) => `W/"${version}"`)
     const response = await fetch(address, {
       headers: { Accept: ACCEPT, ...(versions.length && { "If-None-Match": versions.join(", ") }) },
-      signal: onceAllGaveUp(batch),
+      signal: whenAllAborted(batch),
     })
-    const figures = response.status === 304 ? [] : await bodies(response)
+    const figures = response.status === 304 ? [] : await readFigures(response)
     batch.forEach(({ resolve }, place) => resolve(figures[place] ?? null))
   } catch (error) {
     batch.forEach(({ reject }) => reject(error))
   }
 }
 
-async function bodies(response) {
-  if (!response.ok) throw await refusal(response)
+async function readFigures(response) {
+  if (!response.ok) throw await errorOf(response)
   return cutBundle(await response.arrayBuffer())
 }
 
 // Aborts the request only when all charts of the batch have aborted.
-function onceAllGaveUp(batch) {
+function whenAllAborted(batch) {
   const controller = new AbortController()
   let left = batch.length
   for (const { signal, reject } of batch) {

@@ -14,11 +14,11 @@ const TYPES = {
 const NOTHING = { arrays: [], plain: null }
 // Axis ends that move by less than this share of the height stay. Must be below the margin that the
 // server adds.
-const STAYS = 0.05
+const AXIS_TOLERANCE = 0.05
 
 // Returns the figure, its arrays, its text without numbers, whether that text is unchanged, and the
 // version to send with the next request.
-export function readFigure(buffer, held = NOTHING) {
+export function readFigure(buffer, previous = NOTHING) {
   const view = new DataView(buffer)
   if (view.getUint32(0, true) !== MAGIC) throw new Error("the answer is not a figure")
   const start = HEAD_BYTES + view.getUint32(4, true)
@@ -28,15 +28,15 @@ export function readFigure(buffer, held = NOTHING) {
     ([type, offset, count]) => new TYPES[type](buffer, start + offset, count),
   )
   const arrays = header.arrays.map(({ column, width, first, last }, number) =>
-    joined(held.arrays, number, columns[column], first * width, last * width),
+    joined(previous.arrays, number, columns[column], first * width, last * width),
   )
   const rows = arrays.map((array, number) => rowsOf(array, header.arrays[number].width))
-  const plain = header.figure ? steady(header.figure, held.plain) : held.plain
+  const plain = header.figure ? steady(header.figure, previous.plain) : previous.plain
   return {
-    figure: putBack(plain, rows),
+    figure: resolveArrays(plain, rows),
     arrays,
     plain,
-    isSame: header.figure === undefined || isDrawnAlike(plain, held.plain),
+    isSame: header.figure === undefined || isDrawnAlike(plain, previous.plain),
     since: header.since,
     version: header.version ?? "",
   }
@@ -48,8 +48,8 @@ function steady(figure, drawn) {
   const ends = figure.lines && figure.layout.yaxis?.range
   const before = drawn?.lines && drawn.layout.yaxis?.range
   if (!ends || !before) return figure
-  const most = STAYS * Math.abs(before[1] - before[0])
-  if (!ends.every((end, place) => Math.abs(end - before[place]) <= most)) return figure
+  const limit = AXIS_TOLERANCE * Math.abs(before[1] - before[0])
+  if (!ends.every((end, place) => Math.abs(end - before[place]) <= limit)) return figure
   return { ...figure, layout: { ...figure.layout, yaxis: { ...figure.layout.yaxis, range: before } } }
 }
 
@@ -77,21 +77,21 @@ export function cutBundle(buffer) {
 // Reuses an unchanged array, because Plotly compares by identity.
 function joined(arrays, number, sent, first, last) {
   if (first + last === 0) return arrays.find((other) => isAlike(other, sent)) ?? sent
-  const held = arrays[number]
-  if (held.length === first + sent.length + last && isPartOf(held, sent, first)) return held
-  const whole = new sent.constructor(first + sent.length + last)
-  whole.set(held.subarray(0, first))
-  whole.set(sent, first)
-  whole.set(held.subarray(held.length - last), first + sent.length)
-  return whole
+  const previous = arrays[number]
+  if (previous.length === first + sent.length + last && isPartOf(previous, sent, first)) return previous
+  const merged = new sent.constructor(first + sent.length + last)
+  merged.set(previous.subarray(0, first))
+  merged.set(sent, first)
+  merged.set(previous.subarray(previous.length - last), first + sent.length)
+  return merged
 }
 
 function isAlike(array, sent) {
   return array.constructor === sent.constructor && array.length === sent.length && isPartOf(array, sent, 0)
 }
 
-function isPartOf(held, sent, first) {
-  return sent.every((value, index) => Object.is(value, held[first + index]))
+function isPartOf(previous, sent, first) {
+  return sent.every((value, index) => Object.is(value, previous[first + index]))
 }
 
 function rowsOf(array, width) {
@@ -101,11 +101,11 @@ function rowsOf(array, width) {
   )
 }
 
-function putBack(value, arrays) {
-  if (Array.isArray(value)) return value.map((item) => putBack(item, arrays))
+function resolveArrays(value, arrays) {
+  if (Array.isArray(value)) return value.map((item) => resolveArrays(item, arrays))
   if (value === null || typeof value !== "object") return value
   if (Number.isInteger(value.array)) return arrays[value.array]
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, putBack(item, arrays)]),
+    Object.entries(value).map(([name, item]) => [name, resolveArrays(item, arrays)]),
   )
 }

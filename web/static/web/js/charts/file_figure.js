@@ -10,9 +10,9 @@ export default async function start(element) {
     const answer = await response.json()
     if (!response.ok) throw new Error(answer.error.message)
     if (answer.figure) await draw(element, answer.figure)
-    if (answer.note) say(element, answer.note)
+    if (answer.note) showMessage(element, answer.note)
   } catch (error) {
-    say(element, gettext("This figure could not be drawn: %(why)s", { why: error.message }))
+    showMessage(element, gettext("This figure could not be drawn: %(why)s", { why: error.message }))
   }
 }
 
@@ -30,7 +30,7 @@ async function draw(element, figure) {
   }).observe(plot)
 }
 
-function say(element, text) {
+function showMessage(element, text) {
   const note = document.createElement("p")
   note.className = "muted"
   note.textContent = text

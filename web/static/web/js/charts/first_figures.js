@@ -4,7 +4,7 @@
 import { cutBundle } from "./figure_columns.js"
 
 // Charts that appear later request current data.
-const LONGEST_WAIT_MS = 30_000
+const MAX_AGE_MS = 30_000
 
 const link = document.querySelector('link[data-part="first-figures"]')
 const address = link && new URL(link.href)
@@ -17,11 +17,11 @@ const bundle = link && fetched()
 
 // Resolves to the figure, or to null on failure; returns null if it was not preloaded. `place` is
 // the batch URL with the shared query, `chart` the parameters of this chart.
-export function takeFirst(place, chart) {
-  const asked = new URL(place, document.baseURI)
+export function takePreloaded(place, chart) {
+  const url = new URL(place, document.baseURI)
   const number = places.get(same(chart))
-  if (number === undefined || performance.now() > LONGEST_WAIT_MS) return null
-  if (asked.pathname !== address.pathname || without(asked, each) !== query) return null
+  if (number === undefined || performance.now() > MAX_AGE_MS) return null
+  if (url.pathname !== address.pathname || without(url, each) !== query) return null
   places.delete(same(chart))
   return bundle.then((figures) => figures[number] ?? null)
 }

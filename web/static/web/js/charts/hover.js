@@ -4,14 +4,14 @@
 
 import { toMillisecond, toSecond } from "../core/clock.js"
 import { duration, number } from "../core/format.js"
-import { isBeyond, nearest, readings } from "./nearest.js"
+import { isBeyond, nearest, nearestValues } from "./nearest.js"
 import { gettext } from "../core/texts.js"
 import { strokeOf } from "./dashes.js"
 import { pointAtLine } from "../chart_page/run_highlight.js"
 
 // More rows would exceed the chart.
 const MAX_ROWS = 12
-const FEWEST_ROWS = 2
+const MIN_ROWS = 2
 const ROW_PIXELS = 17
 // Height of the box without rows: border, position and the count of omitted lines.
 const BOX_PIXELS = 50
@@ -140,7 +140,7 @@ export class Hover {
   }
 
   readingsOf(lines, place, top) {
-    return readings(lines, {
+    return nearestValues(lines, {
       place,
       pixel: top,
       toPixel: (value) => this.topOf(lines[0], value),
@@ -194,10 +194,10 @@ export class Hover {
     this.showCursor(frame)
     const line = this.lines.length > 1 ? this.like(other.line) : this.lines[0]
     const value = line ? this.valueAt(line, other.place) : NaN
-    const said = Number.isFinite(value) ? number(value) : ""
-    this.value.hidden = Boolean(this.reading) || !said
-    if (this.reading) this.reading.textContent = said
-    else this.value.textContent = said
+    const text = Number.isFinite(value) ? number(value) : ""
+    this.value.hidden = Boolean(this.reading) || !text
+    if (this.reading) this.reading.textContent = text
+    else this.value.textContent = text
   }
 
   isFar(x, place) {
@@ -253,9 +253,9 @@ export class Hover {
   showBox(found, top) {
     const several = found.length > 1
     const height = this.heightOfBox
-    const most = Math.max(FEWEST_ROWS, Math.min(MAX_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
-    const rows = found.slice(0, most).map((reading, place) => this.row(reading, several && place === 0))
-    if (found.length > most) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - most })))
+    const maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
+    const rows = found.slice(0, maxRows).map((reading, place) => this.row(reading, several && place === 0))
+    if (found.length > maxRows) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - maxRows })))
     this.box.replaceChildren(part("chart__place", this.title), ...rows)
     this.box.hidden = false
 

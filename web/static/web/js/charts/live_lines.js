@@ -16,7 +16,7 @@ const MAX_ROOM = 0.2
 const AHEAD_MS = 300_000
 const CLOSED = "Z"
 // Outside of any screen, within the coordinate range of all browsers.
-const FARTHEST = 1e5
+const MAX_PIXEL = 1e5
 
 // Extends the x-axis of a live chart beyond its lines, which grow by `pace` of the axis per
 // millisecond.
@@ -26,8 +26,8 @@ export function withRoom(layout, figure, pace = 0) {
   const [low, high] = endsOf(figure)
   const length = high - low
   if (!(length > 0)) return
-  const wanted = Math.max(MIN_ROOM * length, pace * AHEAD_MS)
-  axis.range = [low, high + Math.min(wanted, MAX_ROOM * length)]
+  const room = Math.max(MIN_ROOM * length, pace * AHEAD_MS)
+  axis.range = [low, high + Math.min(room, MAX_ROOM * length)]
 }
 
 // First and last x of the lines; -Infinity as the end without lines.
@@ -64,7 +64,7 @@ export function grow(plot, figure) {
   figure.data.forEach((trace, index) => {
     if (outcome === IMPOSSIBLE || isKnown(trace, plot.data[index])) return
     const { d, isBeyond } = outline(trace, xaxis, yaxis)
-    const isPut = put(traces.get(index), trace, d) && putDots(traces.get(index), trace, xaxis, yaxis)
+    const isPut = setPath(traces.get(index), trace, d) && setDots(traces.get(index), trace, xaxis, yaxis)
     if (!isPut) outcome = IMPOSSIBLE
     else if (isBeyond) outcome = LEFT
   })
@@ -103,11 +103,11 @@ export function outline({ x, y, fill }, xaxis, yaxis) {
 }
 
 function rounded(pixels) {
-  return Math.round(Math.max(-FARTHEST, Math.min(FARTHEST, pixels)) * 10) / 10
+  return Math.round(Math.max(-MAX_PIXEL, Math.min(MAX_PIXEL, pixels)) * 10) / 10
 }
 
 // Plotly creates one path per segment; the first one gets all of them.
-function put(element, trace, d) {
+function setPath(element, trace, d) {
   const lines = element.querySelectorAll("path.js-line")
   if (!lines.length) return d === ""
   lines[0].setAttribute("d", d.replaceAll(CLOSED, ""))
@@ -121,7 +121,7 @@ function put(element, trace, d) {
 }
 
 // Markers of a short line, cloned from the first. Plotly adopts the extra ones on its next draw.
-function putDots(element, { mode, x, y }, xaxis, yaxis) {
+function setDots(element, { mode, x, y }, xaxis, yaxis) {
   if (!mode.includes("markers")) return true
   const places = Array.from(x, (place, index) => [xaxis.c2p(place), yaxis.c2p(y[index])])
     .filter((pixels) => pixels.every(Number.isFinite))

@@ -1,6 +1,6 @@
 // Reports a lost connection and its time while charts may show outdated points.
 import { clockSeconds } from "../core/clock.js"
-import { isAnswered } from "../core/request_errors.js"
+import { isSuccess } from "../core/request_errors.js"
 import { gettext } from "../core/texts.js"
 
 export function liveStatus(page) {
@@ -15,20 +15,20 @@ export function liveStatus(page) {
   )
   }
   // Called by every poll of every chart, so only changes are rendered.
-  const here = () => {
+  const reportOnline = () => {
     if (since === null) return
     since = null
     show()
   }
-  const gone = () => {
+  const reportOffline = () => {
     since ??= new Date()
     show()
   }
 
   page.list.addEventListener("chart-asked", ({ detail: error }) => {
-    if (error === null || error.isRefusal) here()
-    else gone()
+    if (error === null || error.isRefusal) reportOnline()
+    else reportOffline()
   })
-  page.list.addEventListener("htmx:error", gone)
-  page.list.addEventListener("htmx:after:request", ({ detail }) => detail?.ctx && isAnswered(detail.ctx) && here())
+  page.list.addEventListener("htmx:error", reportOffline)
+  page.list.addEventListener("htmx:after:request", ({ detail }) => detail?.ctx && isSuccess(detail.ctx) && reportOnline())
 }

@@ -27,7 +27,7 @@ function nearestOfAll(x, place) {
 
 // Each line's point nearest to a position, sorted by the distance from `pixel`. Omits lines with a
 // gap there and lines far from the position, unless all are.
-export function readings(lines, { place, pixel, toPixel, isSorted, isFar = () => false }) {
+export function nearestValues(lines, { place, pixel, toPixel, isSorted, isFar = () => false }) {
   const found = []
   for (const line of lines) {
     const index = nearest(line.x, place, isSorted)

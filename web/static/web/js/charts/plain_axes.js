@@ -5,15 +5,15 @@
 const ROOM = 0.05
 // Extra margin for markers.
 const MARKER_PIXELS = 3
-const LARGEST = Number.MAX_VALUE * 1e-4
+const MAX_VALUE = Number.MAX_VALUE * 1e-4
 const STEPS = [2, 5, 10]
 // Distance of x-axis ticks and the limits of their number.
 const TICK_PIXELS = 80
-const FEWEST = 4
-const MOST = 9
+const MIN_TICKS = 4
+const MAX_TICKS = 9
 const PREFIXES = ["f", "p", "n", "μ", "m", "", "k", "M", "G", "T"]
 const FIRST_PREFIX = -5
-const LARGEST_EXPONENT = 14
+const MAX_EXPONENT = 14
 const MINUS = "−"
 
 // Returns both ends (as exponents on a logarithmic axis), or null if only Plotly can compute them.
@@ -33,7 +33,7 @@ function endsOf(trace, letter, isLog) {
   let low = Infinity
   let high = -Infinity
   for (const value of trace[letter]) {
-    const isShown = isLog ? value > 0 && value < LARGEST : Math.abs(value) < LARGEST
+    const isShown = isLog ? value > 0 && value < MAX_VALUE : Math.abs(value) < MAX_VALUE
     if (!isShown) continue
     if (value < low) low = value
     if (value > high) high = value
@@ -77,8 +77,8 @@ export function scaleOf(axis, range, pixels, letter) {
 export function ticksOf(axis, range, pixels) {
   if (axis.type !== "linear") return null
   const [low, high] = range
-  const wanted = axis.nticks || Math.max(FEWEST, Math.min(MOST, pixels / TICK_PIXELS)) + 1
-  const step = stepOf((high - low) / wanted)
+  const tickCount = axis.nticks || Math.max(MIN_TICKS, Math.min(MAX_TICKS, pixels / TICK_PIXELS)) + 1
+  const step = stepOf((high - low) / tickCount)
   const round = roundingOf(step, range, axis.exponentformat ?? "B")
   if (!(step > 0) || round === null) return null
   // Tolerates rounding errors at the ends.
@@ -98,7 +98,7 @@ function stepOf(rough) {
 function roundingOf(step, range, format) {
   const largest = Math.max(...range.map(Math.abs))
   const magnitude = Math.floor(Math.log(largest) / Math.LN10 + 0.01)
-  if (Math.abs(magnitude) > LARGEST_EXPONENT) return null
+  if (Math.abs(magnitude) > MAX_EXPONENT) return null
   const exponent = Math.abs(magnitude) > 3 ? 3 * Math.round((magnitude - 1) / 3) : 0
   return { digits: 2 - Math.floor(Math.log(step) / Math.LN10 + 0.01), exponent, format }
 }
@@ -119,6 +119,6 @@ function rounded(size, digits) {
 function grouped(text) {
   const [whole, rest] = text.split(".")
   const isGrouped = rest !== undefined || whole.length > 4
-  const said = isGrouped ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole
-  return rest === undefined ? said : `${said}.${rest}`
+  const integer = isGrouped ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole
+  return rest === undefined ? integer : `${integer}.${rest}`
 }

@@ -1,13 +1,13 @@
 // Converts an error response to an Error; `isRefusal` distinguishes it from a connection error.
 import { gettext } from "../core/texts.js"
 
-export async function refusal(response) {
-  const error = new Error(await said(response))
+export async function errorOf(response) {
+  const error = new Error(await messageOf(response))
   error.isRefusal = response.status < 500
   return error
 }
 
-async function said(response) {
+async function messageOf(response) {
   try {
     return (await response.json()).error.message
   } catch {

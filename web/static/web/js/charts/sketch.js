@@ -24,7 +24,7 @@ const ROOM_OF_TITLE = 13.7
 const MAX_ROUNDS = 3
 const KINDS = new Set(["linear", "log", "date"])
 // Dots are as long as the line width, with this minimum.
-const SHORTEST_DOT = 3
+const MIN_DOT = 3
 
 let count = 0
 let pen = null
@@ -35,10 +35,10 @@ export function sketched(figure, { width, height }, pace = null) {
   const place = placed(figure, width, height, pace)
   if (!place) return null
   count += 1
-  const image = made("svg", { class: "chart__sketch", "aria-hidden": "true", width, height })
-  const clip = made("clipPath", { id: `chart-sketch-${count}` })
-  clip.append(made("rect", { width: place.right - place.left, height: place.bottom - place.top }))
-  const lines = made("g", { transform: `translate(${place.left},${place.top})`, "clip-path": `url(#${clip.id})` })
+  const image = svgElement("svg", { class: "chart__sketch", "aria-hidden": "true", width, height })
+  const clip = svgElement("clipPath", { id: `chart-sketch-${count}` })
+  clip.append(svgElement("rect", { width: place.right - place.left, height: place.bottom - place.top }))
+  const lines = svgElement("g", { transform: `translate(${place.left},${place.top})`, "clip-path": `url(#${clip.id})` })
   lines.append(...figure.data.flatMap((trace) => drawn(trace, place)))
   image.append(clip, ...grid(place), lines, ...axes(place))
   return image
@@ -58,11 +58,11 @@ function placed(figure, width, height, pace) {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     upward = Math.min(right - left, bottom - top) < MIN_PIXELS ? null : measured(yaxis, figure, "y", bottom - top)
     if (!upward?.ticks) return null
-    const wanted = yaxis.automargin ? marginsFor(upward, margin) : { left, top }
+    const needed = yaxis.automargin ? marginsFor(upward, margin) : { left, top }
     // Plotly tolerates one pixel as well.
-    if (Math.abs(wanted.left - left) <= 1 && Math.abs(wanted.top - top) <= 1) break
-    left = wanted.left
-    top = wanted.top
+    if (Math.abs(needed.left - left) <= 1 && Math.abs(needed.top - top) <= 1) break
+    left = needed.left
+    top = needed.top
   }
   const along = measured(xaxis, figure, "x", right - left)
   if (!along) return null
@@ -113,9 +113,9 @@ function drawn(trace, { x, y }) {
   const { d } = outline(trace, x, y)
   const { color, width, dash } = trace.line
   const parts = []
-  if (trace.fill) parts.push(made("path", { d, fill: trace.fillcolor }))
-  const line = made("path", { d: trace.fill ? d.replaceAll("Z", "") : d, fill: "none", stroke: color, "stroke-width": width })
-  const dashes = dashesOf(dash, Math.max(width, SHORTEST_DOT))
+  if (trace.fill) parts.push(svgElement("path", { d, fill: trace.fillcolor }))
+  const line = svgElement("path", { d: trace.fill ? d.replaceAll("Z", "") : d, fill: "none", stroke: color, "stroke-width": width })
+  const dashes = dashesOf(dash, Math.max(width, MIN_DOT))
   if (dashes) line.setAttribute("stroke-dasharray", dashes)
   parts.push(line)
   if (trace.mode.includes("markers")) parts.push(...points(trace, x, y))
@@ -125,13 +125,13 @@ function drawn(trace, { x, y }) {
 function points({ x: places, y: values, marker }, x, y) {
   return Array.from(places, (place, index) => [x.c2p(place), y.c2p(values[index])])
     .filter((pixels) => pixels.every(Number.isFinite))
-    .map(([cx, cy]) => made("circle", { cx, cy, r: marker.size / 2, fill: marker.color }))
+    .map(([cx, cy]) => svgElement("circle", { cx, cy, r: marker.size / 2, fill: marker.color }))
 }
 
 function grid({ left, top, right, bottom, x, y, columns, rows }) {
   const upright = columns.map(({ value }) => `M${left + x.c2p(value)},${top}V${bottom}`)
   const level = rows.map(({ value }) => `M${left},${top + y.c2p(value)}H${right}`)
-  return [made("path", { class: "chart__sketch-grid", d: [...upright, ...level].join("") })]
+  return [svgElement("path", { class: "chart__sketch-grid", d: [...upright, ...level].join("") })]
 }
 
 function axes({ left, top, right, bottom, x, y, columns, rows, title }) {
@@ -142,7 +142,7 @@ function axes({ left, top, right, bottom, x, y, columns, rows, title }) {
   const ends = `M${left - 1},${bottom + 0.5}H${right}M${left - 0.5},${top}V${bottom}`
   const middle = { "text-anchor": "middle" }
   return [
-    made("path", { class: "chart__sketch-axis", d: ends + ticks.join("") }),
+    svgElement("path", { class: "chart__sketch-axis", d: ends + ticks.join("") }),
     ...columns.map(({ value, text }) => words(text, left + x.c2p(value), bottom + BELOW_AXIS, middle)),
     ...rows.map(({ value, text }) =>
       words(text, left - LEFT_OF_AXIS, top + y.c2p(value) + HALF_LETTER, { "text-anchor": "end" }),
@@ -152,12 +152,12 @@ function axes({ left, top, right, bottom, x, y, columns, rows, title }) {
 }
 
 function words(text, x, y, attributes) {
-  const element = made("text", { x, y, "font-size": FONT_PIXELS, "font-variant": "normal", ...attributes })
+  const element = svgElement("text", { x, y, "font-size": FONT_PIXELS, "font-variant": "normal", ...attributes })
   element.textContent = text
   return element
 }
 
-function made(name, attributes) {
+function svgElement(name, attributes) {
   const element = document.createElementNS(SVG, name)
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
   return element

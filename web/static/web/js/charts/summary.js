@@ -14,6 +14,6 @@ export function describe(element, plot, data, layout) {
     element.append(summary)
     plot.setAttribute("aria-describedby", summary.id)
   }
-  const said = summaryOf(data, layout)
-  if (summary.textContent !== said) summary.textContent = said
+  const text = summaryOf(data, layout)
+  if (summary.textContent !== text) summary.textContent = text
 }

@@ -1,5 +1,5 @@
 // Dropdown: closes on Escape, on an outside click and when another one opens.
-export default function drop(element) {
+export default function dropdown(element) {
   element.addEventListener("toggle", () => {
     if (!element.open) return
     for (const other of document.querySelectorAll('details[data-behaviour="dropdown"][open]')) {

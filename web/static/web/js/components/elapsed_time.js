@@ -5,12 +5,12 @@ import { setText } from "../core/elements.js"
 import { duration } from "../core/format.js"
 
 // Same interval as the polls, so that changes share a layout and paint.
-const EVERY_MS = 5_000
+const INTERVAL_MS = 5_000
 
 const counted = new Map()
 
 // Restarts only if a morph brought a new value.
-export default function goingOn(element) {
+export default function elapsedTime(element) {
   const { seconds } = element.dataset
   if (counted.get(element)?.seconds === seconds) return
   counted.set(element, { seconds, began: performance.now() - Number(seconds) * 1_000 })
@@ -22,4 +22,4 @@ setInterval(() => {
     if (element.isConnected && element.dataset.seconds !== undefined) setText(element, duration(Math.floor((performance.now() - began) / 1_000)))
     else counted.delete(element)
   }
-}, EVERY_MS)
+}, INTERVAL_MS)

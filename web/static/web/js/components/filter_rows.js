@@ -9,22 +9,22 @@ export default function filterRows(input) {
   const count = document.getElementById(input.dataset.count)
 
   function filter() {
-    const wanted = input.value.trim().toLowerCase()
+    const searched = input.value.trim().toLowerCase()
     let shown = 0
     for (const row of table.tBodies[0].rows) {
-      row.hidden = ![...row.cells].map((cell) => cell.textContent.toLowerCase()).join(" ").includes(wanted)
+      row.hidden = ![...row.cells].map((cell) => cell.textContent.toLowerCase()).join(" ").includes(searched)
       if (!row.hidden) shown += 1
     }
     const { all } = count.dataset
-    setText(count, wanted ? gettext("%(count)s of %(all)s", { count: shown, all }) : all)
+    setText(count, searched ? gettext("%(count)s of %(all)s", { count: shown, all }) : all)
   }
 
   input.addEventListener("input", filter)
   // Filters again after a swap has replaced the rows.
   const ending = new AbortController()
-  const again = () => {
+  const refilter = () => {
     if (!input.isConnected) ending.abort()
     else if (input.value) filter()
   }
-  document.addEventListener("htmx:after:swap", again, { signal: ending.signal })
+  document.addEventListener("htmx:after:swap", refilter, { signal: ending.signal })
 }

@@ -3,7 +3,7 @@
 // when the branches do not fit into a URL.
 //
 // The content of a branch has data-prefix, and hx-get until it has loaded.
-import { isAnswered, isPoll } from "../core/request_errors.js"
+import { isSuccess, isPoll } from "../core/request_errors.js"
 
 const LOADED = ".tree__level[data-prefix]:not([hx-get])"
 // Servers and proxies commonly limit URLs to 8 kB.
@@ -14,15 +14,15 @@ export default function liveTree(root) {
   let isLonger = false
 
   const ending = new AbortController()
-  const isMine = (ctx) => ctx && !isPoll(ctx) && (ctx.target === root || root.contains(ctx.target))
+  const isInTree = (ctx) => ctx && !isPoll(ctx) && (ctx.target === root || root.contains(ctx.target))
   document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
     if (!root.isConnected) return ending.abort()
-    if (!isMine(ctx)) return
+    if (!isInTree(ctx)) return
     loading.add(ctx)
     root.dispatchEvent(new Event("htmx:abort"))
   }, { signal: ending.signal })
   document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
-    if (!loading.delete(ctx) || !ctx.response || !isAnswered(ctx)) return
+    if (!loading.delete(ctx) || !ctx.response || !isSuccess(ctx)) return
     if (ctx.target === root) isLonger = false
     else if (ctx.sourceElement.matches(".tree__more")) isLonger = true
     else if (ctx.sourceElement.matches(".tree__level")) settle(ctx.sourceElement)

@@ -1,6 +1,6 @@
 // A button that opens the dialog named by data-opens.
 import { openDialog } from "../core/dialogs.js"
 
-export default function opens(button) {
+export default function openDialogButton(button) {
   button.addEventListener("click", () => openDialog(button.dataset.opens))
 }

@@ -2,7 +2,7 @@
 // the next field and never submits, because the first Enter may accept a browser suggestion.
 import { gettext } from "../core/texts.js"
 
-export default function repeat(element) {
+export default function repeatedField(element) {
   const items = element.querySelector("[data-part=items]")
   const add = element.querySelector("[data-part=add]")
   const pattern = items.firstElementChild.cloneNode(true)

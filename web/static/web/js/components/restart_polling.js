@@ -9,12 +9,12 @@ import { poll } from "../core/polls.js"
 
 const before = new WeakMap()
 
-export default function wakes(element) {
+export default function restartPolling(element) {
   const was = before.get(element)
-  const { goesOn, wakes: what } = element.dataset
+  const { goesOn, wakes: scope } = element.dataset
   before.set(element, goesOn)
   if (was === undefined) return
-  if (what !== "page") {
+  if (scope !== "page") {
     for (const figure of element.querySelectorAll("figure[data-live]")) wake(figure, goesOn)
   } else if (goesOn === "true" && was !== "true") {
     for (const each of document.querySelectorAll("main [data-live]")) wake(each, goesOn)

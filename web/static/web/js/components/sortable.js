@@ -3,7 +3,7 @@
 //
 // Items hold [data-part="handle"] and a number in [data-part="number"].
 
-import { follow } from "../core/drag.js"
+import { trackPointer } from "../core/drag.js"
 import { gettext } from "../core/texts.js"
 
 export default function sortable(list) {
@@ -36,7 +36,7 @@ function drag(list, handle, event) {
     const to = others.filter((other) => clientY > middle(other)).length
     if ([...list.children].indexOf(item) !== to) moveTo(list, item, to)
   }
-  follow(event, { move, end: () => delete item.dataset.dragged })
+  trackPointer(event, { move, end: () => delete item.dataset.dragged })
 }
 
 function middle(element) {
@@ -53,8 +53,8 @@ function moveTo(list, item, to) {
     setDisabled(each, "up:", index === 0)
     setDisabled(each, "down:", index === items.length - 1)
   })
-  const said = document.getElementById(list.dataset.said)
-  if (said) said.textContent = gettext("%(name)s: place %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
+  const status = document.getElementById(list.dataset.said)
+  if (status) status.textContent = gettext("%(name)s: place %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
 }
 
 function setDisabled(item, start, isDisabled) {

@@ -1,9 +1,9 @@
 // Shows a discreet notice while part of the page cannot be refreshed.
 import { clock } from "../core/clock.js"
-import { isAnswered, isPoll } from "../core/request_errors.js"
+import { isSuccess, isPoll } from "../core/request_errors.js"
 import { gettext } from "../core/texts.js"
 
-export default function stale(element) {
+export default function staleNotice(element) {
   let since = null
 
   document.addEventListener("poll-refused", ({ detail }) => {
@@ -13,7 +13,7 @@ export default function stale(element) {
     element.hidden = false
   })
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (element.hidden || !isPoll(ctx) || !isAnswered(ctx)) return
+    if (element.hidden || !isPoll(ctx) || !isSuccess(ctx)) return
     since = null
     element.hidden = true
   })

@@ -1,13 +1,13 @@
 // Suggestions for a text field: data-suggest is "paths" (prefix) or "runs" (part of the name).
 // Words of data-offered come first.
-import { Asked } from "../core/typeahead.js"
+import { Typeahead } from "../core/typeahead.js"
 import { quoted } from "../query/query_words.js"
 
-const MOST = 30
+const MAX_OPTIONS = 30
 // "min(train/loss" suggests paths that start with train/loss.
 const SUMMARY = /^(last|min|max|mean)\((.*?)\)?$/s
 
-const ASKED = {
+const PARAMETERS = {
   paths: (text) => ({ prefix: SUMMARY.exec(text)?.[2] ?? text }),
   runs: (text) => ({ q: text }),
 }
@@ -27,10 +27,10 @@ export default function suggest(input) {
 
   const typed = () => input.value.trim()
   const offered = input.dataset.offered?.split(" ") ?? []
-  const asked = new Asked((answer) => offer(list, NAMES[kind](answer), typed(), offered))
-  const ask = () => asked.soon(suggestUrl, ASKED[kind](typed()))
-  input.addEventListener("focus", ask)
-  input.addEventListener("input", ask)
+  const typeahead = new Typeahead((answer) => offer(list, NAMES[kind](answer), typed(), offered))
+  const request = () => typeahead.requestSoon(suggestUrl, PARAMETERS[kind](typed()))
+  input.addEventListener("focus", request)
+  input.addEventListener("input", request)
 }
 
 function offer(list, names, text, offered) {
@@ -39,7 +39,7 @@ function offer(list, names, text, offered) {
   // An attribute named like one of the words is quoted.
   const paths = names.map((name) => (summary ? `${summary}(${name})` : offered.includes(name) ? quoted(name) : name))
   list.replaceChildren(
-    ...[...words, ...paths].slice(0, MOST).map((value) => {
+    ...[...words, ...paths].slice(0, MAX_OPTIONS).map((value) => {
       const option = document.createElement("option")
       option.value = value
       return option

@@ -1,5 +1,5 @@
 // Undo history: a list of states, as text, and the current index. Pure; no access to the page.
-const MOST = 50
+const MAX_STATES = 50
 
 export class ChangeHistory {
   // `stored` is an earlier `text`. It is used if its current state equals `now`, or, with `goesOn`,
@@ -19,7 +19,7 @@ export class ChangeHistory {
   // A new change discards the redo states.
   add(state) {
     if (state === this.states[this.at]) return
-    this.states = [...this.states.slice(0, this.at + 1), state].slice(-MOST)
+    this.states = [...this.states.slice(0, this.at + 1), state].slice(-MAX_STATES)
     this.at = this.states.length - 1
   }
 

@@ -1,31 +1,31 @@
 // Copies text, with a fallback for pages without HTTPS. A button briefly confirms; a toast reports
 // failure.
-import { made } from "./elements.js"
+import { createElement } from "./elements.js"
 import { toast } from "./toasts.js"
 import { gettext } from "./texts.js"
 
-const SAID_MS = 1_500
+const FEEDBACK_MS = 1_500
 
-export async function copyBy(button, text) {
-  const isCopied = await copied(text, button)
+export async function copyWithFeedback(button, text) {
+  const isCopied = await copyText(text, button)
   if (!isCopied) return toast(gettext("This browser does not let the page copy. Select the text and copy it by hand."), { isError: true })
   const label = (button.dataset.label ??= button.getAttribute("aria-label") ?? "")
-  say(button, gettext("Copied"), "yes")
-  setTimeout(() => say(button, label, ""), SAID_MS)
+  setLabel(button, gettext("Copied"), "yes")
+  setTimeout(() => setLabel(button, label, ""), FEEDBACK_MS)
 }
 
 // `near` is inside the open dialog, if any, because the fallback needs focus.
-export async function copied(text, near = document.body.lastElementChild) {
+export async function copyText(text, near = document.body.lastElementChild) {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    return copiedFromField(text, near)
+    return copyFromField(text, near)
   }
 }
 
-function copiedFromField(text, near) {
-  const field = made("textarea", "visually-hidden")
+function copyFromField(text, near) {
+  const field = createElement("textarea", "visually-hidden")
   const before = document.activeElement
   field.value = text
   near.after(field)
@@ -36,8 +36,8 @@ function copiedFromField(text, near) {
   return isCopied
 }
 
-function say(button, text, said) {
+function setLabel(button, text, state) {
   button.setAttribute("aria-label", text)
   button.title = text
-  button.dataset.said = said
+  button.dataset.said = state
 }

@@ -1,7 +1,7 @@
 // Connects elements to the behaviors named in data-behaviour.
 
 // A morph resets the text of existing elements, so these behaviors run again.
-const AGAIN = new Set(["elapsed-time", "local-time", "restart-polling"])
+const RERUN_AFTER_MORPH = new Set(["elapsed-time", "local-time", "restart-polling"])
 const connected = new WeakMap()
 let registry = {}
 
@@ -22,7 +22,7 @@ function connectTo(element, name) {
   if (!Object.hasOwn(registry, name)) return
   if (!connected.has(element)) connected.set(element, new Map())
   const behaviours = connected.get(element)
-  if (!behaviours.has(name) || AGAIN.has(name)) behaviours.set(name, start(element, name))
+  if (!behaviours.has(name) || RERUN_AFTER_MORPH.has(name)) behaviours.set(name, start(element, name))
   return behaviours.get(name)
 }
 

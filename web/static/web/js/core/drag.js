@@ -2,7 +2,7 @@
 // example because the touch became a scroll.
 const ENDS = ["pointerup", "pointercancel"]
 
-export function follow({ pointerId }, { move, end }) {
+export function trackPointer({ pointerId }, { move, end }) {
   const moved = (event) => event.pointerId === pointerId && move(event)
   const ended = (event) => {
     if (event.pointerId !== pointerId) return

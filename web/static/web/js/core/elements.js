@@ -1,7 +1,7 @@
 // Creates elements. User text is never parsed as markup.
 const SVG = "http://www.w3.org/2000/svg"
 
-export function made(tag, className = "", text = "") {
+export function createElement(tag, className = "", text = "") {
   const element = document.createElement(tag)
   if (className) element.className = className
   if (text) element.textContent = text

@@ -2,7 +2,7 @@
 // Pure; no access to the page.
 
 // Timeout for the second key of a sequence.
-const PATIENCE_MS = 1_200
+const TIMEOUT_MS = 1_200
 
 const ALONE = ["Control", "Shift", "Alt", "Meta", "AltGraph"]
 
@@ -14,7 +14,7 @@ export class KeySequence {
   press(event, shortcuts, now) {
     if (ALONE.includes(event.key)) return null
     const key = named(event)
-    const isSecond = this.first && now - this.pressedAt < PATIENCE_MS
+    const isSecond = this.first && now - this.pressedAt < TIMEOUT_MS
     const pressed = isSecond ? `${this.first} ${key}` : key
     this.first = ""
     const found = shortcuts.find((shortcut) => shortcut.keys === pressed)

@@ -4,7 +4,7 @@ import { toast } from "./toasts.js"
 
 // Returns a function that resolves to the result of `make`, created once; resolves to null if the
 // module cannot be loaded, and retries on the next call.
-export function later(make) {
+export function lazy(make) {
   let making = null
   return () => {
     making ??= make().catch((error) => {
@@ -23,12 +23,12 @@ export class Panel {
   #part = null
 
   constructor(element, make) {
-    const made = later(async () => (this.#part = await make()))
+    const load = lazy(async () => (this.#part = await make()))
     const summary = element.querySelector("summary")
-    for (const name of ["pointerenter", "focus"]) summary.addEventListener(name, made)
+    for (const name of ["pointerenter", "focus"]) summary.addEventListener(name, load)
     element.addEventListener("toggle", async () => {
       if (!element.open) return
-      const part = await made()
+      const part = await load()
       if (element.open) part?.open()
     })
   }

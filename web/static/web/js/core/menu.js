@@ -1,6 +1,6 @@
 // Moves focus in a menu: arrow keys wrap around, Home and End jump. Returns whether the key was
 // handled.
-export function walk(event, items) {
+export function moveFocus(event, items) {
   const now = items.indexOf(document.activeElement)
   const count = items.length
   const to = {

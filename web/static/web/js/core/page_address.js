@@ -1,7 +1,7 @@
 // Stores view state in the page's URL, so that links show the same.
 
 // Empty values are removed.
-export function keepInAddress(changes) {
+export function setUrlParameters(changes) {
   history.replaceState(history.state, "", withChanges(location.href, changes))
 }
 

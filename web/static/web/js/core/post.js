@@ -11,34 +11,34 @@ export async function post(address, fields) {
     body: new URLSearchParams(fields),
     keepalive: true,
   }).catch(() => null)
-  const answer = await wholeAnswer(response)
+  const answer = await readBody(response)
   if (response.ok) return answer
-  if (answer?.error) throw new Refused(answer.error.message, answer)
+  if (answer?.error) throw new RequestError(answer.error.message, answer)
   // A proxy may have given up while the server continued.
-  if (response.status >= 500) throw new Unanswered()
-  throw new Refused(gettext("The server did not take this (%(status)s).", { status: response.status }))
+  if (response.status >= 500) throw new NoResponseError()
+  throw new RequestError(gettext("The server did not take this (%(status)s).", { status: response.status }))
 }
 
 // The request may have been processed even if the response was lost or truncated.
-async function wholeAnswer(response) {
+async function readBody(response) {
   const text = await response?.text().catch(() => undefined)
-  if (text === undefined) throw new Unanswered()
+  if (text === undefined) throw new NoResponseError()
   try {
     return text ? JSON.parse(text) : null
   } catch {
-    if (response.ok) throw new Unanswered()
+    if (response.ok) throw new NoResponseError()
     return null
   }
 }
 
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(message, answer = null) {
     super(message)
     this.answer = answer
   }
 }
 
-export class Unanswered extends Refused {
+export class NoResponseError extends RequestError {
   constructor() {
     super(gettext("The connection was lost before the server said what it did: this may be done or not. Look before you try again."))
   }

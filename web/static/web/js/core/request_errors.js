@@ -3,11 +3,11 @@
 //
 // Failed polls show a notice (components/stale_notice.js), parts that load themselves show the
 // error in place, and user actions show a toast.
-import { made } from "./elements.js"
+import { createElement } from "./elements.js"
 import { toast } from "./toasts.js"
 import { gettext } from "./texts.js"
 
-const UNANSWERED = gettext("The server did not answer. Try again in a moment.")
+const NO_RESPONSE = gettext("The server did not answer. Try again in a moment.")
 const LOADS_ITSELF = ["intersect", "load", "revealed"]
 
 export function isPoll({ sourceEvent }) {
@@ -15,39 +15,39 @@ export function isPoll({ sourceEvent }) {
 }
 
 // 304 counts as success.
-export function isAnswered({ response }) {
+export function isSuccess({ response }) {
   return response?.raw?.ok || response?.status === 304
 }
 
 // Returns the error to show, or null if the page shows it anyway.
-export function refusalIn({ status, headers }, text) {
+export function errorMessageOf({ status, headers }, text) {
   if (headers.get("Content-Type")?.startsWith("text/plain") && text.trim()) return text
   // From a proxy.
-  return status === 429 || status >= 500 ? UNANSWERED : null
+  return status === 429 || status >= 500 ? NO_RESPONSE : null
 }
 
-export function sayRefusals() {
+export function showRequestErrors() {
   document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
-    const said = refusalIn(ctx.response, ctx.text)
-    if (said === null) return
+    const message = errorMessageOf(ctx.response, ctx.text)
+    if (message === null) return
     // Otherwise htmx would set the page's title from the error page.
     ctx.text = ""
-    say(ctx, said)
+    showError(ctx, message)
   })
   document.addEventListener("htmx:error", ({ detail: { ctx, error } }) => {
     // An aborted request was replaced by a newer one.
-    if (ctx && !ctx.response && error.name === "TypeError") say(ctx, UNANSWERED)
+    if (ctx && !ctx.response && error.name === "TypeError") showError(ctx, NO_RESPONSE)
   })
 }
 
-function say(ctx, text) {
+function showError(ctx, text) {
   // Elements that show the error themselves call preventDefault().
-  const isMine = window.htmx.trigger(ctx.sourceElement, "refused", text)
-  if (!isMine) return
+  const isUnhandled = window.htmx.trigger(ctx.sourceElement, "refused", text)
+  if (!isUnhandled) return
   if (isPoll(ctx)) {
     document.dispatchEvent(new CustomEvent("poll-refused", { detail: text }))
   } else if (LOADS_ITSELF.includes(ctx.sourceEvent?.type)) {
-    ctx.sourceElement.replaceChildren(made("p", "muted wrap", gettext("%(why)s Reload the page to see this.", { why: text })))
+    ctx.sourceElement.replaceChildren(createElement("p", "muted wrap", gettext("%(why)s Reload the page to see this.", { why: text })))
   } else {
     toast(text, { isError: true })
   }

@@ -1,6 +1,6 @@
 // Shows skeleton lines in elements with data-skeleton (number of lines) while htmx loads them.
 // Delayed, so that fast responses do not flicker.
-import { made } from "./elements.js"
+import { createElement } from "./elements.js"
 
 const LATE_MS = 120
 
@@ -17,9 +17,9 @@ export function showSkeletons() {
 }
 
 export function skeleton(lines) {
-  const element = made("div", "skeletons")
+  const element = createElement("div", "skeletons")
   element.setAttribute("aria-hidden", "true")
-  element.append(...Array.from({ length: lines }, () => made("span", "skeleton")))
+  element.append(...Array.from({ length: lines }, () => createElement("span", "skeleton")))
   return element
 }
 

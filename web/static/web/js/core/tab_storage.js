@@ -1,7 +1,7 @@
 // Session storage per page, for state that does not fit into the URL: survives reload and back
 // navigation, but not a new visit.
 
-export function keep(name, text) {
+export function store(name, text) {
   try {
     if (text) sessionStorage.setItem(keyOf(name), text)
     else sessionStorage.removeItem(keyOf(name))
@@ -10,7 +10,7 @@ export function keep(name, text) {
   }
 }
 
-export function kept(name) {
+export function stored(name) {
   const [visit] = performance.getEntriesByType("navigation")
   try {
     if (visit?.type === "navigate") sessionStorage.removeItem(keyOf(name))

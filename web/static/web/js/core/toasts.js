@@ -1,45 +1,45 @@
 // Toasts in a polite live region. A toast with an action stays until it is closed; others
 // disappear, unless hovered or focused.
-import { icon, made } from "./elements.js"
+import { icon, createElement } from "./elements.js"
 import { gettext } from "./texts.js"
 
 const STAY_MS = 8_000
-const AGAIN_MS = 3_000
+const HOVER_STAY_MS = 3_000
 
 export function toast(text, { onUndo = null, isError = false } = {}) {
-  const region = regionNow()
+  const region = currentRegion()
   for (const other of region.querySelectorAll(".toast")) {
     // Only the last change can be undone, and duplicates are removed.
     if (other.textContent === text || (onUndo && other.dataset.undo)) other.remove()
   }
-  const element = made("div", isError ? "toast toast--error" : "toast")
+  const element = createElement("div", isError ? "toast toast--error" : "toast")
   if (isError) element.setAttribute("role", "alert")
   if (isError) element.append(icon("circle-alert"))
-  element.append(made("p", "toast__text wrap", text))
+  element.append(createElement("p", "toast__text wrap", text))
   if (onUndo) element.append(undo(element, onUndo))
   element.append(close())
   region.append(element)
-  if (!onUndo) leaveSoon(element)
+  if (!onUndo) dismissLater(element)
 }
 
-export function leaveSoon(element, wait = STAY_MS) {
+export function dismissLater(element, wait = STAY_MS) {
   setTimeout(() => {
-    const isLookedAt = element.matches(":hover, :focus-within") || document.hidden
-    isLookedAt ? leaveSoon(element, AGAIN_MS) : element.remove()
+    const isInUse = element.matches(":hover, :focus-within") || document.hidden
+    isInUse ? dismissLater(element, HOVER_STAY_MS) : element.remove()
   }, wait)
 }
 
 // A modal dialog covers the page's region and makes it inert.
-function regionNow() {
+function currentRegion() {
   const dialog = [...document.querySelectorAll("dialog:modal")].at(-1)
   if (!dialog) return document.querySelector("body > .toasts")
-  const own = dialog.querySelector(":scope > .toasts") ?? made("div", "toasts")
+  const own = dialog.querySelector(":scope > .toasts") ?? createElement("div", "toasts")
   dialog.append(own)
   return own
 }
 
 function undo(element, onUndo) {
-  const button = made("button", "button")
+  const button = createElement("button", "button")
   button.type = "button"
   button.append(icon("rotate-ccw"), gettext("Undo"))
   button.addEventListener("click", () => {
@@ -51,7 +51,7 @@ function undo(element, onUndo) {
 }
 
 function close() {
-  const button = made("button", "button button--quiet button--icon")
+  const button = createElement("button", "button button--quiet button--icon")
   button.type = "button"
   button.dataset.part = "close"
   button.title = button.ariaLabel = gettext("Close")

@@ -1,19 +1,19 @@
 // Debounced requests for typed text; only the latest response is used.
 const TYPING_MS = 150
 
-export class Asked {
+export class Typeahead {
   // `take` gets the JSON of a response; `fail` is called on errors.
   constructor(take, fail = () => {}) {
     this.take = take
     this.fail = fail
   }
 
-  soon(address, parameters, wait = TYPING_MS) {
+  requestSoon(address, parameters, wait = TYPING_MS) {
     this.stop()
-    this.waiting = setTimeout(() => this.now(address, parameters), wait)
+    this.waiting = setTimeout(() => this.request(address, parameters), wait)
   }
 
-  async now(address, parameters) {
+  async request(address, parameters) {
     this.stop()
     this.pending = new AbortController()
     const { signal } = this.pending

@@ -2,7 +2,7 @@
 // the others; `drawAll` draws everything first.
 
 import { forgetColours } from "../charts/colours.js"
-import { all, hold, release } from "../charts/draw_queue.js"
+import { all, pauseQueue, release } from "../charts/draw_queue.js"
 import { gettext } from "../core/texts.js"
 
 // Charts per batch request, and parallel single requests.
@@ -21,15 +21,15 @@ document.addEventListener("paper", ({ detail: isOnPaper }) => {
 })
 
 // Resolves when every chart on the page has been drawn or has failed.
-export async function drawAll(signal, say) {
-  const wanted = shown().filter(({ isDrawn }) => !isDrawn)
+export async function drawAll(signal, onProgress) {
+  const missing = shown().filter(({ isDrawn }) => !isDrawn)
   let done = 0
   const drawAndSay = async (chart) => {
     await draw(chart)
     done += 1
-    if (!signal.aborted) say(done, wanted.length)
+    if (!signal.aborted) onProgress(done, missing.length)
   }
-  for (const group of groups(wanted)) {
+  for (const group of groups(missing)) {
     await Promise.all(group.map(drawAndSay))
     if (signal.aborted) return
   }
@@ -38,25 +38,25 @@ export async function drawAll(signal, say) {
 
 async function draw(chart) {
   extra.add(chart)
-  for (let left = MAX_TRIES; left && isWanting(chart); left -= 1) await chart.draw()
+  for (let left = MAX_TRIES; left && isMissing(chart); left -= 1) await chart.draw()
   delete chart.plot.dataset.undrawn
 }
 
-const isWanting = ({ element, isDrawn }) =>
+const isMissing = ({ element, isDrawn }) =>
   element.isConnected && !isDrawn && !element.classList.contains("chart--failed")
 
 function groups(charts) {
   const [together, alone] = [true, false].map((isBatched) => charts.filter((chart) => chart.isBatched === isBatched))
-  return [...cut(together, TOGETHER), ...cut(alone, ALONE)]
+  return [...chunks(together, TOGETHER), ...chunks(alone, ALONE)]
 }
 
-function cut(list, size) {
+function chunks(list, size) {
   const count = Math.ceil(list.length / size)
   return Array.from({ length: count }, (_, place) => list.slice(place * size, (place + 1) * size))
 }
 
 function toPaper() {
-  hold()
+  pauseQueue()
   for (const chart of shown()) {
     // Plotly draws synchronously; only later steps are awaited.
     if (chart.isDrawn) chart.paint(window.Plotly).catch(reportError)

@@ -8,25 +8,25 @@ const ATTRIBUTES = /^(on|hx-|data-behaviour|data-.*url|data-layout|data-rest|src
 export async function copyOf(element) {
   const copy = element.cloneNode(true)
   const twins = copy.querySelectorAll("*")
-  const gone = []
+  const removed = []
   const plots = []
   const pictures = []
   for (const [place, original] of element.querySelectorAll("*").entries()) {
     const twin = twins[place]
     if (original.parentElement.closest(".js-plotly-plot")) continue
-    if (original.matches(DROPPED) || !original.checkVisibility()) gone.push(twin)
+    if (original.matches(DROPPED) || !original.checkVisibility()) removed.push(twin)
     else if (original.matches(".js-plotly-plot")) plots.push({ plot: original, twin })
     else if (original.matches("img")) pictures.push([original, twin])
     if (original.matches("a[href]")) twin.setAttribute("href", original.href)
     for (const { name } of [...twin.attributes]) if (ATTRIBUTES.test(name)) twin.removeAttribute(name)
   }
   for (const { twin } of plots) twin.replaceChildren()
-  for (const twin of gone) twin.remove()
-  await Promise.all(pictures.map(([picture, twin]) => takeIn(picture, twin)))
+  for (const twin of removed) twin.remove()
+  await Promise.all(pictures.map(([picture, twin]) => embedImage(picture, twin)))
   return { copy, plots: plots.filter(({ twin }) => copy.contains(twin)) }
 }
 
-async function takeIn(picture, twin) {
+async function embedImage(picture, twin) {
   try {
     const response = await fetch(picture.currentSrc || picture.src)
     if (response.ok) twin.src = await dataAddress(await response.blob())

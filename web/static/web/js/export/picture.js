@@ -1,6 +1,6 @@
 // Chart as an image, saved or copied, with title and legend.
 
-import { copied } from "../core/clipboard.js"
+import { copyText } from "../core/clipboard.js"
 import { linesOf } from "../charts/figure_lines.js"
 import { literal } from "../charts/plotly_text.js"
 import { themed } from "../charts/colours.js"
@@ -55,7 +55,7 @@ export async function copyPicture(chart) {
 
 export async function copySvg(chart) {
   const [, svg] = /^data:image\/svg\+xml[^,]*,(.*)$/s.exec(await drawn(chart, "svg"))
-  return copied(decodeURIComponent(svg))
+  return copyText(decodeURIComponent(svg))
 }
 
 async function drawn(chart, format) {

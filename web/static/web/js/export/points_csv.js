@@ -39,13 +39,13 @@ function at(values, index) {
 }
 
 function cell(value) {
-  if (typeof value === "number") return said(value)
+  if (typeof value === "number") return formatNumber(value)
   const text = FORMULA.test(value) ? `'${value}` : value
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 // As Python and its libraries write them.
-function said(number) {
+function formatNumber(number) {
   if (Number.isNaN(number)) return "nan"
   return Number.isFinite(number) ? String(number) : number > 0 ? "inf" : "-inf"
 }

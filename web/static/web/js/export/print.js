@@ -1,12 +1,12 @@
 // Print button. Loads and draws everything first, including parts not scrolled to, with progress
 // and a cancel button. The browser's own print command prints the current state.
 import { connect } from "../core/connect.js"
-import { icon, made } from "../core/elements.js"
+import { icon, createElement } from "../core/elements.js"
 import { toPaper, toScreen } from "./print_layout.js"
 import { gettext } from "../core/texts.js"
 
 // After this timeout, the page prints without the missing parts.
-const LONGEST_WAIT_MS = 20_000
+const TIMEOUT_MS = 20_000
 const LOADS_WHEN_SEEN = '[hx-trigger^="intersect once"][aria-busy]'
 const MORE_CHARTS = '[open] > [data-part="more"]:not([hidden])'
 const CHART = '[data-behaviour~="chart"]'
@@ -20,10 +20,10 @@ export default function print(button) {
 
 async function start(button) {
   const stop = new AbortController()
-  sign = said(() => stop.abort())
+  sign = progressDialog(() => stop.abort())
   try {
     toPaper()
-    await Promise.race([whole(stop.signal, drawing), once(stop.signal, "abort")])
+    await Promise.race([loadAll(stop.signal, drawing), once(stop.signal, "abort")])
     if (stop.signal.aborted) return
     sign.remove()
     await printed()
@@ -40,14 +40,14 @@ function drawing(done, all) {
 }
 
 // Resolves when the page is complete; `say` is called for each chart.
-export async function whole(signal, say) {
-  await within(LONGEST_WAIT_MS, [...widgets(), ...pictures()])
+export async function loadAll(signal, onProgress) {
+  await withTimeout(TIMEOUT_MS, [...widgets(), ...pictures()])
   await connect(document)
   for (const more of document.querySelectorAll(MORE_CHARTS)) more.click()
   await connect(document)
   if (signal.aborted || !document.querySelector(CHART)) return
   const { drawAll } = await import("./chart_printing.js")
-  await drawAll(signal, say)
+  await drawAll(signal, onProgress)
 }
 
 // Parts that htmx loads when they become visible.
@@ -80,15 +80,15 @@ function printed() {
   return Promise.race(done)
 }
 
-function said(onStop) {
-  const element = made("div", "printing")
+function progressDialog(onStop) {
+  const element = createElement("div", "printing")
   element.setAttribute("role", "status")
-  const button = made("button", "button")
+  const button = createElement("button", "button")
   button.type = "button"
   button.append(icon("x"), gettext("Cancel"))
   button.addEventListener("click", onStop)
   element.addEventListener("keydown", ({ key }) => key === "Escape" && onStop())
-  element.append(made("p", "", gettext("Preparing for print")), button)
+  element.append(createElement("p", "", gettext("Preparing for print")), button)
   document.body.append(element)
   button.focus({ preventScroll: true })
   return element
@@ -97,5 +97,5 @@ function said(onStop) {
 const once = (target, name) =>
   new Promise((resolve) => target.addEventListener(name, resolve, { once: true }))
 
-const within = (longest, promises) =>
+const withTimeout = (longest, promises) =>
   Promise.race([Promise.all(promises), new Promise((resolve) => setTimeout(resolve, longest))])

@@ -11,14 +11,14 @@ export function toPaper() {
   isOnPaper = true
   place = { left: scrollX, top: scrollY }
   sheet.media = "all"
-  tell()
+  dispatchPaper()
 }
 
 export function toScreen() {
   if (!isOnPaper) return
   isOnPaper = false
   sheet.media = "print"
-  tell()
+  dispatchPaper()
   scrollTo(place)
 }
 
@@ -27,6 +27,6 @@ export function watchPrinting() {
   addEventListener("afterprint", toScreen)
 }
 
-function tell() {
+function dispatchPaper() {
   document.dispatchEvent(new CustomEvent("paper", { detail: isOnPaper }))
 }

@@ -1,10 +1,10 @@
 // Menu that saves the page as a single file, in the print layout.
 import { placeBeside } from "../core/placement.js"
-import { walk } from "../core/menu.js"
+import { moveFocus } from "../core/menu.js"
 import { toPaper, toScreen } from "./print_layout.js"
 import { gettext } from "../core/texts.js"
 import { toast } from "../core/toasts.js"
-import { whole } from "./print.js"
+import { loadAll } from "./print.js"
 
 export default function savePageMenu(button) {
   const panel = document.getElementById(button.getAttribute("aria-controls"))
@@ -15,7 +15,7 @@ export default function savePageMenu(button) {
     placeBeside(panel, button)
     items[0].focus()
   })
-  panel.addEventListener("keydown", (event) => walk(event, items))
+  panel.addEventListener("keydown", (event) => moveFocus(event, items))
   panel.addEventListener("click", async ({ target }) => {
     const { format } = target.closest("[data-format]")?.dataset ?? {}
     if (!format || button.disabled) return
@@ -35,8 +35,8 @@ export default function savePageMenu(button) {
 
 async function save(format) {
   toPaper()
-  const said = (done, all) => toast(gettext("Drawing %(done)s of %(all)s charts", { done, all }))
-  await whole(new AbortController().signal, (done, all) => done === 1 && said(done, all))
+  const onProgress = (done, all) => toast(gettext("Drawing %(done)s of %(all)s charts", { done, all }))
+  await loadAll(new AbortController().signal, (done, all) => done === 1 && onProgress(done, all))
   const { savePage } = await import("./chart_files.js")
   const element = document.querySelector("main")
   const title = document.title

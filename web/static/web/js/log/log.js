@@ -4,11 +4,11 @@
 // data-records-url, data-found-url   endpoints of lines and of match positions
 // data-path, data-count, data-start  the series, its number of lines, time origin (ms)
 
-import { copyBy } from "../core/clipboard.js"
-import { keepInAddress } from "../core/page_address.js"
+import { copyWithFeedback } from "../core/clipboard.js"
+import { setUrlParameters } from "../core/page_address.js"
 import { plain } from "./ansi.js"
 import { clockMilliseconds, full, zoneName } from "../core/clock.js"
-import { made as element, setText } from "../core/elements.js"
+import { createElement as element, setText } from "../core/elements.js"
 import { lineText } from "./log_text.js"
 import { LogPages } from "./log_pages.js"
 import { LogSearch } from "./log_search.js"
@@ -22,7 +22,7 @@ const SILENT_POLLS = 60
 const SILENT_POLL_MS = 15_000
 const SEARCH_MS = 250
 const COPIED_LINES = 10_000
-const NEW_AT_ONCE = 1_000
+const MAX_NEW_LINES = 1_000
 
 class Log {
   times = "relative"
@@ -189,10 +189,10 @@ class Log {
   // Search
 
   async find(text, { isQuiet = false } = {}) {
-    keepInAddress({ text })
-    const isNew = await this.search.find(text, (isWhole) => this.tellMatches(isWhole))
+    setUrlParameters({ text })
+    const isNew = await this.search.find(text, (isWhole) => this.showMatches(isWhole))
     if (!isNew) return
-    this.tellMatches(true)
+    this.showMatches(true)
     if (this.search.count && !isQuiet) this.go(0)
     else this.renderSoon()
   }
@@ -201,11 +201,11 @@ class Log {
     const first = Math.floor(firstLine(this.count, this.view.clientHeight, this.view.scrollTop))
     const position = this.search.go(step, this.isFollowing ? this.count : first)
     if (position === null) return
-    this.tellMatches(true)
+    this.showMatches(true)
     this.show(position)
   }
 
-  tellMatches(isWhole) {
+  showMatches(isWhole) {
     const { text, count, place, isCut, hasFailed } = this.search
     const all = `${count.toLocaleString("en")}${isCut || hasFailed || !isWhole ? "+" : ""}`
     const none = hasFailed ? gettext("Could not be searched") : isWhole ? gettext("No match") : gettext("Searching…")
@@ -219,16 +219,16 @@ class Log {
   // Requests
 
   async fetchLines({ first, limit }, headers = {}) {
-    const answer = await this.ask(this.root.dataset.recordsUrl, { first, limit }, headers)
+    const answer = await this.fetchJson(this.root.dataset.recordsUrl, { first, limit }, headers)
     return answer && { ...linesOf(answer.body), etag: answer.etag }
   }
 
   async fetchFound(text, first) {
-    const answer = await this.ask(this.root.dataset.foundUrl, { text, first })
+    const answer = await this.fetchJson(this.root.dataset.foundUrl, { text, first })
     return answer?.body ?? null
   }
 
-  async ask(address, parameters, headers = {}) {
+  async fetchJson(address, parameters, headers = {}) {
     const url = new URL(address, document.baseURI)
     url.search = new URLSearchParams({ path: this.root.dataset.path, ...parameters })
     try {
@@ -256,31 +256,31 @@ class Log {
     if (document.hidden) return false
     const first = this.count
     const known = this.known?.first === first ? { "If-None-Match": this.known.etag } : {}
-    const answer = await this.fetchLines({ first, limit: NEW_AT_ONCE }, known)
+    const answer = await this.fetchLines({ first, limit: MAX_NEW_LINES }, known)
     if (answer?.etag) this.known = { first, etag: answer.etag }
     if (!answer || answer.count <= this.count) return false
     this.count = answer.count
     this.pages.put(answer.lines, answer.end)
     this.resize()
-    if (await this.search.goOn()) this.tellMatches(true)
+    if (await this.search.goOn()) this.showMatches(true)
     return true
   }
 
   async copy() {
     const lines = await this.newest(COPIED_LINES)
-    if (lines) await copyBy(this.part("copy"), lines.map((text) => `${plain(text)}\n`).join(""))
+    if (lines) await copyWithFeedback(this.part("copy"), lines.map((text) => `${plain(text)}\n`).join(""))
   }
 
   // Responses are limited in size and start with the oldest requested line. Null on failure.
-  async newest(most) {
+  async newest(limit) {
     const lines = []
-    for (let asked = { last: most }; ; ) {
-      const answer = await this.ask(this.root.dataset.recordsUrl, asked)
+    for (let parameters = { last: limit }; ; ) {
+      const answer = await this.fetchJson(this.root.dataset.recordsUrl, parameters)
       if (!answer) return null
       const { values, end, count } = answer.body
       lines.push(...values)
-      if (end >= count || end <= (asked.first ?? -1) || lines.length >= most) return lines
-      asked = { first: end, limit: Math.min(NEW_AT_ONCE, count - end) }
+      if (end >= count || end <= (parameters.first ?? -1) || lines.length >= limit) return lines
+      parameters = { first: end, limit: Math.min(MAX_NEW_LINES, count - end) }
     }
   }
 }

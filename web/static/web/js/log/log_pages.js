@@ -6,7 +6,7 @@ const RETRY_MS = 5_000
 
 export class LogPages {
   #blocks = new Map()
-  #asked = new Set()
+  #requested = new Set()
 
   // `fetchLines(first, limit)` resolves to lines {position, step, time, text}, or null.
   constructor(fetchLines, changed, retryMs = RETRY_MS) {
@@ -20,13 +20,13 @@ export class LogPages {
     const number = Math.floor(position / BLOCK)
     const block = this.#blocks.get(number)
     if (!block) {
-      this.#ask(number)
+      this.#request(number)
       return null
     }
     this.#blocks.delete(number)
     this.#blocks.set(number, block)
     if (position >= block.end) {
-      this.#ask(number)
+      this.#request(number)
       return null
     }
     return block.lines.get(position)
@@ -51,9 +51,9 @@ export class LogPages {
     return this.#blocks.get(number)
   }
 
-  async #ask(number) {
-    if (this.#asked.has(number)) return
-    this.#asked.add(number)
+  async #request(number) {
+    if (this.#requested.has(number)) return
+    this.#requested.add(number)
     const known = this.#blocks.get(number)?.end ?? number * BLOCK
     const answer = await this.fetchLines(known, (number + 1) * BLOCK - known)
     // Missing lines are requested on the next draw; the delay prevents a request loop.
@@ -63,7 +63,7 @@ export class LogPages {
       for (const line of answer.lines) block.lines.set(line.position, line)
       block.end = Math.max(block.end, Math.min(answer.end, (number + 1) * BLOCK))
     }
-    this.#asked.delete(number)
+    this.#requested.delete(number)
     this.changed()
   }
 }

@@ -1,6 +1,6 @@
 // Positions of matching lines and the current match.
 
-const MOST = 100_000
+const MAX_MATCHES = 100_000
 
 export class LogSearch {
   text = ""
@@ -9,7 +9,7 @@ export class LogSearch {
   isCut = false
   hasFailed = false
   #end = 0
-  #turn = 0
+  #searchCount = 0
   #known = new Set()
 
   // `fetchFound(text, first)` resolves to {positions, end, next}, or null.
@@ -30,20 +30,20 @@ export class LogSearch {
   }
 
   // Resolves to false if another search has started.
-  async find(text, tell) {
-    const turn = ++this.#turn
+  async find(text, onProgress) {
+    const search = ++this.#searchCount
     Object.assign(this, { text, positions: [], place: -1, isCut: false })
     this.#end = 0
     this.#known = new Set()
-    tell(!text)
-    return text ? this.#read(turn, tell) : true
+    onProgress(!text)
+    return text ? this.#read(search, onProgress) : true
   }
 
   // Searches new lines; resolves to true if there are more matches.
   async goOn() {
     if (!this.text || this.isCut) return false
     const before = this.count
-    return (await this.#read(this.#turn, () => {})) && this.count > before
+    return (await this.#read(this.#searchCount, () => {})) && this.count > before
   }
 
   // Moves to the next match, the previous one, or the first at or after a line (0).
@@ -58,11 +58,11 @@ export class LogSearch {
     return this.current
   }
 
-  async #read(turn, tell) {
+  async #read(search, onProgress) {
     this.hasFailed = false
     for (let first = this.#end; first !== null; ) {
       const answer = await this.fetchFound(this.text, first)
-      if (turn !== this.#turn) return false
+      if (search !== this.#searchCount) return false
       this.hasFailed = !answer
       if (!answer) return true
       for (const position of answer.positions) {
@@ -71,9 +71,9 @@ export class LogSearch {
       }
       this.#end = answer.end
       first = answer.next
-      this.isCut = first !== null && this.count >= MOST
+      this.isCut = first !== null && this.count >= MAX_MATCHES
       if (this.isCut) return true
-      tell(first === null)
+      onProgress(first === null)
     }
     return true
   }

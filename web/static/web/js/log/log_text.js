@@ -1,36 +1,36 @@
 // Text of a log line with colors and search matches.
 import { pieces } from "./ansi.js"
-import { made } from "../core/elements.js"
+import { createElement } from "../core/elements.js"
 import { ngettext } from "../core/texts.js"
 
-const LONGEST_SHOWN = 2_000
+const MAX_LENGTH = 2_000
 
-export function lineText(text, wanted) {
-  const shown = made("span", "log__text")
+export function lineText(text, searched) {
+  const shown = createElement("span", "log__text")
   // Embedded line breaks are shown as ⏎.
-  const single = text.replace(/\r?\n$/, "").slice(0, LONGEST_SHOWN).replace(/\r?\n|\r/g, " ⏎ ")
+  const single = text.replace(/\r?\n$/, "").slice(0, MAX_LENGTH).replace(/\r?\n|\r/g, " ⏎ ")
   for (const { text: piece, styles } of pieces(single)) {
-    const part = made("span", styles.map((style) => `ansi-${style}`).join(" "))
-    part.append(...marked(piece, wanted))
+    const part = createElement("span", styles.map((style) => `ansi-${style}`).join(" "))
+    part.append(...marked(piece, searched))
     shown.append(part)
   }
-  if (text.length > LONGEST_SHOWN) {
-    shown.append(made("span", "log__more", ` … ${more(text.length - LONGEST_SHOWN)}`))
+  if (text.length > MAX_LENGTH) {
+    shown.append(createElement("span", "log__more", ` … ${more(text.length - MAX_LENGTH)}`))
   }
   return shown
 }
 
-function marked(text, wanted) {
-  if (!wanted) return [text]
+function marked(text, searched) {
+  if (!searched) return [text]
   const found = []
   const lower = text.toLowerCase()
   let place = 0
   for (;;) {
-    const next = lower.indexOf(wanted.toLowerCase(), place)
+    const next = lower.indexOf(searched.toLowerCase(), place)
     // Skip highlighting if lower-casing changes the length.
     if (next < 0 || lower.length !== text.length) break
-    found.push(text.slice(place, next), made("mark", "", text.slice(next, next + wanted.length)))
-    place = next + wanted.length
+    found.push(text.slice(place, next), createElement("mark", "", text.slice(next, next + searched.length)))
+    place = next + searched.length
   }
   return [...found, text.slice(place)]
 }

@@ -5,9 +5,9 @@ export function relative(milliseconds) {
   const tenths = Math.floor(Math.abs(milliseconds) / 100)
   const seconds = Math.floor(tenths / 10)
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  return `${sign}${hours}:${two(minutes)}:${two(seconds % 60)}.${tenths % 10}`
+  return `${sign}${hours}:${twoDigits(minutes)}:${twoDigits(seconds % 60)}.${tenths % 10}`
 }
 
-function two(number) {
+function twoDigits(number) {
   return String(number).padStart(2, "0")
 }

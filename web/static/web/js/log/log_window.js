@@ -2,10 +2,10 @@
 // scroll pixel stands for more than one.
 
 export const LINE_PIXELS = 20
-const TALLEST_PIXELS = 8_000_000
+const MAX_HEIGHT = 8_000_000
 
 export function heightOf(count) {
-  return Math.min(count * LINE_PIXELS, TALLEST_PIXELS)
+  return Math.min(count * LINE_PIXELS, MAX_HEIGHT)
 }
 
 // The first visible line, including the fraction scrolled out.

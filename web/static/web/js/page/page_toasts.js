@@ -1,8 +1,8 @@
 // Announces toasts rendered by the server. Screen readers announce only additions to a live region,
 // so they are removed and added again.
-import { leaveSoon } from "../core/toasts.js"
+import { dismissLater } from "../core/toasts.js"
 
-const SAID_AFTER_MS = 300
+const ANNOUNCE_DELAY_MS = 300
 
 export default function toasts(region) {
   region.addEventListener("click", (event) => {
@@ -12,10 +12,10 @@ export default function toasts(region) {
     if (event.key === "Escape") event.target.closest(".toast")?.remove()
   })
 
-  const told = [...region.children]
-  if (!told.length) return
+  const rendered = [...region.children]
+  if (!rendered.length) return
   setTimeout(() => {
-    region.replaceChildren(...told)
-    for (const element of told) if (!element.querySelector("form")) leaveSoon(element)
-  }, SAID_AFTER_MS)
+    region.replaceChildren(...rendered)
+    for (const element of rendered) if (!element.querySelector("form")) dismissLater(element)
+  }, ANNOUNCE_DELAY_MS)
 }

@@ -1,8 +1,8 @@
 // Command palette: a text field with a list of pages and actions. The field keeps focus and
 // references the active option; the server searches by name.
-import { copied } from "../core/clipboard.js"
+import { copyText } from "../core/clipboard.js"
 import { openDialog } from "../core/dialogs.js"
-import { icon, made } from "../core/elements.js"
+import { icon, createElement } from "../core/elements.js"
 import { mark } from "../core/active_option.js"
 import { GROUPS, grouped, matching, readRecent, recentPlaces, remembered } from "./palette_entries.js"
 import { IS_MAC } from "../core/platform.js"
@@ -50,7 +50,7 @@ class Palette {
     this.dialog.addEventListener("click", (event) => {
       if (event.target === this.dialog) this.dialog.close()
     })
-    this.input.addEventListener("input", () => this.askSoon())
+    this.input.addEventListener("input", () => this.searchSoon())
     this.input.addEventListener("keydown", (event) => this.press(event))
     // Keeps focus in the field.
     this.list.addEventListener("pointerdown", (event) => event.preventDefault())
@@ -66,17 +66,17 @@ class Palette {
     this.input.value = ""
     this.found = []
     this.entered = null
-    this.ask()
+    this.search()
   }
 
-  askSoon() {
+  searchSoon() {
     clearTimeout(this.typing)
     this.entered = null
-    this.typing = setTimeout(() => this.ask(), TYPING_MS)
+    this.typing = setTimeout(() => this.search(), TYPING_MS)
     this.draw()
   }
 
-  async ask() {
+  async search() {
     clearTimeout(this.typing)
     this.pending?.abort()
     this.pending = new AbortController()
@@ -120,13 +120,13 @@ class Palette {
     this.part("none").hidden = !isEmpty
     this.list.hidden = isEmpty
     this.input.setAttribute("aria-expanded", String(!isEmpty))
-    if (!this.isWaiting) this.part("found").textContent = said(this.options.length)
+    if (!this.isWaiting) this.part("found").textContent = countText(this.options.length)
     this.mark()
   }
 
   group(kind, places) {
-    const group = made("div", "palette__group")
-    const title = made("div", "palette__title", GROUPS[kind])
+    const group = createElement("div", "palette__group")
+    const title = createElement("div", "palette__title", GROUPS[kind])
     title.id = `palette-${kind}`
     group.role = "group"
     group.setAttribute("aria-labelledby", title.id)
@@ -137,13 +137,13 @@ class Palette {
 
   option(place) {
     const position = this.options.indexOf(place)
-    const option = made("div", "palette__option")
+    const option = createElement("div", "palette__option")
     option.role = "option"
     option.id = `palette-option-${position}`
     option.dataset.place = position
-    const label = made("bdi", "palette__label clip", place.label)
+    const label = createElement("bdi", "palette__label clip", place.label)
     option.append(icon(ICONS[place.kind], "icon"), label)
-    if (place.hint) option.append(made("bdi", "palette__hint clip", place.hint))
+    if (place.hint) option.append(createElement("bdi", "palette__hint clip", place.hint))
     return option
   }
 
@@ -174,7 +174,7 @@ class Palette {
   enter(event) {
     if (this.options.length) return this.take(this.active, event)
     this.entered = event
-    this.ask()
+    this.search()
   }
 
   take(position, { ctrlKey, metaKey }) {
@@ -226,14 +226,14 @@ function actions() {
 }
 
 async function copyLink() {
-  toast((await copied(location.href)) ? gettext("The link is copied.") : gettext("This browser does not let the page copy; take the link from its address bar."))
+  toast((await copyText(location.href)) ? gettext("The link is copied.") : gettext("This browser does not let the page copy; take the link from its address bar."))
 }
 
 function signOut() {
   return document.querySelector("[data-part=sign-out]")
 }
 
-function said(count) {
+function countText(count) {
   return ngettext("%(count)s result", "%(count)s results", count)
 }
 

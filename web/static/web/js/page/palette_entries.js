@@ -13,15 +13,15 @@ export const GROUPS = {
   report: gettext("Reports"),
   action: gettext("Actions"),
 }
-const RECENT_KEPT = 12
+const MAX_RECENT = 12
 const RECENT_SHOWN = 6
 
 // Entries whose label or hint contains every typed word.
 export function matching(places, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   return places.filter((place) => {
-    const said = `${place.label} ${place.hint ?? ""}`.toLowerCase()
-    return words.every((word) => said.includes(word))
+    const text = `${place.label} ${place.hint ?? ""}`.toLowerCase()
+    return words.every((word) => text.includes(word))
   })
 }
 
@@ -41,7 +41,7 @@ export function grouped(places) {
 
 // Recent pages, latest first.
 export function remembered(recent, place) {
-  return [place, ...recent.filter((each) => each.url !== place.url)].slice(0, RECENT_KEPT)
+  return [place, ...recent.filter((each) => each.url !== place.url)].slice(0, MAX_RECENT)
 }
 
 export function recentPlaces(recent, here) {

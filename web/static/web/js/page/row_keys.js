@@ -12,8 +12,8 @@ export function moveRow(step) {
 
   const list = controls()
   const row = document.activeElement?.closest("tr")
-  const now = list.findIndex((control) => row?.contains(control))
-  const next = now < 0 ? (step > 0 ? 0 : list.length - 1) : now + step
+  const index = list.findIndex((control) => row?.contains(control))
+  const next = index < 0 ? (step > 0 ? 0 : list.length - 1) : index + step
   list[Math.min(Math.max(next, 0), list.length - 1)]?.focus()
 }
 

@@ -4,8 +4,8 @@ import { clock } from "../core/clock.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
-const WELL_MS = 30_000
-const AWAY_MS = 4_000
+const ONLINE_INTERVAL_MS = 30_000
+const OFFLINE_INTERVAL_MS = 4_000
 const WAIT_MS = 10_000
 
 export default function away(element) {
@@ -13,16 +13,16 @@ export default function away(element) {
   const since = element.querySelector("[data-part=since]")
   let seenAt = new Date()
   let waiting = null
-  let isAsking = false
+  let isChecking = false
 
-  async function ask() {
+  async function check() {
     clearTimeout(waiting)
-    if (isAsking) return
-    isAsking = true
+    if (isChecking) return
+    isChecking = true
     const isThere = await answers(element.dataset.liveUrl)
-    isAsking = false
+    isChecking = false
     show(isThere)
-    waiting = setTimeout(askIfSeen, isThere ? WELL_MS : AWAY_MS)
+    waiting = setTimeout(checkIfVisible, isThere ? ONLINE_INTERVAL_MS : OFFLINE_INTERVAL_MS)
   }
 
   function show(isThere) {
@@ -37,12 +37,12 @@ export default function away(element) {
   }
 
   // Hidden pages check when they become visible.
-  const askIfSeen = () => (document.hidden ? clearTimeout(waiting) : ask())
-  document.addEventListener("visibilitychange", askIfSeen)
-  document.addEventListener("htmx:error", askIfSeen)
-  window.addEventListener("offline", askIfSeen)
-  window.addEventListener("online", askIfSeen)
-  waiting = setTimeout(askIfSeen, WELL_MS)
+  const checkIfVisible = () => (document.hidden ? clearTimeout(waiting) : check())
+  document.addEventListener("visibilitychange", checkIfVisible)
+  document.addEventListener("htmx:error", checkIfVisible)
+  window.addEventListener("offline", checkIfVisible)
+  window.addEventListener("online", checkIfVisible)
+  waiting = setTimeout(checkIfVisible, ONLINE_INTERVAL_MS)
 }
 
 async function answers(address) {

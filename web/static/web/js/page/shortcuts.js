@@ -1,6 +1,6 @@
 // Handles shortcuts and fills the dialog opened by "?". Keys without Ctrl or Cmd can be turned off.
 import { KeySequence, keyCaps, needsModifier } from "../core/key_sequence.js"
-import { made as element } from "../core/elements.js"
+import { createElement as element } from "../core/elements.js"
 import { IS_MAC } from "../core/platform.js"
 import { shortcuts } from "./shortcut_list.js"
 import { areSingleKeysOn, switchSingleKeys } from "../core/single_keys.js"

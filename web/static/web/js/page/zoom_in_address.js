@@ -1,8 +1,8 @@
 // Keeps the zoom of a page's charts in the URL; a button resets it.
 //
 // The shared chart query is in data-chart-query of the element or of a descendant.
-import { keepInAddress, withParameters } from "../core/page_address.js"
-import { lead } from "./zoom_links.js"
+import { setUrlParameters, withParameters } from "../core/page_address.js"
+import { updateLinks } from "./zoom_links.js"
 
 const WHOLE = { low: null, high: null }
 
@@ -12,10 +12,10 @@ export default function zoomInAddress(element) {
 
   function zoom(range) {
     const zoomed = range ?? WHOLE
-    keepInAddress(zoomed)
+    setUrlParameters(zoomed)
     list.dataset.chartQuery = withParameters(list.dataset.chartQuery, zoomed)
     button.hidden = !range
-    lead(zoomed)
+    updateLinks(zoomed)
     for (const chart of list.querySelectorAll('[data-behaviour="chart"]')) {
       chart.dispatchEvent(new CustomEvent("chart-refresh"))
     }

@@ -5,18 +5,18 @@ import { withChanges } from "../core/page_address.js"
 const shown = {}
 
 // `changes` are URL parameters; null or "" removes one.
-export function lead(changes) {
+export function updateLinks(changes) {
   Object.assign(shown, changes)
-  for (const way of document.querySelectorAll("[data-keeps-zoom], [data-keeps-layout]")) {
+  for (const element of document.querySelectorAll("[data-keeps-zoom], [data-keeps-layout]")) {
     const { layout = undefined, ...zoom } = shown
-    const kept = { ...("keepsZoom" in way.dataset && zoom), ...(layout !== undefined && { layout }) }
-    if (way instanceof HTMLFormElement) setFields(way, kept)
-    else if (Object.keys(kept).length) way.href = withChanges(way.href, kept)
+    const parameters = { ...("keepsZoom" in element.dataset && zoom), ...(layout !== undefined && { layout }) }
+    if (element instanceof HTMLFormElement) setFields(element, parameters)
+    else if (Object.keys(parameters).length) element.href = withChanges(element.href, parameters)
   }
 }
 
 // Swapped-in links were rendered with the initial state.
-document.addEventListener("htmx:after:swap", () => lead({}))
+document.addEventListener("htmx:after:swap", () => updateLinks({}))
 
 function setFields(form, values) {
   for (const [name, value] of Object.entries(values)) {

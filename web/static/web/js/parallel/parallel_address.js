@@ -14,9 +14,9 @@ export function axisFields(axes, windows) {
 export function withAxes(href, axes, windows, { isPart = false } = {}) {
   const address = new URL(href)
   const own = new Set(address.searchParams.getAll("dimension"))
-  const kept = axes.map(({ path }) => !isPart || own.has(path))
+  const isIncluded = axes.map(({ path }) => !isPart || own.has(path))
   for (const name of NAMES) address.searchParams.delete(name)
-  const fields = axisFields(axes.filter((_, index) => kept[index]), windows.filter((_, index) => kept[index]))
+  const fields = axisFields(axes.filter((_, index) => isIncluded[index]), windows.filter((_, index) => isIncluded[index]))
   for (const [name, value] of fields) address.searchParams.append(name, value)
   return address.href
 }

@@ -5,20 +5,20 @@
 //             are live
 
 import { pointAt } from "../chart_page/run_highlight.js"
-import { follow } from "../core/drag.js"
+import { trackPointer } from "../core/drag.js"
 import { axisFields, withAxes } from "./parallel_address.js"
 import { linePath, MARGIN, placeAt, shareOf, within, xOf, yOf } from "./parallel_layout.js"
 import { gettext, ngettext } from "../core/texts.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const HEIGHT = 400
-const NARROWEST_GAP = 120
+const MIN_GAP = 120
 const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
-const COMPARED_AT_MOST = 100
+const MAX_COMPARED = 100
 const KEY_STEPS = 50
 // A shorter drag counts as a click, which removes the brush.
-const SHORTEST_DRAG = 4
+const MIN_DRAG = 4
 
 export default function parallelAxes(element) {
   new ParallelAxes(element).draw()
@@ -52,7 +52,7 @@ class ParallelAxes {
     Object.assign(this, { runs, colour, axes: this.axes.map(({ path }) => known.get(path)) })
     this.draw()
     const index = this.runs.findIndex(({ url }) => url === pointed)
-    if (index >= 0) this.say(index)
+    if (index >= 0) this.showRun(index)
   }
 
   // Highlights the run that is hovered in the list, or null.
@@ -66,7 +66,7 @@ class ParallelAxes {
   }
 
   draw() {
-    const least = 2 * MARGIN.side + NARROWEST_GAP * (this.axes.length - 1)
+    const least = 2 * MARGIN.side + MIN_GAP * (this.axes.length - 1)
     this.width = Math.max(this.plot.clientWidth, least)
     const root = svg("svg", { viewBox: `0 0 ${this.width} ${HEIGHT}`, width: this.width, height: HEIGHT })
     this.lines = this.runs.map((run, index) => this.line(run, index))
@@ -76,7 +76,7 @@ class ParallelAxes {
     this.plot.replaceChildren(root)
     if (path !== undefined) root.querySelector(`[data-path="${CSS.escape(path)}"]`)?.focus()
     if (run !== undefined) root.querySelector(`[data-run="${CSS.escape(run)}"]`)?.focus()
-    this.light()
+    this.highlight()
   }
 
   line(run, index) {
@@ -87,10 +87,10 @@ class ParallelAxes {
     const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name, "data-run": run.id }, [path, title(run.name)])
     // Lines of hundreds of runs are not tab stops.
     if (run.slot === null) link.setAttribute("tabindex", -1)
-    link.addEventListener("pointerenter", () => this.say(index))
-    link.addEventListener("focus", () => this.say(index))
-    link.addEventListener("pointerleave", () => this.say(null))
-    link.addEventListener("blur", () => this.say(null))
+    link.addEventListener("pointerenter", () => this.showRun(index))
+    link.addEventListener("focus", () => this.showRun(index))
+    link.addEventListener("pointerleave", () => this.showRun(null))
+    link.addEventListener("blur", () => this.showRun(null))
     return link
   }
 
@@ -144,7 +144,7 @@ class ParallelAxes {
   described(axis, index) {
     const window = this.windows[index]
     return window
-      ? gettext("%(axis)s, from %(low)s to %(high)s", { axis: axis.label, low: told(window[0]), high: told(window[1]) })
+      ? gettext("%(axis)s, from %(low)s to %(high)s", { axis: axis.label, low: valueText(window[0]), high: valueText(window[1]) })
       : gettext("%(axis)s, all", { axis: axis.label })
   }
 
@@ -157,12 +157,12 @@ class ParallelAxes {
     const move = ({ clientY }) => {
       const to = clientY - top
       const places = [placeAt(axis, from, HEIGHT), placeAt(axis, to, HEIGHT)]
-      this.windows[index] = Math.abs(to - from) < SHORTEST_DRAG ? null : places.sort((a, b) => a - b)
+      this.windows[index] = Math.abs(to - from) < MIN_DRAG ? null : places.sort((a, b) => a - b)
       this.draw()
     }
     this.isDragged = true
     move(event)
-    follow(event, { move, end: () => this.dropped(() => this.changed()) })
+    trackPointer(event, { move, end: () => this.dropped(() => this.changed()) })
   }
 
   // An axis moves to where its label is dropped.
@@ -178,7 +178,7 @@ class ParallelAxes {
       group.setAttribute("transform", `translate(${x} 0)`)
     }
     this.isDragged = true
-    follow(event, { move, end: (isDropped) => this.dropped(() => (isDropped ? this.moveAxis(index, to) : this.draw())) })
+    trackPointer(event, { move, end: (isDropped) => this.dropped(() => (isDropped ? this.moveAxis(index, to) : this.draw())) })
   }
 
   // Draws data that arrived during the drag.
@@ -218,12 +218,12 @@ class ParallelAxes {
       const isPart = Boolean(link.closest(".parallel__axes"))
       link.href = withAxes(link.href, this.axes, this.windows, { isPart })
     }
-    for (const form of document.querySelectorAll("main form[method=get]")) this.keepIn(form)
+    for (const form of document.querySelectorAll("main form[method=get]")) this.updateForm(form)
     this.draw()
   }
 
   // Updates hidden fields of forms.
-  keepIn(form) {
+  updateForm(form) {
     const old = form.querySelectorAll("input[type=hidden]:is([name=dimension], [name=brush])")
     if (!old.length && !["toolbar", "axes"].includes(form.dataset.part)) return
     for (const input of old) input.remove()
@@ -234,26 +234,26 @@ class ParallelAxes {
     form.prepend(...fields)
   }
 
-  light() {
-    const lit = within(this.axes, this.windows, this.runs.length)
-    this.lines.forEach((line, index) => line.classList.toggle("parallel__run--pale", !lit[index]))
+  highlight() {
+    const isInside = within(this.axes, this.windows, this.runs.length)
+    this.lines.forEach((line, index) => line.classList.toggle("parallel__run--pale", !isInside[index]))
     const isNarrowed = this.windows.some(Boolean)
-    const kept = this.runs.filter((_, index) => lit[index])
+    const remaining = this.runs.filter((_, index) => isInside[index])
     this.summary = isNarrowed ? ngettext(
       "%(count)s of %(all)s runs lies within.",
       "%(count)s of %(all)s runs lie within.",
-      kept.length, { count: kept.length, all: this.runs.length },
+      remaining.length, { count: remaining.length, all: this.runs.length },
     ) : ""
-    this.say(null)
+    this.showRun(null)
     this.part("clear").hidden = !isNarrowed
-    const keep = this.part("keep")
-    keep.hidden = !isNarrowed || !kept.length || kept.length > COMPARED_AT_MOST
-    keep.href = this.keepAddress(kept)
-    this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s", kept.length)
+    const button = this.part("keep")
+    button.hidden = !isNarrowed || !remaining.length || remaining.length > MAX_COMPARED
+    button.href = this.addressOf(remaining)
+    this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s", remaining.length)
   }
 
   // Runs keep their colors, unless some have none.
-  keepAddress(runs) {
+  addressOf(runs) {
     const address = new URL(location.href)
     address.searchParams.set("runs", runs.map(({ id }) => id).join(","))
     for (const name of ["colours", "hidden", "among", "query", "brush"]) address.searchParams.delete(name)
@@ -261,13 +261,13 @@ class ParallelAxes {
     return address.href
   }
 
-  say(index) {
-    const said = this.part("said")
+  showRun(index) {
+    const status = this.part("said")
     this.pointedAt = index
     pointAt(this.element, index === null ? null : this.runs[index].slot)
-    if (index === null) return void (said.textContent = this.summary)
+    if (index === null) return void (status.textContent = this.summary)
     const values = this.axes.map((axis) => `${axis.label} ${axis.texts[index]}`).join(", ")
-    said.textContent = `${this.runs[index].name}: ${values}`
+    status.textContent = `${this.runs[index].name}: ${values}`
   }
 }
 
@@ -293,13 +293,13 @@ function anchor(index, count) {
   return count > 1 && index === count - 1 ? "end" : "middle"
 }
 
-const LONGEST_NAME = 26
+const MAX_NAME = 26
 
 function shortened(name) {
-  return name.length <= LONGEST_NAME ? name : `…${name.slice(1 - LONGEST_NAME)}`
+  return name.length <= MAX_NAME ? name : `…${name.slice(1 - MAX_NAME)}`
 }
 
-function told(value) {
+function valueText(value) {
   return String(Number(value.toPrecision(4)))
 }
 

@@ -27,8 +27,8 @@ function show(input, element, mistake) {
   const before = text.slice(Math.max(0, position - SHOWN_BEFORE), position).join("")
   const place = document.createElement("code")
   place.append(position > SHOWN_BEFORE ? "…" : "", before, mark)
-  const said = `${message} ${place.textContent}`
-  if (element.dataset.said === said) return
-  element.dataset.said = said
+  const shown = `${message} ${place.textContent}`
+  if (element.dataset.said === shown) return
+  element.dataset.said = shown
   element.replaceChildren(`${message} `, place)
 }

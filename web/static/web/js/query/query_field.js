@@ -1,6 +1,6 @@
 // Autocomplete for queries: attribute paths from the server and keywords.
-import { Asked } from "../core/typeahead.js"
-import { made } from "../core/elements.js"
+import { Typeahead } from "../core/typeahead.js"
+import { createElement } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
 import { FIELDS, isKeyword, unitOf, unquoted, writtenPath } from "./query_words.js"
 
@@ -26,18 +26,18 @@ class QueryField {
     this.list = element.querySelector("[data-part=paths]")
     this.paths = []
     this.active = -1
-    this.asked = new Asked(({ paths }) => this.offer(paths), () => this.close())
+    this.typeahead = new Typeahead(({ paths }) => this.offer(paths), () => this.close())
   }
 
   start() {
-    this.input.addEventListener("input", () => this.ask())
+    this.input.addEventListener("input", () => this.request())
     this.input.addEventListener("keydown", (event) => this.onKey(event))
     this.input.addEventListener("blur", () => this.close())
     // Keeps focus in the field.
     this.list.addEventListener("pointerdown", (event) => {
       event.preventDefault()
       const option = event.target.closest("[role=option]")
-      if (option) this.take(this.paths[[...this.list.children].indexOf(option)])
+      if (option) this.insert(this.paths[[...this.list.children].indexOf(option)])
     })
   }
 
@@ -56,11 +56,11 @@ class QueryField {
     return [...fields, ...SUMMARIES].filter((name) => name.startsWith(word) && name !== word)
   }
 
-  ask() {
+  request() {
     const { word } = this
     if (!word || isKeyword(word)) return this.close()
     this.askedFor = word
-    this.asked.soon(this.address, { prefix: word })
+    this.typeahead.requestSoon(this.address, { prefix: word })
   }
 
   offer(paths) {
@@ -80,7 +80,7 @@ class QueryField {
         option.role = "option"
         // An attribute named like a run field keeps its quotes.
         option.textContent = FIELDS.includes(unquoted(path)) ? path : unquoted(path)
-        if (unitOf(path)) option.append(" ", made("span", "muted small query__unit", unitOf(path)))
+        if (unitOf(path)) option.append(" ", createElement("span", "muted small query__unit", unitOf(path)))
         return option
       }),
     )
@@ -88,7 +88,7 @@ class QueryField {
   }
 
   close() {
-    this.asked.stop()
+    this.typeahead.stop()
     this.show(false)
   }
 
@@ -110,7 +110,7 @@ class QueryField {
       this.active = active
       this.mark()
     } else if (event.key === "Enter" && this.active >= 0) {
-      this.take(this.paths[this.active])
+      this.insert(this.paths[this.active])
     } else if (event.key === "Escape") {
       this.close()
     } else {
@@ -119,7 +119,7 @@ class QueryField {
     event.preventDefault()
   }
 
-  take(path) {
+  insert(path) {
     const end = this.input.selectionStart
     this.input.setRangeText(path, end - this.word.length, end, "end")
     this.close()

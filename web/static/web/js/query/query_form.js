@@ -1,5 +1,5 @@
 // The filter editor: one column, an operator and a value with suggestions.
-import { Asked } from "../core/typeahead.js"
+import { Typeahead } from "../core/typeahead.js"
 import { OPERATORS, needsValue } from "./query_rows.js"
 import { FIELDS, unitOf, writtenPath } from "./query_words.js"
 import { gettext } from "../core/texts.js"
@@ -29,7 +29,7 @@ export class QueryForm {
     this.values = element.querySelector("#filter-values")
     this.save = part("filter-save")
     this.operator.replaceChildren(...OPERATORS.map(([name, label]) => new Option(label, name)))
-    this.asked = new Asked(({ paths }) => this.#offer(paths))
+    this.typeahead = new Typeahead(({ paths }) => this.#offer(paths))
     this.operand.addEventListener("input", () => this.#choose())
     this.operator.addEventListener("change", () => this.#fit())
     this.save.addEventListener("click", () => this.#save())
@@ -50,7 +50,7 @@ export class QueryForm {
     this.edited = filter
     this.save.textContent = filter ? gettext("Apply") : gettext("Add filter")
     this.#fit()
-    this.asked.now(this.address, { search: "" })
+    this.typeahead.request(this.address, { search: "" })
     this.#suggest()
     ;(filter ? this.value : this.operand).focus()
   }
@@ -59,7 +59,7 @@ export class QueryForm {
     const operand = this.operand.value.trim()
     this.operator.value = USUAL[operand] ?? this.operator.value
     this.#fit()
-    this.asked.soon(this.address, { search: operand })
+    this.typeahead.requestSoon(this.address, { search: operand })
     this.#suggest()
   }
 

@@ -42,7 +42,7 @@ export function rowsOf(text) {
   if (tokens === null) return null
   const rows = []
   while (tokens.length) {
-    const row = takeRow(tokens)
+    const row = parseRow(tokens)
     if (row === null) return null
     rows.push(row)
     if (tokens.length && (!isWord(tokens.shift(), "and") || !tokens.length)) return null
@@ -98,17 +98,17 @@ function tokensOf(text) {
   return tokens
 }
 
-function takeRow(tokens) {
+function parseRow(tokens) {
   const isNegated = isWord(tokens[0], "not")
   if (isNegated) tokens.shift()
   if (isWord(tokens[0], "exists")) {
     tokens.shift()
-    const path = takePath(tokens)
+    const path = parsePath(tokens)
     return path === null ? null : { operand: path, operator: isNegated ? "not exists" : "exists", value: "" }
   }
   if (isNegated) return null
-  const operand = takeOperand(tokens)
-  const operator = operand === null ? null : takeOperator(tokens)
+  const operand = parseOperand(tokens)
+  const operator = operand === null ? null : parseOperator(tokens)
   if (operator === null) return null
   if (!needsValue(operator)) return { operand, operator, value: "" }
   const value = tokens.shift()
@@ -118,24 +118,24 @@ function takeRow(tokens) {
   return { operand, operator, value: shownValue(value.text) }
 }
 
-function takeOperand(tokens) {
+function parseOperand(tokens) {
   const first = tokens.shift()
   if (first?.kind === "word" && tokens[0]?.text === "(") {
     tokens.shift()
-    const path = takePath(tokens)
+    const path = parsePath(tokens)
     return path !== null && tokens.shift()?.text === ")" ? `${first.text}(${path})` : null
   }
   tokens.unshift(first)
-  return takePath(tokens)
+  return parsePath(tokens)
 }
 
-function takePath(tokens) {
+function parsePath(tokens) {
   const token = tokens.shift()
   if (token?.kind === "text") return shownPath(token.text)
   return token?.kind === "word" && isPlain(token.text) && !isKeyword(token.text) ? token.text : null
 }
 
-function takeOperator(tokens) {
+function parseOperator(tokens) {
   const token = tokens.shift()
   if (token?.kind === "operator") return token.text
   if (isWord(token, "contains")) return "contains"

@@ -1,7 +1,7 @@
 // The search box above the runs table: text for names and tags, and filters as chips. The form's
 // fields hold the filter; the chips show the query and legacy parameters.
-import { Asked } from "../core/typeahead.js"
-import { icon, made } from "../core/elements.js"
+import { Typeahead } from "../core/typeahead.js"
+import { icon, createElement } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
 import { labelOfRow, rowsOf, textOf } from "./query_rows.js"
 import { FIELDS, writtenPath } from "./query_words.js"
@@ -35,7 +35,7 @@ export class SearchBox {
     this.list = part("search-options")
     this.toggle = part("query-toggle")
     this.line = part("query-line")
-    this.asked = new Asked(({ paths }) => this.#offer(paths), () => this.#close())
+    this.typeahead = new Typeahead(({ paths }) => this.#offer(paths), () => this.#close())
     const pattern = PATTERN.exec(this.input.value)
     if (pattern) this.input.value = pattern[1]
     this.#setRegex(Boolean(pattern))
@@ -107,14 +107,14 @@ export class SearchBox {
 
   #chip(filter) {
     const text = filter.isQuery ? gettext("query") : labelOfRow(filter.row)
-    const item = made("li", "search__chip")
-    const edit = made("button", "search__edit clip", text)
+    const item = createElement("li", "search__chip")
+    const edit = createElement("button", "search__edit clip", text)
     edit.title = filter.isQuery ? this.query.value : text
     edit.addEventListener("click", () => {
       if (filter.isQuery) this.#open(true, { isFocused: true })
       else this.onEdit(filter)
     })
-    const remove = made("button", "search__remove")
+    const remove = createElement("button", "search__remove")
     remove.setAttribute("aria-label", gettext("Remove the filter %(filter)s", { filter: text }))
     remove.append(icon("x"))
     remove.addEventListener("click", () => {
@@ -128,7 +128,7 @@ export class SearchBox {
 
   #listen(box) {
     box.addEventListener("click", ({ target }) => target === box && this.input.focus())
-    this.input.addEventListener("input", () => this.#ask())
+    this.input.addEventListener("input", () => this.#request())
     this.input.addEventListener("blur", () => this.#close())
     this.input.addEventListener("keydown", (event) => this.#press(event))
     this.list.addEventListener("pointerdown", (event) => {
@@ -170,10 +170,10 @@ export class SearchBox {
     event.preventDefault()
   }
 
-  #ask() {
+  #request() {
     const condition = this.#isRegex ? null : CONDITION.exec(this.input.value)
     if (!condition) return this.#close()
-    this.asked.soon(this.address, { search: condition[1] })
+    this.typeahead.requestSoon(this.address, { search: condition[1] })
   }
 
   #offer(paths) {
@@ -186,7 +186,7 @@ export class SearchBox {
     this.#active = 0
     this.list.replaceChildren(
       ...this.#options.map((row, place) => {
-        const option = made("li", "", labelOfRow(row))
+        const option = createElement("li", "", labelOfRow(row))
         option.id = `search-option-${place}`
         option.role = "option"
         return option
@@ -207,7 +207,7 @@ export class SearchBox {
   }
 
   #close() {
-    this.asked.stop()
+    this.typeahead.stop()
     this.#show(false)
   }
 

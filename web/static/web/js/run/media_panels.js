@@ -3,7 +3,7 @@
 //
 // data-steps  on the container and on a loaded panel: the steps of its slider, ascending
 // data-asked  on a panel: the step that it was loaded for, "" for the last
-import { keepInAddress } from "../core/page_address.js"
+import { setUrlParameters } from "../core/page_address.js"
 import { zoomIn } from "./media_zoom.js"
 
 const REST_MS = 120
@@ -22,7 +22,7 @@ export default function mediaPanels(element) {
   let resting = null
 
   const panels = () => [...element.querySelectorAll("[data-part=panel]")]
-  const wanted = (panel) => own.get(panel.id) ?? field.value
+  const stepOf = (panel) => own.get(panel.id) ?? field.value
 
   const near = new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
@@ -35,14 +35,14 @@ export default function mediaPanels(element) {
   function catchUp() {
     for (const panel of panels()) {
       if (!seen.has(panel.id) || panel.hasAttribute("aria-busy")) continue
-      if ((requested.get(panel.id) ?? panel.dataset.asked) === wanted(panel)) continue
-      requested.set(panel.id, wanted(panel))
-      panel.querySelector("input[name=step]").value = wanted(panel)
+      if ((requested.get(panel.id) ?? panel.dataset.asked) === stepOf(panel)) continue
+      requested.set(panel.id, stepOf(panel))
+      panel.querySelector("input[name=step]").value = stepOf(panel)
       window.htmx.trigger(panel, "media-step")
     }
   }
 
-  function rest() {
+  function catchUpSoon() {
     clearTimeout(resting)
     resting = setTimeout(catchUp, REST_MS)
   }
@@ -54,9 +54,9 @@ export default function mediaPanels(element) {
   function moveAll(step) {
     own.clear()
     field.value = step
-    keepInAddress({ step })
+    setUrlParameters({ step })
     showStep()
-    rest()
+    catchUpSoon()
   }
 
   function moveTo(place) {
@@ -83,11 +83,11 @@ export default function mediaPanels(element) {
     if (target.dataset.part !== "own-slider") return
     const panel = target.closest("[data-part=panel]")
     own.set(panel.id, String(JSON.parse(panel.dataset.steps)[target.valueAsNumber]))
-    rest()
+    catchUpSoon()
   })
   element.addEventListener("htmx:finally:request", () => {
     lengthen()
-    rest()
+    catchUpSoon()
   })
   document.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return

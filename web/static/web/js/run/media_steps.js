@@ -4,8 +4,8 @@
 // data-ends  on a row: the last step of its runs
 //
 // An empty step field, or the end of the slider, stands for the last step.
-import { lead } from "../page/zoom_links.js"
-import { keepInAddress } from "../core/page_address.js"
+import { updateLinks } from "../page/zoom_links.js"
+import { setUrlParameters } from "../core/page_address.js"
 import { zoomIn } from "./media_zoom.js"
 
 const REST_MS = 150
@@ -15,7 +15,7 @@ export default function mediaSteps(element) {
   const slider = element.querySelector("[data-part=slider]")
   const field = element.querySelector("#media-at")
   // Requested steps by row; rows loaded earlier have the step of the page.
-  const asked = new WeakMap()
+  const requested = new WeakMap()
   const first = field.defaultValue
   const seen = new Set()
   const loading = new Set()
@@ -33,15 +33,15 @@ export default function mediaSteps(element) {
 
   function catchUp() {
     for (const row of seen) {
-      if (!isLoading(row) && (asked.get(row) ?? first) !== field.value) window.htmx.trigger(row, "media-step")
+      if (!isLoading(row) && (requested.get(row) ?? first) !== field.value) window.htmx.trigger(row, "media-step")
     }
   }
 
   function move() {
     clearTimeout(resting)
     resting = setTimeout(() => {
-      keepInAddress({ at: field.value })
-      lead({ at: field.value })
+      setUrlParameters({ at: field.value })
+      updateLinks({ at: field.value })
       catchUp()
     }, REST_MS)
   }
@@ -58,7 +58,7 @@ export default function mediaSteps(element) {
   }
 
   element.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
-    asked.set(ctx.sourceElement, field.value)
+    requested.set(ctx.sourceElement, field.value)
     loading.add(ctx.sourceElement)
   })
   element.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {

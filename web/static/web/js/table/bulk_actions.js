@@ -1,16 +1,16 @@
 // Bulk actions on the selected or matching runs: tag, move, trash. Each can be undone, and
 // slow requests show their progress.
-import { bulkChange, changedBy } from "./bulk_change.js"
+import { bulkChange, fetchChange } from "./bulk_change.js"
 import { setText } from "../core/elements.js"
 import { number } from "../core/format.js"
-import { Refused } from "../core/post.js"
+import { RequestError } from "../core/post.js"
 import { toast } from "../core/toasts.js"
 import { gettext, ngettext } from "../core/texts.js"
 
 // The server accepts at most this many ids per request.
-const RUNS_AT_ONCE = 1_000
+const MAX_IDS = 1_000
 // Faster requests show no progress.
-const SOON_MS = 300
+const PROGRESS_DELAY_MS = 300
 
 export class BulkActions {
   #isBusy = false
@@ -36,24 +36,24 @@ export class BulkActions {
       event.preventDefault()
       this.tag("add", tags)
     })
-    for (const what of ["add", "remove"]) {
-      tags.querySelector(`[data-part=tag-${what}]`).addEventListener("click", () => this.tag(what, tags))
+    for (const action of ["add", "remove"]) {
+      tags.querySelector(`[data-part=tag-${action}]`).addEventListener("click", () => this.tag(action, tags))
     }
     element.querySelector("[data-part=trash]").addEventListener("click", () => this.trash())
     element.querySelector("[data-part=move]").addEventListener("click", () => this.move())
   }
 
-  async tag(what, panel) {
+  async tag(action, panel) {
     const tag = this.field.value.trim()
     if (!tag) return this.field.focus()
-    const isAdded = what === "add"
-    const ask = (count) => {
+    const isAdded = action === "add"
+    const questionFor = (count) => {
       const values = { count: number(count), tag }
       return isAdded
         ? ngettext("Tag %(count)s run “%(tag)s”?", "Tag %(count)s runs “%(tag)s”?", count, values)
         : ngettext("Take “%(tag)s” off %(count)s run?", "Take “%(tag)s” off %(count)s runs?", count, values)
     }
-    const found = await this.#change(this.addresses.tag, { [what]: tag }, ask)
+    const found = await this.#change(this.addresses.tag, { [action]: tag }, questionFor)
     if (!found) return
     const { done } = found
     this.field.value = ""
@@ -63,19 +63,19 @@ export class BulkActions {
       ? ngettext("Tagged %(count)s run “%(tag)s”", "Tagged %(count)s runs “%(tag)s”", done.length, values)
       : ngettext("Took “%(tag)s” off %(count)s run", "Took “%(tag)s” off %(count)s runs", done.length, values)
     const back = { address: this.addresses.tag, fields: { [isAdded ? "remove" : "add"]: tag } }
-    this.#say(found, text, back, {})
+    this.#report(found, text, back, {})
   }
 
   async trash() {
-    const ask = (count) =>
+    const questionFor = (count) =>
       ngettext("Move %(count)s run to the trash?", "Move %(count)s runs to the trash?", count, { count: number(count) })
-    const found = await this.#change(this.addresses.trash, {}, ask)
+    const found = await this.#change(this.addresses.trash, {}, questionFor)
     if (!found) return
     const { done, asked, isMatching, wasLost } = found
     // The result is unknown for requests that got no response.
-    const kept = wasLost ? 0 : asked - done.length
-    const values = { count: number(done.length), kept: number(kept) }
-    const text = kept
+    const skipped = wasLost ? 0 : asked - done.length
+    const values = { count: number(done.length), kept: number(skipped) }
+    const text = skipped
       ? ngettext(
           "Moved %(count)s run to the trash; %(kept)s stayed, pinned or gone",
           "Moved %(count)s runs to the trash; %(kept)s stayed, pinned or gone",
@@ -83,7 +83,7 @@ export class BulkActions {
         )
       : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
     const back = { address: this.addresses.restore, fields: {} }
-    this.#say(found, text, back, isMatching ? { isOver: true } : { gone: done })
+    this.#report(found, text, back, isMatching ? { isOver: true } : { gone: done })
   }
 
   // The server renders a page with the runs and the target projects.
@@ -99,16 +99,16 @@ export class BulkActions {
   }
 
   // `changes` describes the change of the selection.
-  #say({ done, refusal, lost, wasLost, asked }, text, { address, fields }, how) {
+  #report({ done, refusal, lost, wasLost, asked }, text, { address, fields }, how) {
     this.onDone(how)
     const undo = async () => {
-      this.#show(0, asked)
-      const back = await this.#back(address, fields, done, lost).finally(() => this.#rest())
+      this.#showProgress(0, asked)
+      const back = await this.#revert(address, fields, done, lost).finally(() => this.#hideProgress())
       this.onDone({ back: back.refusal ? [] : how.gone })
       // Undo is idempotent, so a retry is safe.
       if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
       const { count } = back
-      if (count <= RUNS_AT_ONCE && !lost.length) return
+      if (count <= MAX_IDS && !lost.length) return
       toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", count, { count: number(count) }))
     }
     if (lost.length) {
@@ -120,52 +120,52 @@ export class BulkActions {
   }
 
   // Reverts the reported changes and those of requests that got no response.
-  async #back(address, fields, done, lost) {
+  async #revert(address, fields, done, lost) {
     const ids = new Set(done)
     for (const name of lost) {
-      const found = await changedBy(this.changedUrl, name)
+      const found = await fetchChange(this.changedUrl, name)
       if (!found) return { refusal: gettext("The server does not answer; nothing is undone yet.") }
       for (const id of found.changed) ids.add(id)
     }
-    const back = await this.#inPortions(address, fields, [...ids], 0, ids.size)
+    const back = await this.#sendInChunks(address, fields, [...ids], 0, ids.size)
     const refusal = back.lost.length ? gettext("The connection was lost before all was undone.") : back.refusal
     return { refusal, count: ids.size }
   }
 
   // Resolves to the changed ids, the number of requested runs and the error, or to null if
   // nothing changed.
-  async #change(address, fields, ask) {
+  async #change(address, fields, questionFor) {
     if (this.#isBusy) return null
     this.#isBusy = true
     try {
       const matching = this.matching()
-      if (matching) return await this.#changeMatching(address, fields, matching, ask)
+      if (matching) return await this.#changeMatching(address, fields, matching, questionFor)
       const ids = this.ids()
-      this.#show(0, ids.length)
-      const found = await this.#inPortions(address, fields, ids, 0, ids.length)
+      this.#showProgress(0, ids.length)
+      const found = await this.#sendInChunks(address, fields, ids, 0, ids.length)
       if (!found.refusal || found.done.length || found.lost.length) return { ...found, asked: ids.length, isMatching: false }
       toast(found.refusal, { isError: true })
       return null
     } finally {
       this.#isBusy = false
-      this.#rest()
+      this.#hideProgress()
     }
   }
 
   // `count` is 0 until the first response.
-  #show(count, all) {
+  #showProgress(count, all) {
     if (!this.progress) return
     const values = { count: number(count), all: number(all) }
     setText(this.progress, count
       ? gettext("%(count)s of %(all)s runs done …", values)
       : ngettext("Changing %(all)s run …", "Changing %(all)s runs …", all, values))
-    this.#showing ??= setTimeout(() => (this.progress.hidden = false), SOON_MS)
+    this.#showing ??= setTimeout(() => (this.progress.hidden = false), PROGRESS_DELAY_MS)
     this.#focused ??= document.activeElement
     this.bar.setAttribute("aria-busy", "true")
     for (const control of this.#controls()) control.disabled = true
   }
 
-  #rest() {
+  #hideProgress() {
     if (!this.progress) return
     clearTimeout(this.#showing)
     this.#showing = null
@@ -184,15 +184,15 @@ export class BulkActions {
 
   // Changes all matching runs after a confirmation. Asks again if the number of matches has
   // changed.
-  async #changeMatching(address, fields, { question, count }, ask) {
+  async #changeMatching(address, fields, { question, count }, questionFor) {
     let asked = count
     let note = ""
-    while (await this.#isAgreed(ask(asked), note)) {
-      this.#show(0, asked)
+    while (await this.#confirm(questionFor(asked), note)) {
+      this.#showProgress(0, asked)
       try {
-        const { changed, refusal, rest, lost, wasLost } = await this.#ask(address, { ...fields, question, matching: asked })
+        const { changed, refusal, rest: remaining, lost, wasLost } = await this.#send(address, { ...fields, question, matching: asked })
         // The server ran out of time for these.
-        const more = await this.#inPortions(address, fields, rest, asked - rest.length, asked)
+        const more = await this.#sendInChunks(address, fields, remaining, asked - remaining.length, asked)
         return {
           done: changed.concat(more.done),
           refusal: refusal || more.refusal,
@@ -202,28 +202,28 @@ export class BulkActions {
           isMatching: true,
         }
       } catch (error) {
-        if (!(error instanceof Refused)) throw error
-        const now = error.answer?.matching
-        if (now === undefined) {
+        if (!(error instanceof RequestError)) throw error
+        const matching = error.answer?.matching
+        if (matching === undefined) {
           toast(error.message, { isError: true })
           return null
         }
-        const values = { now: number(now), before: number(asked) }
-        this.#rest()
+        const values = { now: number(matching), before: number(asked) }
+        this.#hideProgress()
         note = gettext("Another number matches now: %(now)s, not %(before)s. Nothing has changed yet.", values)
-        asked = now
+        asked = matching
       }
     }
     return null
   }
 
   // Resolves to whether the user confirmed.
-  #isAgreed(question, note) {
+  #confirm(question, note) {
     const { dialog } = this
-    const again = dialog.querySelector("[data-part=asked-again]")
+    const notice = dialog.querySelector("[data-part=asked-again]")
     dialog.querySelector("[data-part=asked]").textContent = question
-    again.textContent = note
-    again.hidden = !note
+    notice.textContent = note
+    notice.hidden = !note
     dialog.returnValue = ""
     dialog.showModal()
     return new Promise((resolve) => {
@@ -233,32 +233,32 @@ export class BulkActions {
 
   // Runs that changed before an error can still be undone. `before` of `all` runs are already
   // done.
-  async #inPortions(address, fields, ids, before, all) {
+  async #sendInChunks(address, fields, ids, before, all) {
     const done = []
     let wasLost = false
-    for (let from = 0; from < ids.length; from += RUNS_AT_ONCE) {
-      if (before + from) this.#show(before + from, all)
-      const runs = ids.slice(from, from + RUNS_AT_ONCE).join(",")
+    for (let from = 0; from < ids.length; from += MAX_IDS) {
+      if (before + from) this.#showProgress(before + from, all)
+      const runs = ids.slice(from, from + MAX_IDS).join(",")
       try {
-        const answer = await this.#ask(address, { ...fields, runs })
+        const answer = await this.#send(address, { ...fields, runs })
         done.push(...answer.changed)
         wasLost ||= Boolean(answer.wasLost)
         // The next requests would fail as well.
         if (answer.lost) return { done, refusal: "", lost: [answer.lost], wasLost }
       } catch (error) {
-        if (!(error instanceof Refused)) throw error
+        if (!(error instanceof RequestError)) throw error
         return { done, refusal: error.message, lost: [], wasLost }
       }
     }
     return { done, refusal: "", lost: [], wasLost }
   }
 
-  #ask(address, fields) {
+  #send(address, fields) {
     const { changedUrl } = this
-    return bulkChange(address, fields, { changedUrl, onLost: () => this.#sayLost() })
+    return bulkChange(address, fields, { changedUrl, onLost: () => this.#showConnectionLost() })
   }
 
-  #sayLost() {
+  #showConnectionLost() {
     if (!this.progress) return
     setText(this.progress, gettext("The connection was lost; asking what has changed …"))
     this.progress.hidden = false

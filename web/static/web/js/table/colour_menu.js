@@ -1,6 +1,6 @@
 // Color menu of a run. Each color shows the run that uses it; choosing it swaps the two.
 import { placeBeside } from "../core/placement.js"
-import { walk } from "../core/menu.js"
+import { moveFocus } from "../core/menu.js"
 
 export class ColourMenu {
   #slot = -1
@@ -12,7 +12,7 @@ export class ColourMenu {
     this.nameOf = nameOf
     menu.addEventListener("keydown", (event) => {
       // Restores focus before Tab moves it.
-      if (!walk(event, this.items) && event.key === "Tab") menu.hidePopover()
+      if (!moveFocus(event, this.items) && event.key === "Tab") menu.hidePopover()
     })
     menu.addEventListener("click", (event) => {
       const item = event.target.closest("button")

@@ -1,16 +1,16 @@
 // Returns the columns and the number of pinned columns after a change.
-export function changed({ keys, pinned }, what, key, value) {
+export function changed({ keys, pinned }, action, key, value) {
   const place = keys.indexOf(key)
   const others = keys.filter((other) => other !== key)
   const isPinned = place >= 0 && place < pinned
-  switch (what) {
+  switch (action) {
     case "add":
       return { keys: [...others, key], pinned: isPinned ? pinned - 1 : pinned }
     case "remove":
       return { keys: others, pinned: isPinned ? pinned - 1 : pinned }
     case "pin": {
-      const kept = isPinned ? pinned - 1 : pinned
-      return { keys: inserted(others, key, kept), pinned: isPinned ? kept : pinned + 1 }
+      const newPinned = isPinned ? pinned - 1 : pinned
+      return { keys: inserted(others, key, newPinned), pinned: isPinned ? newPinned : pinned + 1 }
     }
     case "step":
       return { keys: inserted(others, key, Math.max(0, place + value)), pinned }
@@ -25,8 +25,8 @@ function moved({ others, pinned }, key, before, wasPinned) {
   const found = others.indexOf(before)
   if (before === key) return { keys: inserted(others, key, others.length), pinned }
   const place = before === null || found < 0 ? others.length : found
-  const kept = wasPinned ? pinned - 1 : pinned
-  return { keys: inserted(others, key, place), pinned: place < kept || (wasPinned && place <= kept) ? kept + 1 : kept }
+  const newPinned = wasPinned ? pinned - 1 : pinned
+  return { keys: inserted(others, key, place), pinned: place < newPinned || (wasPinned && place <= newPinned) ? newPinned + 1 : newPinned }
 }
 
 function inserted(keys, key, place) {

@@ -1,6 +1,6 @@
 // Column drag: the edge resizes, the header moves. A press without movement is a click and
 // sorts.
-import { follow } from "../core/drag.js"
+import { trackPointer } from "../core/drag.js"
 
 const CLICK_PX = 5
 
@@ -25,7 +25,7 @@ export class HeadPointer {
     if (event.pointerType === "touch" && !isResize) return
     if (isResize) event.preventDefault()
 
-    follow(event, {
+    trackPointer(event, {
       move: (moved) => this.#move(drag, moved),
       end: (isDropped, ended) => this.#end(drag, isDropped, ended),
     })

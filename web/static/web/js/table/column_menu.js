@@ -1,6 +1,6 @@
 // Context menu of a column header.
-import { icon, made } from "../core/elements.js"
-import { walk } from "../core/menu.js"
+import { icon, createElement } from "../core/elements.js"
+import { moveFocus } from "../core/menu.js"
 import { canGroup } from "./run_columns.js"
 import { gettext } from "../core/texts.js"
 
@@ -34,7 +34,7 @@ export class ColumnMenu {
   }
 
   #press(event) {
-    if (walk(event, [...this.element.querySelectorAll("button")])) return
+    if (moveFocus(event, [...this.element.querySelectorAll("button")])) return
     if (event.key !== "Tab" && event.key !== "Escape") return
     this.#close()
     event.preventDefault()
@@ -62,11 +62,11 @@ function itemsOf({ key, isPinned }) {
 }
 
 function item({ what, label, sign, keys }) {
-  const button = made("button", "menu__item")
+  const button = createElement("button", "menu__item")
   button.type = "button"
   button.role = "menuitem"
   button.dataset.what = what
   button.tabIndex = -1
-  button.append(icon(sign), made("span", "", label), made("kbd", "", keys))
+  button.append(icon(sign), createElement("span", "", label), createElement("kbd", "", keys))
   return button
 }

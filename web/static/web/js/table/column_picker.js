@@ -31,7 +31,7 @@ export class ColumnPicker {
   open() {
     this.draw()
     this.options.input.focus()
-    this.options.ask()
+    this.options.request()
   }
 
   draw() {
@@ -68,10 +68,10 @@ export class ColumnPicker {
     label.title = labelOf(key)
     item.append(
       label,
-      action("arrow-up", "up", key, gettext("Move %(column)s to the left", { column: labelOf(key) }), place === 0),
-      action("arrow-down", "down", key, gettext("Move %(column)s to the right", { column: labelOf(key) }), place === count - 1),
-      action("pin", "pin", key, isPinned ? gettext("Unpin %(column)s", { column: labelOf(key) }) : gettext("Pin %(column)s", { column: labelOf(key) }), false, isPinned),
-      action("x", "remove", key, gettext("Remove %(column)s", { column: labelOf(key) })),
+      actionButton("arrow-up", "up", key, gettext("Move %(column)s to the left", { column: labelOf(key) }), place === 0),
+      actionButton("arrow-down", "down", key, gettext("Move %(column)s to the right", { column: labelOf(key) }), place === count - 1),
+      actionButton("pin", "pin", key, isPinned ? gettext("Unpin %(column)s", { column: labelOf(key) }) : gettext("Pin %(column)s", { column: labelOf(key) }), false, isPinned),
+      actionButton("x", "remove", key, gettext("Remove %(column)s", { column: labelOf(key) })),
     )
     return item
   }
@@ -86,18 +86,18 @@ export class ColumnPicker {
   }
 
   // Falls back to another button if the focused one is now disabled.
-  #button(key, what) {
+  #button(key, action) {
     const own = [...this.list.querySelectorAll("button:not([disabled])")].filter((button) => button.dataset.key === key)
-    return own.find((button) => button.dataset.what === what) ?? own[0]
+    return own.find((button) => button.dataset.what === action) ?? own[0]
   }
 }
 
 
-function action(sign, what, key, label, isDisabled = false, isPressed = null) {
+function actionButton(sign, action, key, label, isDisabled = false, isPressed = null) {
   const button = document.createElement("button")
   button.type = "button"
   button.className = "button button--quiet button--icon"
-  button.dataset.what = what
+  button.dataset.what = action
   button.dataset.key = key
   button.title = label
   button.setAttribute("aria-label", label)

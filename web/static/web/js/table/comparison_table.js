@@ -7,20 +7,20 @@
 // A row is [path, namespace, isMonitoring, cells, isSeries]; a cell is
 // [text, change, isChanged, title]. A time replaces the text with { time }.
 
-import { keepInAddress } from "../core/page_address.js"
+import { setUrlParameters } from "../core/page_address.js"
 import { full, toSecond } from "../core/clock.js"
-import { made as cell } from "../core/elements.js"
+import { createElement as cell } from "../core/elements.js"
 import { gettext } from "../core/texts.js"
 
 // Attributes loaded on page load, in chunks, so that the first rows appear at once.
-const LOOKED_AT_ONCE = 1_000
+const INITIAL_ROWS = 1_000
 // Limits the initial load when many runs are compared.
-const CELLS_AT_ONCE = 20_000
+const INITIAL_CELLS = 20_000
 // Monitoring namespaces start collapsed below the stage.
 const DEPTH_OF_STAGES = 1
 const REFRESH_MS = 10_000
 // The server's maximum page size.
-const MAX_AT_ONCE = 2_000
+const PAGE_SIZE = 2_000
 
 export default function comparisonTable(element) {
   const table = new ComparisonTable(element)
@@ -38,7 +38,7 @@ class ComparisonTable {
   // Incremented by every manual load; discards outdated responses.
   loads = 0
   // Responses and their ETags by offset and limit.
-  held = new Map()
+  responses = new Map()
   offset = 0
   rowCount = 0
   pathCount = 0
@@ -49,7 +49,7 @@ class ComparisonTable {
     this.runs = JSON.parse(element.querySelector("#compared-runs").textContent)
     this.table.append(this.head())
     this.part("filter").addEventListener("input", ({ target }) => {
-      keepInAddress({ text: target.value.trim() })
+      setUrlParameters({ text: target.value.trim() })
       this.filter()
     })
     this.part("more").addEventListener("click", () => this.load())
@@ -64,7 +64,7 @@ class ComparisonTable {
     this.loads += 1
     this.isLoading = true
     this.part("more").disabled = true
-    const response = await this.ask(this.offset)
+    const response = await this.fetchPage(this.offset)
     this.isLoading = false
     this.part("more").disabled = false
     this.part("waiting").hidden = true
@@ -74,20 +74,20 @@ class ComparisonTable {
     const { rows, paths, next_offset } = await response.json()
     for (const row of rows) this.group(row[1], row[2]).rows.push(row)
     this.rowCount += rows.length
-    this.looked(paths, next_offset)
+    this.updateProgress(paths, next_offset)
     this.filter()
-    const most = Math.min(LOOKED_AT_ONCE, CELLS_AT_ONCE / this.runs.length)
-    if (next_offset !== null && next_offset < most) await this.load()
+    const limit = Math.min(INITIAL_ROWS, INITIAL_CELLS / this.runs.length)
+    if (next_offset !== null && next_offset < limit) await this.load()
   }
 
-  looked(paths, next) {
+  updateProgress(paths, next) {
     this.pathCount = paths
     this.offset = next ?? paths
     this.part("more").hidden = next === null
     this.part("more-text").textContent = gettext("Look at more of %(count)s attributes", { count: paths })
   }
 
-  ask(offset, limit = "", version = null) {
+  fetchPage(offset, limit = "", version = null) {
     const url = new URL(this.element.dataset.url, document.baseURI)
     url.searchParams.set("offset", offset)
     if (limit) url.searchParams.set("limit", limit)
@@ -101,44 +101,44 @@ class ComparisonTable {
     if (this.isLoading || !this.offset) return
     this.isLoading = true
     const { loads } = this
-    const answers = await this.askAgain()
+    const answers = await this.refetch()
     if (loads !== this.loads) return
     this.isLoading = false
     if (!answers) return
     const last = answers.at(-1)
     if (!last.live) this.element.dataset.live = "false"
-    this.put(answers.flatMap(({ rows }) => rows))
-    this.looked(last.paths, last.next_offset)
+    this.replaceRows(answers.flatMap(({ rows }) => rows))
+    this.updateProgress(last.paths, last.next_offset)
     this.filter()
   }
 
   // Returns null if nothing has changed or a request failed.
-  async askAgain() {
+  async refetch() {
     const { offset: end, loads } = this
     const isWhole = end >= this.pathCount
     let isNew = false
     const answers = []
     // Stored all or none: a response that was not rendered must count as new next time.
-    const held = new Map()
-    for (let offset = 0; offset < end; offset += MAX_AT_ONCE) {
-      const isLast = offset + MAX_AT_ONCE >= end
+    const responses = new Map()
+    for (let offset = 0; offset < end; offset += PAGE_SIZE) {
+      const isLast = offset + PAGE_SIZE >= end
       // A fully loaded table also requests attributes added since.
-      const limit = isWhole || !isLast ? MAX_AT_ONCE : end - offset
+      const limit = isWhole || !isLast ? PAGE_SIZE : end - offset
       const key = `${offset} ${limit}`
-      const known = this.held.get(key)
-      const response = await this.ask(offset, limit, known?.version)
+      const cached = this.responses.get(key)
+      const response = await this.fetchPage(offset, limit, cached?.version)
       if (response?.status !== 304 && !response?.ok) return null
-      const answer = response.ok ? await response.json() : known.answer
-      held.set(key, { answer, version: response.headers.get("ETag") ?? known.version })
+      const answer = response.ok ? await response.json() : cached.answer
+      responses.set(key, { answer, version: response.headers.get("ETag") ?? cached.version })
       isNew ||= response.ok
       answers.push(answer)
     }
     if (loads !== this.loads) return null
-    this.held = held
+    this.responses = responses
     return isNew ? answers : null
   }
 
-  put(rows) {
+  replaceRows(rows) {
     const former = this.groups
     const placed = new Map()
     this.groups = new Map()
@@ -160,8 +160,8 @@ class ComparisonTable {
 
   // Rows arrive in tree order, so each branch is appended below its parent.
   group(namespace, isMonitoring, former = new Map()) {
-    const known = this.groups.get(namespace)
-    if (known) return known
+    const existing = this.groups.get(namespace)
+    if (existing) return existing
     const slash = namespace.lastIndexOf("/")
     const parent = slash < 0 ? null : this.group(namespace.slice(0, slash), isMonitoring, former)
     if (former.has(namespace)) {
@@ -169,7 +169,7 @@ class ComparisonTable {
       return former.get(namespace)
     }
     const depth = parent ? parent.depth + 1 : 0
-    const made = new Group({
+    const group = new Group({
       namespace,
       name: namespace.slice(slash + 1),
       parent,
@@ -178,19 +178,19 @@ class ComparisonTable {
       columns: this.runs.length + 1,
       chartUrl: this.element.dataset.chartUrl,
     })
-    made.button.addEventListener("click", () => {
-      made.isOpen = !made.isOpen
+    group.button.addEventListener("click", () => {
+      group.isOpen = !group.isOpen
       this.filter()
     })
-    this.groups.set(namespace, made)
-    this.table.append(made.body)
-    return made
+    this.groups.set(namespace, group)
+    this.table.append(group.body)
+    return group
   }
 
   filter() {
-    const wanted = this.part("filter").value.trim().toLowerCase()
+    const searched = this.part("filter").value.trim().toLowerCase()
     const groups = [...this.groups.values()]
-    for (const group of groups) group.count(wanted)
+    for (const group of groups) group.count(searched)
     // Children follow their parents, so the reverse order completes each sum.
     for (const group of groups.toReversed()) {
       if (group.parent) group.parent.total += group.total
@@ -204,7 +204,7 @@ class ComparisonTable {
     const isEmpty = shown === 0 && this.offset >= this.pathCount
     this.table.hidden = isEmpty
     this.part("none").hidden = !isEmpty
-    this.say(this.rowCount ? gettext("No path matches") : gettext("These runs do not differ"))
+    this.showMessage(this.rowCount ? gettext("No path matches") : gettext("These runs do not differ"))
   }
 
   foldAll() {
@@ -219,10 +219,10 @@ class ComparisonTable {
     this.part("none").hidden = false
     this.part("more").hidden = false
     this.part("more-text").textContent = gettext("Try again")
-    this.say(gettext("The table could not be loaded"))
+    this.showMessage(gettext("The table could not be loaded"))
   }
 
-  say(text) {
+  showMessage(text) {
     this.part("none-title").textContent = text
   }
 
@@ -266,9 +266,9 @@ class Group {
     return this.isShown && (this.isOpen || this.isSearched)
   }
 
-  count(wanted) {
-    this.isSearched = wanted !== ""
-    this.isMatch = ([path]) => path.toLowerCase().includes(wanted)
+  count(searched) {
+    this.isSearched = searched !== ""
+    this.isMatch = ([path]) => path.toLowerCase().includes(searched)
     this.own = this.rows.filter(this.isMatch).length
     this.total = this.own
   }
@@ -301,7 +301,7 @@ class Group {
   }
 
   // Replaces the rows and updates rendered ones in place.
-  put(rows) {
+  replaceRows(rows) {
     const drawn = [...this.body.rows].slice(1)
     const known = new Map(drawn.map((element, index) => [this.rows[index][0], { element, row: this.rows[index] }]))
     this.rows = rows
@@ -334,8 +334,8 @@ function runHeader(run) {
   return header
 }
 
-function valueCell([held, change, isChanged, said]) {
-  const [text, title] = held?.time === undefined ? [held, said] : [toSecond(held.time), full(held.time)]
+function valueCell([content, change, isChanged, hint]) {
+  const [text, title] = content?.time === undefined ? [content, hint] : [toSecond(content.time), full(content.time)]
   const element = cell("td", "")
   if (isChanged) element.classList.add("compare-table__changed")
   const value = span("compare-table__value", text ?? "absent")

@@ -2,15 +2,15 @@
 const RESIZED_BY = 12
 
 export class GridKeys {
-  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onDye, onColumn, onMenu, onTickShown }) {
+  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onPin, onChangeColour, onColumn, onMenu, onTickShown }) {
     this.view = view
     this.onSort = onSort
     this.onSelect = onSelect
     this.onOpen = onOpen
     this.onToggle = onToggle
     this.onHide = onHide
-    this.onKeep = onKeep
-    this.onDye = onDye
+    this.onPin = onPin
+    this.onChangeColour = onChangeColour
     this.onColumn = onColumn
     this.onMenu = onMenu
     this.onTickShown = onTickShown
@@ -39,9 +39,9 @@ export class GridKeys {
     if (event.key === "o" && position >= 0 && isBare(event)) this.onHide(position, { isAlone: true })
     if (event.key === "c" && position >= 0 && isBare(event)) {
       event.preventDefault()
-      this.onDye(position)
+      this.onChangeColour(position)
     }
-    if (event.key === "t" && position >= 0 && isBare(event)) this.onKeep(position)
+    if (event.key === "t" && position >= 0 && isBare(event)) this.onPin(position)
     if (event.key === "Enter") {
       event.preventDefault()
       if (position < 0) this.#sortActive(event)
@@ -67,8 +67,8 @@ export class GridKeys {
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
     if (this.view.rows.row(position)?.group) return this.onToggle(position)
     if (sign === "runs-grid__eye") return this.onHide(position, { isRange: event.shiftKey, isAlone: event.altKey })
-    if (sign === "runs-grid__dot") return this.onDye(position)
-    if (sign === "runs-grid__pin") return this.onKeep(position)
+    if (sign === "runs-grid__dot") return this.onChangeColour(position)
+    if (sign === "runs-grid__pin") return this.onPin(position)
     if (sign || (event.shiftKey && !event.target.closest("a"))) {
       this.onSelect(position, event.shiftKey)
     }
@@ -106,8 +106,8 @@ export class GridKeys {
     const { position } = this.view.active
     const row = position < 0 ? null : this.view.rows.row(position)
     if (!row?.group) return false
-    const wanted = { ArrowRight: !row.isOpen, ArrowLeft: row.isOpen, Enter: true, " ": true }[event.key]
-    if (!wanted) return false
+    const isToggle = { ArrowRight: !row.isOpen, ArrowLeft: row.isOpen, Enter: true, " ": true }[event.key]
+    if (!isToggle) return false
     this.onToggle(position)
     return true
   }

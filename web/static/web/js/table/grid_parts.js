@@ -6,13 +6,13 @@ import { gettext, interpolate } from "../core/texts.js"
 
 export function groupLabel(group, keys, isOpen) {
   const parts = group.values.map((value, place) => {
-    const part = made("span", "runs-grid__value")
-    const name = made("span", "muted")
+    const part = createElement("span", "runs-grid__value")
+    const name = createElement("span", "muted")
     name.textContent = `${labelOf(keys[place]).split("/").at(-1)} `
     part.append(name, value === null ? gettext("nothing") : texts(value)[0])
     return part
   })
-  const count = made("span", "runs-grid__count")
+  const count = createElement("span", "runs-grid__count")
   count.textContent = number(group.count)
   return [icon(isOpen ? "chevron-down" : "chevron-right"), ...parts, count]
 }
@@ -20,68 +20,68 @@ export function groupLabel(group, keys, isOpen) {
 export function fillNumbers(cell, numbers, shown, column) {
   if (numbers?.isLeftOut) return fillText(cell, "–", gettext("Of so many runs, only the first columns have numbers. Move this one to the left, or filter for fewer runs."))
   if (!numbers?.count) return fillText(cell, "")
-  const said = {
+  const labels = {
     mean: gettext("mean %(value)s"),
     lowest: gettext("lowest %(value)s"),
     highest: gettext("highest %(value)s"),
     best: gettext("best %(value)s"),
   }
-  const title = Object.keys(said)
+  const title = Object.keys(labels)
     .filter((name) => numbers[name] !== null)
-    .map((name) => interpolate(said[name], { value: textOf(numbers[name], column) }))
+    .map((name) => interpolate(labels[name], { value: textOf(numbers[name], column) }))
   const value = numbers[shown]
   fillText(cell, value === null ? "" : textOf(value, column), gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
 }
 
-function textOf(value, { said }) {
-  return said && typeof value === "number" ? said(value) : texts(value)[0]
+function textOf(value, { format }) {
+  return format && typeof value === "number" ? format(value) : texts(value)[0]
 }
 
 // Shows the relative difference from the reference run. Omitted for shares, where a percentage
 // would read as percentage points.
 export function fillDifference(cell, { isNumeric, isShare, place }, row, reference) {
-  const said = isNumeric && !isShare ? change(row.values[place], reference.values[place]) : ""
-  if (!said) return
-  const note = made("span", "runs-grid__difference")
-  note.textContent = said
+  const difference = isNumeric && !isShare ? change(row.values[place], reference.values[place]) : ""
+  if (!difference) return
+  const note = createElement("span", "runs-grid__difference")
+  note.textContent = difference
   cell.prepend(note)
-  const against = { change: said, value: texts(reference.values[place])[0], run: reference.name }
+  const against = { change: difference, value: texts(reference.values[place])[0], run: reference.name }
   const title = gettext("%(change)s against %(value)s of “%(run)s”", against)
   cell.title = cell.title ? `${cell.title}; ${title}` : title
 }
 
 export function headCell(key, column, i) {
-  const cell = made("div", cellClass(i === 0 ? "runs-grid__name" : "runs-grid__cell", column), "columnheader")
+  const cell = createElement("div", cellClass(i === 0 ? "runs-grid__name" : "runs-grid__cell", column), "columnheader")
   if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
   cell.dataset.key = key
   cell.title = column.hint ?? column.label
   cell.setAttribute("aria-colindex", i + 1)
-  const label = made("span", "runs-grid__label")
-  const cut = column.label.lastIndexOf("/") + 1
-  const space = made("span", "runs-grid__namespace")
-  space.textContent = column.label.slice(0, cut)
-  const last = made("span", "runs-grid__last")
-  last.textContent = column.label.slice(cut)
+  const label = createElement("span", "runs-grid__label")
+  const split = column.label.lastIndexOf("/") + 1
+  const space = createElement("span", "runs-grid__namespace")
+  space.textContent = column.label.slice(0, split)
+  const last = createElement("span", "runs-grid__last")
+  last.textContent = column.label.slice(split)
   label.append(space, last)
   if (column.note) {
-    const note = made("span", "runs-grid__note")
+    const note = createElement("span", "runs-grid__note")
     note.textContent = column.note
     label.append(note)
   }
-  cell.append(label, made("span", "runs-grid__arrow"))
+  cell.append(label, createElement("span", "runs-grid__arrow"))
   if (i === 0) cell.prepend(tickShown())
-  if (i > 0 && !column.isFixed) cell.append(menuSign(), made("span", "runs-grid__grip"))
+  if (i > 0 && !column.isFixed) cell.append(menuSign(), createElement("span", "runs-grid__grip"))
   return cell
 }
 
 function tickShown() {
-  const mark = made("span", "runs-grid__mark", "checkbox")
+  const mark = createElement("span", "runs-grid__mark", "checkbox")
   mark.title = mark.ariaLabel = gettext("Tick the runs shown")
   return mark
 }
 
 function menuSign() {
-  const sign = made("span", "runs-grid__more")
+  const sign = createElement("span", "runs-grid__more")
   sign.append(icon("chevron-down"))
   return sign
 }
@@ -92,7 +92,7 @@ export function cellClass(name, column) {
   return [name, ...marks.map((kind) => `${name}--${kind}`)].join(" ")
 }
 
-export function made(tag, className, role) {
+export function createElement(tag, className, role) {
   const element = document.createElement(tag)
   element.className = className
   if (role) element.setAttribute("role", role)
@@ -100,7 +100,7 @@ export function made(tag, className, role) {
 }
 
 export function hiddenText(text) {
-  const note = made("span", "visually-hidden")
+  const note = createElement("span", "visually-hidden")
   note.textContent = text
   return note
 }

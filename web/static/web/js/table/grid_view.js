@@ -2,17 +2,17 @@
 // depends on the window height only.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "../core/elements.js"
-import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
+import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
 import { HeadPointer } from "./column_drag.js"
-import { NARROWEST, WIDEST, columnsFor, stateSign, texts } from "./run_columns.js"
+import { MIN_WIDTH, MAX_WIDTH, columnsFor, stateSign, texts } from "./run_columns.js"
 import { gettext } from "../core/texts.js"
 
-const SPARE_ROWS = 8
+const OVERSCAN_ROWS = 8
 const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
 // The name column grows with the longest name, within these limits in pixels.
-const NARROWEST_NAMES = 150
-const WIDEST_NAMES = 440
+const MIN_NAME_WIDTH = 150
+const MAX_NAME_WIDTH = 440
 const NAME_CHARACTER = 7
 const NAME_SIGNS = 84
 // Long names are truncated in the middle, because the names of a sweep differ at the end.
@@ -37,15 +37,15 @@ export class GridView {
     this.isShownTicked = isShownTicked
     this.onScroll = onScroll
     this.active = { position: 0, column: 0 }
-    this.canvas = made("div", "runs-grid__canvas")
-    this.head = made("div", "runs-grid__row runs-grid__row--head", "row")
+    this.canvas = createElement("div", "runs-grid__canvas")
+    this.head = createElement("div", "runs-grid__row runs-grid__row--head", "row")
     this.canvas.append(this.head)
     element.replaceChildren(this.canvas)
 
     this.keys = new GridKeys(this, events)
     this.pointer = new HeadPointer(this, events)
-    element.addEventListener("scroll", () => this.#soon(), { passive: true })
-    new ResizeObserver(() => this.#soon()).observe(element)
+    element.addEventListener("scroll", () => this.#scheduleDraw(), { passive: true })
+    new ResizeObserver(() => this.#scheduleDraw()).observe(element)
   }
 
   get rowHeight() {
@@ -58,8 +58,8 @@ export class GridView {
     const first = Math.floor(this.element.scrollTop / this.rowHeight) + top
     const count = Math.ceil(this.element.clientHeight / this.rowHeight) - top
     return [
-      Math.max(top, first - SPARE_ROWS),
-      Math.min(this.rows.matching - 1, first + count + SPARE_ROWS),
+      Math.max(top, first - OVERSCAN_ROWS),
+      Math.min(this.rows.matching - 1, first + count + OVERSCAN_ROWS),
     ]
   }
 
@@ -100,11 +100,11 @@ export class GridView {
 
   resize(key, width) {
     const column = this.columns.find((one) => one.key === key)
-    column.width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))
+    column.width = Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)))
     this.#setWidths()
   }
 
-  #soon() {
+  #scheduleDraw() {
     if (this.frame) return
     this.frame = requestAnimationFrame(() => {
       this.frame = null
@@ -123,7 +123,7 @@ export class GridView {
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
-    const width = Math.min(WIDEST_NAMES, Math.max(NARROWEST_NAMES, longest * NAME_CHARACTER + NAME_SIGNS))
+    const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS))
     this.element.style.setProperty("--names", `${width}px`)
     // Only treegrid rows can be expanded.
     this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
@@ -205,21 +205,21 @@ export class GridView {
   }
 
   #makeRow() {
-    const element = made("div", "runs-grid__row", "row")
-    const name = made("div", "runs-grid__name", "gridcell")
-    const mark = made("span", "runs-grid__mark")
-    const sign = made("span", "runs-grid__state")
-    const link = made("a", "runs-grid__link cut")
+    const element = createElement("div", "runs-grid__row", "row")
+    const name = createElement("div", "runs-grid__name", "gridcell")
+    const mark = createElement("span", "runs-grid__mark")
+    const sign = createElement("span", "runs-grid__state")
+    const link = createElement("a", "runs-grid__link cut")
     link.tabIndex = -1
-    const group = made("span", "runs-grid__group")
-    const eye = made("span", "runs-grid__eye")
-    const dot = made("span", "runs-grid__dot")
+    const group = createElement("span", "runs-grid__group")
+    const eye = createElement("span", "runs-grid__eye")
+    const dot = createElement("span", "runs-grid__dot")
     dot.title = gettext("Colour")
-    const pin = made("span", "runs-grid__pin")
+    const pin = createElement("span", "runs-grid__pin")
     pin.append(icon("pin"))
     name.append(mark, group, sign, link, pin, eye, dot)
     const cells = this.columns.map((column) => {
-      const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
+      const cell = createElement("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
       return cell
     })
@@ -277,10 +277,10 @@ export class GridView {
   #fillGroup(drawn, { group, isOpen }) {
     const shown = this.state.shownOfGroups
     const { isMatching } = this.selection
-    const said = `${isOpen} ${shown} ${isMatching}`
-    if (drawn.row === group && drawn.isGroup === said) return
+    const version = `${isOpen} ${shown} ${isMatching}`
+    if (drawn.row === group && drawn.isGroup === version) return
     drawn.row = group
-    this.#asGroup(drawn, said)
+    this.#asGroup(drawn, version)
     drawn.element.classList.remove("runs-grid__row--waiting")
     drawn.element.setAttribute("aria-expanded", String(isOpen))
     drawn.element.setAttribute("aria-selected", String(isMatching))
@@ -296,10 +296,10 @@ export class GridView {
     this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown, column))
   }
 
-  #asGroup(drawn, said) {
-    drawn.isGroup = said
-    drawn.element.classList.toggle("runs-grid__row--group", Boolean(said))
-    if (said) return
+  #asGroup(drawn, version) {
+    drawn.isGroup = version
+    drawn.element.classList.toggle("runs-grid__row--group", Boolean(version))
+    if (version) return
     drawn.group.replaceChildren()
     drawn.element.removeAttribute("aria-expanded")
   }
@@ -309,9 +309,9 @@ export class GridView {
     const eye = row ? this.eyeOf(row.id) : null
     // Pinned rows may not match the query.
     const isMatching = this.selection.isMatching && !this.#onTop.includes(drawn)
-    const said = `${place} ${isMatching} ${eye?.slot} ${eye?.line} ${eye?.isOpen}`
-    if (drawn.place === said) return
-    drawn.place = said
+    const version = `${place} ${isMatching} ${eye?.slot} ${eye?.line} ${eye?.isOpen}`
+    if (drawn.place === version) return
+    drawn.place = version
     drawn.element.setAttribute("aria-selected", String(isMatching || place >= 0))
     drawn.element.classList.toggle("runs-grid__row--unseen", eye?.isOpen === false)
     if (eye?.isOpen) drawn.element.dataset.slot = eye.slot
@@ -320,7 +320,7 @@ export class GridView {
     paint(drawn.mark, place)
     drawn.dot.hidden = !eye?.isOpen
     if (eye?.isOpen) drawn.dot.className = `runs-grid__dot ${coloured(eye.line)}`
-    drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
+    drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.status)] : []))
     drawn.eye.title = eye?.title ?? ""
   }
 
@@ -358,9 +358,9 @@ export class GridView {
   #reveal() {
     const { position, column } = this.active
     const { clientHeight, clientWidth } = this.element
-    const kept = this.rows.top.length
-    if (position >= kept) {
-      const highest = (position - kept) * this.rowHeight
+    const topCount = this.rows.top.length
+    if (position >= topCount) {
+      const highest = (position - topCount) * this.rowHeight
       const lowest = (position + 2) * this.rowHeight - clientHeight
       if (this.element.scrollTop > highest) this.element.scrollTop = highest
       if (this.element.scrollTop < lowest) this.element.scrollTop = lowest
@@ -379,7 +379,7 @@ export class GridView {
 function cutInTheMiddle(name) {
   const end = PHONE.matches ? NAME_END_ON_PHONE : NAME_END
   return [name.slice(0, -end), name.slice(-end)].map((text) => {
-    const part = made("span", "")
+    const part = createElement("span", "")
     part.textContent = text
     return part
   })

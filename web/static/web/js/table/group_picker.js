@@ -34,7 +34,7 @@ export class GroupPicker {
   open() {
     this.draw()
     this.options.input.focus()
-    this.options.ask()
+    this.options.request()
   }
 
   draw() {

@@ -17,7 +17,7 @@ export class GroupedRows {
     this.matching = 0
     this.runCount = 0
     this.isCut = false
-    this.isAway = false
+    this.isOffline = false
     this.mistake = null
   }
 
@@ -37,7 +37,7 @@ export class GroupedRows {
   }
 
   // `columns` are the columns of the run rows.
-  async ask(question, groups, columns, open) {
+  async setQuery(question, groups, columns, open) {
     this.#prepare(question, groups, columns)
     await this.refresh()
     this.#reopen(open)
@@ -62,15 +62,15 @@ export class GroupedRows {
 
   // Refreshed rarely, because the server aggregates all matching runs.
   async refresh() {
-    const asked = this.#question
-    const query = new URLSearchParams(asked)
+    const requested = this.#question
+    const query = new URLSearchParams(requested)
     for (const key of this.keys) query.append("group", key)
     const headers = { Accept: "application/json" }
     if (this.#tag) headers["If-None-Match"] = this.#tag
     try {
       const response = await fetch(`${this.#addresses.groups}?${query}`, { headers })
-      if (asked !== this.#question) return
-      this.isAway = response.status >= 500
+      if (requested !== this.#question) return
+      this.isOffline = response.status >= 500
       if (!response.ok) return
       this.#tag = response.headers.get("ETag")
       const body = await response.json()
@@ -79,7 +79,7 @@ export class GroupedRows {
       this.#take(body)
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
-      this.isAway = true
+      this.isOffline = true
     }
   }
 
@@ -109,10 +109,10 @@ export class GroupedRows {
     return isFetched.includes(true)
   }
 
-  leave(from, to) {
+  cancelOutside(from, to) {
     for (const [place, group] of this.groups.entries()) {
       const first = this.#starts[place] + 1
-      this.#open.get(group.query)?.leave(from - first, to - first)
+      this.#open.get(group.query)?.cancelOutside(from - first, to - first)
     }
   }
 
@@ -128,16 +128,16 @@ export class GroupedRows {
   }
 
   // Calls `load` for each expanded group within the range.
-  #each(from, to, ask) {
-    const asked = []
+  #each(from, to, load) {
+    const loads = []
     for (const [place, group] of this.groups.entries()) {
       const blocks = this.#open.get(group.query)
       const first = this.#starts[place] + 1
       const low = Math.max(from, first) - first
       const high = Math.min(to, first + (blocks?.matching ?? 0) - 1) - first
-      if (blocks && low <= high) asked.push(ask(blocks, low, high))
+      if (blocks && low <= high) loads.push(load(blocks, low, high))
     }
-    return asked
+    return loads
   }
 
   #place() {

@@ -1,8 +1,8 @@
 // Combobox of columns: fields of runs, and attributes found by the server.
-import { Asked } from "../core/typeahead.js"
-import { made } from "../core/elements.js"
+import { Typeahead } from "../core/typeahead.js"
+import { createElement } from "../core/elements.js"
 import { mark, stepped } from "../core/active_option.js"
-import { OF_RUN } from "./run_columns.js"
+import { RUN_FIELDS } from "./run_columns.js"
 
 export class PathOptions {
   // `keysOf` converts the search results to column keys. Keys are plain text, never markup.
@@ -16,15 +16,15 @@ export class PathOptions {
     this.labelOf = labelOf
     this.keys = []
     this.active = -1
-    this.asked = new Asked(({ paths }) => {
+    this.typeahead = new Typeahead(({ paths }) => {
       this.found = paths
       this.draw()
     })
-    input.addEventListener("input", () => this.asked.soon(this.address, this.question))
+    input.addEventListener("input", () => this.typeahead.requestSoon(this.address, this.question))
     input.addEventListener("keydown", (event) => this.onKey(event))
     list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]")
-      if (option) this.take([...list.children].indexOf(option))
+      if (option) this.select([...list.children].indexOf(option))
     })
   }
 
@@ -32,18 +32,18 @@ export class PathOptions {
     return { search: this.input.value.trim() }
   }
 
-  ask() {
-    return this.asked.now(this.address, this.question)
+  request() {
+    return this.typeahead.request(this.address, this.question)
   }
 
   draw() {
     const typed = this.input.value.trim().toLowerCase()
-    const ofRun = Object.keys(OF_RUN).filter((key) => OF_RUN[key].label.toLowerCase().includes(typed))
+    const ofRun = Object.keys(RUN_FIELDS).filter((key) => RUN_FIELDS[key].label.toLowerCase().includes(typed))
     this.keys = this.keysOf(ofRun, this.found ?? [])
     this.active = Math.min(this.active, this.keys.length - 1)
     this.list.replaceChildren(
       ...this.keys.map((key, place) => {
-        const option = made("li", "", this.labelOf(key))
+        const option = createElement("li", "", this.labelOf(key))
         option.id = `${this.list.id}-${place}`
         option.role = "option"
         option.title = this.labelOf(key)
@@ -63,14 +63,14 @@ export class PathOptions {
       this.active = active
       this.mark()
     } else if (event.key === "Enter") {
-      this.take(Math.max(0, this.active))
+      this.select(Math.max(0, this.active))
     } else {
       return
     }
     event.preventDefault()
   }
 
-  take(place) {
+  select(place) {
     if (place >= this.keys.length) return
     this.active = place
     this.onTake(this.keys[place])

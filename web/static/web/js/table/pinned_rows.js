@@ -38,8 +38,8 @@ export class TopRows {
     return this.below.load(...this.underTop(from, to), how)
   }
 
-  leave(from, to) {
-    this.below.leave(...this.underTop(from, to))
+  cancelOutside(from, to) {
+    this.below.cancelOutside(...this.underTop(from, to))
   }
 
   underTop(...positions) {

@@ -1,6 +1,6 @@
 // Rows of the runs table by position, fetched in blocks and polled.
 export const BLOCK = 100
-const KEPT_BLOCKS = 60
+const MAX_BLOCKS = 60
 
 export class RunBlocks {
   #address
@@ -19,7 +19,7 @@ export class RunBlocks {
     // Offset of the local clock from the server clock.
     this.clockAheadMs = 0
     // The last request failed, so rows may be outdated.
-    this.isAway = false
+    this.isOffline = false
     // The error of the query and its position.
     this.mistake = first?.mistake ?? null
     // The page was loaded with an invalid query, so nothing has been shown yet.
@@ -32,7 +32,7 @@ export class RunBlocks {
   }
 
   // Loads the rows of another query; `position` is in view.
-  async ask(query, position = 0) {
+  async setQuery(query, position = 0) {
     this.#query = query
     for (const { controller } of this.#pending.values()) controller.abort()
     this.#pending.clear()
@@ -43,16 +43,16 @@ export class RunBlocks {
 
   // Returns whether a block was fetched. Loads with `isPassing` can be canceled.
   async load(from, to, { isPassing = false } = {}) {
-    const wanted = this.#numbers(from, to).filter((n) => this.#blocks.get(n)?.isStale ?? true)
-    await Promise.all(wanted.map((n) => this.#fetch(n, { isPassing })))
-    return wanted.length > 0
+    const missing = this.#numbers(from, to).filter((n) => this.#blocks.get(n)?.isStale ?? true)
+    await Promise.all(missing.map((n) => this.#fetch(n, { isPassing })))
+    return missing.length > 0
   }
 
   // Cancels prefetches outside this range.
-  leave(from, to) {
-    const kept = this.#numbers(from, to)
+  cancelOutside(from, to) {
+    const inRange = this.#numbers(from, to)
     for (const [number, { controller, isPassing }] of this.#pending) {
-      if (!isPassing || kept.includes(number)) continue
+      if (!isPassing || inRange.includes(number)) continue
       controller.abort()
       this.#pending.delete(number)
     }
@@ -76,26 +76,26 @@ export class RunBlocks {
       return pending.done
     }
     const controller = new AbortController()
-    const asked = { controller, isPassing }
-    this.#pending.set(number, asked)
-    asked.done = this.#read(number, fresh, controller.signal).finally(() => {
-      if (this.#pending.get(number) === asked) this.#pending.delete(number)
+    const entry = { controller, isPassing }
+    this.#pending.set(number, entry)
+    entry.done = this.#read(number, fresh, controller.signal).finally(() => {
+      if (this.#pending.get(number) === entry) this.#pending.delete(number)
     })
-    return asked.done
+    return entry.done
   }
 
   async #read(number, fresh, signal) {
     const block = fresh ? undefined : this.#blocks.get(number)
     // A copy, because a new query clears the tag.
-    const held = block?.tag ? { ...block } : null
+    const cached = block?.tag ? { ...block } : null
     try {
-      const response = await fetch(this.#url(number, fresh), { headers: this.#headers(held?.tag), signal })
+      const response = await fetch(this.#url(number, fresh), { headers: this.#headers(cached?.tag), signal })
       this.#readClock(response)
-      this.isAway = response.status >= 500
+      this.isOffline = response.status >= 500
       if (response.status === 401) location.reload() // signed out in another tab
-      if (response.status === 304 && held.matching === this.matching) block.isStale = false
+      if (response.status === 304 && cached.matching === this.matching) block.isStale = false
       if (!response.ok) return
-      const body = withHeld(await response.json(), held)
+      const body = withCached(await response.json(), cached)
       if (signal.aborted) return
       this.mistake = body.mistake ?? null
       // Keeps the previous rows while the query is invalid.
@@ -106,7 +106,7 @@ export class RunBlocks {
     } catch (error) {
       if (error.name === "AbortError") return // replaced by another query
       if (!(error instanceof TypeError)) throw error
-      this.isAway = true
+      this.isOffline = true
     }
   }
 
@@ -145,7 +145,7 @@ export class RunBlocks {
 
   #forgetOldest() {
     for (const number of this.#blocks.keys()) {
-      if (this.#blocks.size <= KEPT_BLOCKS) return
+      if (this.#blocks.size <= MAX_BLOCKS) return
       this.#blocks.delete(number)
     }
   }
@@ -157,12 +157,12 @@ export class RunBlocks {
 }
 
 // The server sends the index of each unchanged row; replaces it with the cached row.
-function withHeld(body, held) {
-  const known = held ? [...held.rows, ...held.top] : []
-  const whole = (rows) => rows?.map((row) => (typeof row === "number" ? known[row] : row))
-  return { ...body, rows: whole(body.rows), top: whole(body.top) }
+function withCached(body, cached) {
+  const cachedRows = cached ? [...cached.rows, ...cached.top] : []
+  const resolve = (rows) => rows?.map((row) => (typeof row === "number" ? cachedRows[row] : row))
+  return { ...body, rows: resolve(body.rows), top: resolve(body.top) }
 }
 
-function sameColumns(old, now) {
-  return JSON.stringify(old) === JSON.stringify(now)
+function sameColumns(old, current) {
+  return JSON.stringify(old) === JSON.stringify(current)
 }

@@ -2,20 +2,20 @@
 // in the scroll direction.
 import { BLOCK } from "./row_blocks.js"
 
-const EVERY_MS = 80
+const INTERVAL_MS = 80
 // Faster scrolling skips loading.
-const TOO_FAST = 2 * BLOCK
+const MAX_ROWS_PER_INTERVAL = 2 * BLOCK
 // The server finishes a request even if it is canceled, so wait before sending the next.
-const PATIENCE_MS = 400
+const REQUEST_TIMEOUT_MS = 400
 
-export class RowsAhead {
+export class RowPrefetch {
   #rows
   #onRows
-  #wanted = null
-  #asked = null
-  #seen = 0
+  #visible = null
+  #requested = null
+  #previousFrom = 0
   #direction = 1
-  #turns = null
+  #timer = null
   #loading = null
 
   // `rows` returns the current row source; `onRows` is called when rows have arrived.
@@ -25,42 +25,42 @@ export class RowsAhead {
   }
 
   // Reports the visible range.
-  pass(from, to) {
-    this.#wanted = [from, to]
-    if (this.#turns) return
-    this.#face(from)
-    this.#seen = from
-    this.#turns = setInterval(() => this.#turn(), EVERY_MS)
-    this.#turn()
+  scrolledTo(from, to) {
+    this.#visible = [from, to]
+    if (this.#timer) return
+    this.#updateDirection(from)
+    this.#previousFrom = from
+    this.#timer = setInterval(() => this.#tick(), INTERVAL_MS)
+    this.#tick()
   }
 
-  #turn() {
-    const [from] = this.#wanted
-    const moved = from - this.#seen
-    this.#face(from)
-    this.#seen = from
-    if (Math.abs(moved) > TOO_FAST) return
-    if (this.#loading && performance.now() - this.#loading.began < PATIENCE_MS) return
-    if (this.#wanted !== this.#asked) this.#load(this.#wanted)
-    else if (!this.#loading) this.#rest()
+  #tick() {
+    const [from] = this.#visible
+    const moved = from - this.#previousFrom
+    this.#updateDirection(from)
+    this.#previousFrom = from
+    if (Math.abs(moved) > MAX_ROWS_PER_INTERVAL) return
+    if (this.#loading && performance.now() - this.#loading.began < REQUEST_TIMEOUT_MS) return
+    if (this.#visible !== this.#requested) this.#load(this.#visible)
+    else if (!this.#loading) this.#stop()
   }
 
-  #face(from) {
-    this.#direction = Math.sign(from - this.#seen) || this.#direction
+  #updateDirection(from) {
+    this.#direction = Math.sign(from - this.#previousFrom) || this.#direction
   }
 
-  #rest() {
-    clearInterval(this.#turns)
-    this.#turns = null
+  #stop() {
+    clearInterval(this.#timer)
+    this.#timer = null
   }
 
   async #load([from, to]) {
     const loading = { began: performance.now() }
     this.#loading = loading
-    this.#asked = this.#wanted
+    this.#requested = this.#visible
     const rows = this.#rows()
     const ahead = this.#direction < 0 ? [from - BLOCK, from] : [to, to + BLOCK]
-    rows.leave(Math.min(from, ahead[0]), Math.max(to, ahead[1]))
+    rows.cancelOutside(Math.min(from, ahead[0]), Math.max(to, ahead[1]))
     try {
       if (await rows.load(from, to, { isPassing: true })) this.#onRows()
       // The position or the query may have changed.

@@ -1,6 +1,6 @@
 // Columns of the runs table and how their cells are filled.
 import { full, short, toSecond, zoneName } from "../core/clock.js"
-import { icon, made } from "../core/elements.js"
+import { icon, createElement } from "../core/elements.js"
 import { duration, number, percent } from "../core/format.js"
 import { gettext } from "../core/texts.js"
 
@@ -11,10 +11,10 @@ const VERDICTS = {
   unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
   "not diagnosed": [gettext("not diagnosed"), gettext("The diagnosis runs during training and when a stage ends")],
 }
-export const NARROWEST = 48
-const NARROWEST_BY_ITSELF = 84
-const WIDEST_BY_ITSELF = 190
-export const WIDEST = 900
+export const MIN_WIDTH = 48
+const MIN_AUTO_WIDTH = 84
+const MAX_AUTO_WIDTH = 190
+export const MAX_WIDTH = 900
 const CHARACTER = 6.5
 const PADDING = 32
 // Empty columns are narrow.
@@ -28,19 +28,19 @@ let read = { element: null, avatars: {} }
 // Fields that runs can be grouped by, in addition to attributes.
 const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
-export const OF_RUN = {
+export const RUN_FIELDS = {
   state: { label: gettext("State"), width: 128, fill: fillState },
   started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
-  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), said: duration, fill: fillDuration },
-  wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), said: duration, fill: fillWallTime },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), format: duration, fill: fillDuration },
+  wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), format: duration, fill: fillWallTime },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
-  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
-  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
-  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, format: percent, fill: fillShare },
   gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
-  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
+  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, format: kilowattHours, fill: fillEnergy },
   created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
   ended: { label: gettext("Ended"), hint: zoned(gettext("Ended")), width: 114, fill: fillMoment },
   made_by: { label: gettext("Made by"), width: 140, fill: fillMaker },
@@ -50,12 +50,12 @@ export const OF_RUN = {
 export function columnsFor(found, rows, { widths, pinned, isCompared }) {
   let left = 0
   return found.map(({ key, kind }, place) => {
-    const column = Object.hasOwn(OF_RUN, key)
-      ? { ...OF_RUN[key] }
+    const column = Object.hasOwn(RUN_FIELDS, key)
+      ? { ...RUN_FIELDS[key] }
       : attributeColumn(key, place, rows)
     if (key === "tags" && !rows.some((row) => row.values[place]?.length)) column.width = WIDTH_OF_NO_TAGS
     if (isCompared && column.isNumeric && !column.isShare) column.width += WIDTH_OF_DIFFERENCE
-    if (widths.get(key)) column.width = Math.min(WIDEST, Math.max(NARROWEST, widths.get(key)))
+    if (widths.get(key)) column.width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, widths.get(key)))
     const isPinned = place < pinned
     const shown = {
       ...column,
@@ -75,7 +75,7 @@ export function columnsFor(found, rows, { widths, pinned, isCompared }) {
 function attributeOf(key) {
   const colon = key.indexOf(":")
   const mark = key.slice(0, colon)
-  if (colon < 1 || Object.hasOwn(OF_RUN, key)) return null
+  if (colon < 1 || Object.hasOwn(RUN_FIELDS, key)) return null
   if (mark === "path") return { path: key.slice(colon + 1), summary: "last" }
   return SUMMARIES.includes(mark) ? { path: key.slice(colon + 1), summary: mark } : null
 }
@@ -90,7 +90,7 @@ export function canGroup(key) {
 }
 
 export function labelOf(key) {
-  if (Object.hasOwn(OF_RUN, key)) return OF_RUN[key].label
+  if (Object.hasOwn(RUN_FIELDS, key)) return RUN_FIELDS[key].label
   const { path, summary } = attributeOf(key) ?? { path: key, summary: "last" }
   return summary === "last" ? path : `${summary}(${path})`
 }
@@ -104,7 +104,7 @@ function attributeColumn(key, place, rows) {
     label,
     note: summary === "last" ? "" : summary.replace("_", " "),
     hint: labelOf(key),
-    width: Math.round(Math.min(WIDEST_BY_ITSELF, Math.max(NARROWEST_BY_ITSELF, length * CHARACTER + PADDING))),
+    width: Math.round(Math.min(MAX_AUTO_WIDTH, Math.max(MIN_AUTO_WIDTH, length * CHARACTER + PADDING))),
     isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special || value?.none),
     fill: fillValue,
   }
@@ -212,11 +212,11 @@ function fillFinding(cell, finding) {
 
 function fillVerdict(cell, verdict) {
   const [text, title] = VERDICTS[verdict]
-  const said = document.createElement("span")
-  said.className = "muted"
-  said.textContent = text
+  const label = document.createElement("span")
+  label.className = "muted"
+  label.textContent = text
   const sign = verdict === "well" ? [icon("circle-check")] : []
-  cell.replaceChildren(...sign, said)
+  cell.replaceChildren(...sign, label)
   cell.title = title
 }
 
@@ -248,10 +248,10 @@ function fillValue(cell, value) {
 function fillMaker(cell, username) {
   const known = avatars()[username]
   if (!known) return fillValue(cell, username)
-  const avatar = made("span", `avatar avatar--small ${known.classes}`, known.initials)
+  const avatar = createElement("span", `avatar avatar--small ${known.classes}`, known.initials)
   avatar.setAttribute("aria-hidden", "true")
-  const person = made("span", "person")
-  person.append(avatar, made("span", "clip", known.name))
+  const person = createElement("span", "person")
+  person.append(avatar, createElement("span", "clip", known.name))
   cell.replaceChildren(person)
   cell.title = username
 }

@@ -4,7 +4,7 @@ import { ChartsSide } from "../chart_page/charts_side.js"
 import { number } from "../core/format.js"
 import { GridView } from "./grid_view.js"
 import { GroupedRows } from "./grouped_rows.js"
-import { RowsAhead } from "./row_prefetch.js"
+import { RowPrefetch } from "./row_prefetch.js"
 import { RunBlocks } from "./row_blocks.js"
 import { canGroup } from "./run_columns.js"
 import { SearchBox } from "../query/search_box.js"
@@ -13,7 +13,7 @@ import { SHOWN_AT_FIRST } from "../chart_page/visible_runs.js"
 import { TableBar } from "./table_bar.js"
 import { FILTERS, MAX_ON_TOP, TableState } from "./table_state.js"
 import { TopRows } from "./pinned_rows.js"
-import { Panel, later } from "../core/lazy_modules.js"
+import { Panel, lazy } from "../core/lazy_modules.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
@@ -22,7 +22,7 @@ const REFRESH_MS = 3_000
 const REFRESHES_BEFORE_GROUPS = 10
 const TYPING_MS = 250
 // Limit of a range selection, because its rows have to be fetched.
-const LONGEST_RANGE = 1_000
+const MAX_RANGE = 1_000
 
 export default function runsGrid(element) {
   new RunsGrid(element).start()
@@ -52,13 +52,13 @@ class RunsGrid {
       onOpen: (row, event) => open(row, event),
       onToggle: (position) => this.toggleGroup(position),
       onHide: (position, how) => this.hide(position, how),
-      onKeep: (position) => this.keep(position),
-      onDye: (position) => this.openColours(position),
-      onScroll: (from, to) => this.ahead.pass(from, to),
+      onPin: (position) => this.togglePin(position),
+      onChangeColour: (position) => this.openColours(position),
+      onScroll: (from, to) => this.prefetch.scrolledTo(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
     })
-    this.ahead = new RowsAhead(() => this.rows, () => this.draw())
+    this.prefetch = new RowPrefetch(() => this.rows, () => this.draw())
     this.bar = new TableBar(element)
     this.side = new ChartsSide(element, {
       search,
@@ -107,18 +107,18 @@ class RunsGrid {
       onChange: () => this.filter(),
       onEdit: (filter) => this.edit(filter),
     })
-    this.menu = later(async () => {
+    this.menu = lazy(async () => {
       const { ColumnMenu } = await import("./column_menu.js")
       return new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
     })
-    this.colours = later(async () => {
+    this.colours = lazy(async () => {
       const { ColourMenu } = await import("./colour_menu.js")
       return new ColourMenu(this.part("colours"), {
         nameOf: (slot) => this.nameWith(slot),
-        onChoose: (_, slot) => this.dye(slot),
+        onChoose: (_, slot) => this.setColour(slot),
       })
     })
-    this.bulk = later(() => this.makeBulk())
+    this.bulk = lazy(() => this.makeBulk())
     // Replays clicks that arrive before the module has loaded.
     this.part("picked")?.addEventListener("click", async ({ target }) => {
       const button = target.closest("[data-part=trash], [data-part=move], [data-part=tag-add], [data-part=tag-remove]")
@@ -162,7 +162,7 @@ class RunsGrid {
   async startGroups() {
     const open = this.state.all("open")
     const first = this.element.querySelector("#first-groups")
-    if (!first) return this.ask({ open })
+    if (!first) return this.runQuery({ open })
     this.groups.begin(JSON.parse(first.textContent), this.state.question, this.state.all("group"), this.blocks.columns, open)
     this.view.found = null
     this.view.rows = new TopRows(this.blocks, this.groups)
@@ -199,7 +199,7 @@ class RunsGrid {
     const fields = FILTERS.filter((name) => name !== "q")
     for (const name of fields) this.state.set(name, this.form.elements[name].value.trim())
     this.state.set("q", this.search.text)
-    return this.ask()
+    return this.runQuery()
   }
 
   // Opens the filter editor with a filter from the search box.
@@ -232,7 +232,7 @@ class RunsGrid {
   // A second click reverses the order.
   sort(key, isNumeric, isMore = false) {
     this.state.set("sort", ...sorted(isMore ? this.state.all("sort") : this.state.sorts, key, isNumeric, isMore))
-    return this.ask()
+    return this.runQuery()
   }
 
   changeColumn(what, key, value) {
@@ -247,17 +247,17 @@ class RunsGrid {
     if (!keys.length) return undefined
     this.state.set("column", ...keys)
     this.state.set("pin", pinned ? String(pinned) : "")
-    return this.ask({ stays: true })
+    return this.runQuery({ stays: true })
   }
 
   resetColumns() {
     for (const name of ["column", "pin", "width"]) this.state.set(name)
-    return this.ask({ stays: true })
+    return this.runQuery({ stays: true })
   }
 
   group(keys) {
     this.state.set("group", ...keys.filter(canGroup))
-    return this.ask()
+    return this.runQuery()
   }
 
   show(name) {
@@ -288,12 +288,12 @@ class RunsGrid {
   // Covers the first rows only; more would have to be fetched.
   get isShownTicked() {
     const { isMatching, ids } = this.selection
-    return isMatching || (ids.length > 0 && ids.length >= Math.min(LONGEST_RANGE, this.rows.matching))
+    return isMatching || (ids.length > 0 && ids.length >= Math.min(MAX_RANGE, this.rows.matching))
   }
 
   async tickShown() {
     if (this.isShownTicked) return this.unselect()
-    const last = Math.min(LONGEST_RANGE, this.rows.matching) - 1
+    const last = Math.min(MAX_RANGE, this.rows.matching) - 1
     const rows = await this.rowsOf([0, last])
     this.selection.add(rows.map((row) => row.id))
     this.isOffered = true
@@ -326,9 +326,9 @@ class RunsGrid {
 
   // Fetches the runs of a row range.
   async rowsOf([from, last]) {
-    const to = Math.min(last, from + LONGEST_RANGE - 1)
+    const to = Math.min(last, from + MAX_RANGE - 1)
     if (to < last) {
-      const values = { count: number(LONGEST_RANGE), all: number(last - from + 1) }
+      const values = { count: number(MAX_RANGE), all: number(last - from + 1) }
       toast(gettext("The first %(count)s of these %(all)s rows are picked.", values))
     }
     await this.rows.load(from, to)
@@ -360,7 +360,7 @@ class RunsGrid {
     const { id } = this.rows.row(position) ?? {}
     const eye = id && this.view.eyeOf(id)
     if (eye?.isOpen) {
-      this.dyed = id
+      this.colouredRun = id
       const colours = await this.colours()
       colours?.open(eye.slot, this.view.dotAt(position))
     } else if (id) {
@@ -369,10 +369,10 @@ class RunsGrid {
   }
 
   // A selected run has the same color in the table and in charts.
-  dye(slot) {
+  setColour(slot) {
     this.part("colours").hidePopover()
-    this.side.eyes.choose(this.dyed, slot)
-    this.selection.choose(this.dyed, slot)
+    this.side.eyes.choose(this.colouredRun, slot)
+    this.selection.choose(this.colouredRun, slot)
     this.changed()
   }
 
@@ -397,20 +397,20 @@ class RunsGrid {
   }
 
   // The first pinned run is the reference of the comparison.
-  async keep(position) {
+  async togglePin(position) {
     const row = this.rows.row(position)
     if (!row?.id) return
-    let kept = this.state.all("top")
+    let pinned = this.state.all("top")
     // Pinned runs may have been deleted.
-    if (kept.length >= MAX_ON_TOP) kept = this.rows.top.map(({ id }) => id)
-    const isKept = kept.includes(row.id)
-    if (!isKept && kept.length >= MAX_ON_TOP) {
+    if (pinned.length >= MAX_ON_TOP) pinned = this.rows.top.map(({ id }) => id)
+    const isKept = pinned.includes(row.id)
+    if (!isKept && pinned.length >= MAX_ON_TOP) {
       toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MAX_ON_TOP }))
       return
     }
-    this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))
+    this.state.set("top", ...(isKept ? pinned.filter((id) => id !== row.id) : [...pinned, row.id]))
     const { column } = this.view.active
-    await this.ask({ stays: true })
+    await this.runQuery({ stays: true })
     // Keeps the same row active after it moved.
     this.view.activate(Math.max(0, position + (isKept ? -1 : 1)), column)
   }
@@ -437,7 +437,7 @@ class RunsGrid {
     if (what === "then") return this.sort(key, isNumeric, true)
     if (!sort) return this.changeColumn(what, key)
     this.state.set("sort", sort)
-    return this.ask()
+    return this.runQuery()
   }
 
   // Deselects deleted runs and selects restored ones.
@@ -445,24 +445,24 @@ class RunsGrid {
     if (isOver) this.unselect()
     this.selection.remove(gone)
     this.selection.add(back)
-    return this.ask({ stays: true })
+    return this.runQuery({ stays: true })
   }
 
   // Updates
 
   // `stays` keeps the scroll position; `open` lists the expanded groups.
-  async ask({ stays = false, open = this.groups.openQueries } = {}) {
+  async runQuery({ stays = false, open = this.groups.openQueries } = {}) {
     this.write()
     // "All matching" does not carry over to another query.
     if (this.selection.question !== this.state.runsQuestion) this.selection.endMatching()
     const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
-    await this.blocks.ask(this.state.question, position)
+    await this.blocks.setQuery(this.state.question, position)
     if (this.isGrouped) {
-      await this.groups.ask(this.state.question, this.state.all("group"), this.blocks.columns, open)
+      await this.groups.setQuery(this.state.question, this.state.all("group"), this.blocks.columns, open)
       this.state.set("open", ...this.groups.openQueries)
     }
     if (this.state.isCharts) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
-    if (!this.blocks.mistake) this.side.ask()
+    if (!this.blocks.mistake) this.side.applyQuery()
     const below = this.isGrouped ? this.groups : this.blocks
     if (below !== this.rows.below) this.view.found = null
     this.view.rows = new TopRows(this.blocks, below)

@@ -1,11 +1,11 @@
 // Selected runs. Each run has a color slot: the first free one when it was selected. It keeps
 // its slot when other runs are removed, here and on the comparison page.
 import { gettext } from "../core/texts.js"
-import { keep, kept } from "../core/tab_storage.js"
+import { store, stored } from "../core/tab_storage.js"
 
 // Larger selections do not fit into the URL and are kept in session storage.
-const LISTED_AT_MOST = 100
-const KEPT = "ticked"
+const MAX_LISTED = 100
+const STORAGE_KEY = "ticked"
 
 export class Selection {
   #slots = new Map()
@@ -19,7 +19,7 @@ export class Selection {
   // URL format: runs=…&colours=…&hidden=…
   static read(search) {
     const selection = new Selection()
-    if (!search.has("runs")) search = new URLSearchParams(kept(KEPT))
+    if (!search.has("runs")) search = new URLSearchParams(stored(STORAGE_KEY))
     const ids = (search.get("runs") ?? "").split(",").filter(Boolean)
     const slots = numbers(search.get("colours"))
     const isKnown = slots.length === ids.length && new Set(slots).size === slots.length
@@ -31,7 +31,7 @@ export class Selection {
 
   // Empty for large selections.
   get address() {
-    return this.#slots.size > LISTED_AT_MOST ? new URLSearchParams() : this.#written
+    return this.#slots.size > MAX_LISTED ? new URLSearchParams() : this.#written
   }
 
   get #written() {
@@ -80,7 +80,7 @@ export class Selection {
     const holder = this.ids.find((other) => this.place(other) === slot)
     if (holder) this.#slots.set(holder, this.place(id))
     this.#slots.set(id, slot)
-    this.#keep()
+    this.#store()
   }
 
   // Hidden runs are left out of charts and keep their color.
@@ -97,7 +97,7 @@ export class Selection {
       slot,
       line: slot,
       isOpen,
-      said: isOpen ? "" : gettext("left out of comparisons"),
+      status: isOpen ? "" : gettext("left out of comparisons"),
       title: isOpen ? gettext("Leave it out of comparisons’ charts") : gettext("Draw it in comparisons again"),
     }
   }
@@ -105,7 +105,7 @@ export class Selection {
   hide(id, isHidden) {
     if (isHidden && this.#slots.has(id)) this.#hidden.add(id)
     else this.#hidden.delete(id)
-    this.#keep()
+    this.#store()
   }
 
   toggle(id, position) {
@@ -120,12 +120,12 @@ export class Selection {
     for (const id of ids) {
       if (this.#slots.has(id)) continue
       while (taken.has(free)) free += 1
-      const wished = this.wished(id)
-      const slot = wished >= 0 && !taken.has(wished) ? wished : free
+      const preferred = this.wished(id)
+      const slot = preferred >= 0 && !taken.has(preferred) ? preferred : free
       taken.add(slot)
       this.#slots.set(id, slot)
     }
-    this.#keep()
+    this.#store()
   }
 
   remove(ids) {
@@ -133,7 +133,7 @@ export class Selection {
       this.#slots.delete(id)
       this.#hidden.delete(id)
     }
-    this.#keep()
+    this.#store()
   }
 
   clear() {
@@ -141,11 +141,11 @@ export class Selection {
     this.#slots.clear()
     this.#hidden.clear()
     this.#anchor = null
-    this.#keep()
+    this.#store()
   }
 
-  #keep() {
-    keep(KEPT, this.#slots.size > LISTED_AT_MOST ? String(this.#written) : "")
+  #store() {
+    store(STORAGE_KEY, this.#slots.size > MAX_LISTED ? String(this.#written) : "")
   }
 
   // Positions from the last selected run to this one.

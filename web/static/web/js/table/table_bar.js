@@ -4,7 +4,7 @@ import { number } from "../core/format.js"
 import { showMistake } from "../query/query_error.js"
 import { gettext, ngettext } from "../core/texts.js"
 
-const RUNGS_AT_MOST = 50
+const MAX_RUNGS = 50
 
 export class TableBar {
   constructor(element) {
@@ -45,35 +45,35 @@ export class TableBar {
     button.hidden = !isOffered || selection.isMatching || matching <= selection.ids.length
     if (button.hidden) return setText(button, "")
     button.disabled = matching > this.mostChanged
-    const most = { most: number(this.mostChanged) }
+    const limit = { most: number(this.mostChanged) }
     const values = { count: number(matching) }
     setText(button, button.disabled
-      ? gettext("Filter for at most %(most)s runs to tick all", most)
+      ? gettext("Filter for at most %(most)s runs to tick all", limit)
       : ngettext("Tick the %(count)s run that matches", "Tick all %(count)s runs that match", matching, values))
   }
 
   #drawSelection(selection, matching, shown) {
     const { ids, isMatching } = selection
     const picked = { count: number(isMatching ? matching : ids.length) }
-    const said = isMatching ? gettext("All %(count)s that match", picked) : gettext("%(count)s selected", picked)
+    const label = isMatching ? gettext("All %(count)s that match", picked) : gettext("%(count)s selected", picked)
     const isAny = isMatching || ids.length > 0
-    setText(this.part("selected"), isAny ? said : "")
+    setText(this.part("selected"), isAny ? label : "")
     this.part("picked").hidden = !isAny
     if (isMatching) return this.#drawMatching()
     // One run is enough: more runs can be added on the comparison page.
     const compared = ids.length ? ids.length <= this.most && selection.address : shown
-    const most = { most: this.most }
-    link(this.part("compare"), gettext("Select up to %(most)s runs", most), compared && `${this.addresses.compareUrl}?${plain(compared)}`)
-    const isLadder = ids.length > 1 && ids.length <= RUNGS_AT_MOST
-    const wanted = gettext("Select 2 to %(most)s runs", { most: RUNGS_AT_MOST })
-    link(this.part("ladder"), wanted, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+    const limit = { most: this.most }
+    link(this.part("compare"), gettext("Select up to %(most)s runs", limit), compared && `${this.addresses.compareUrl}?${plain(compared)}`)
+    const isLadder = ids.length > 1 && ids.length <= MAX_RUNGS
+    const hint = gettext("Select 2 to %(most)s runs", { most: MAX_RUNGS })
+    link(this.part("ladder"), hint, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
   }
 
   // The matching ids are known to the server only.
   #drawMatching() {
-    const most = { most: this.most }
-    link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", most), null)
-    const rungs = { most: RUNGS_AT_MOST }
+    const limit = { most: this.most }
+    link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", limit), null)
+    const rungs = { most: MAX_RUNGS }
     link(this.part("ladder"), gettext("Only runs ticked one by one make a ladder, up to %(most)s", rungs), null)
   }
 
@@ -96,9 +96,9 @@ function counted(blocks, groups, isFiltered) {
   const found = isFiltered && !isUnread
     ? ngettext("%(matching)s of %(count)s run", "%(matching)s of %(count)s runs", total, values)
     : ngettext("%(count)s run", "%(count)s runs", total, values)
-  const isAway = (groups ?? blocks).isAway
-  const said = groups ? gettext("%(groups)s of %(runs)s", { groups: groupCount(groups), runs: found }) : found
-  return isAway ? gettext("%(runs)s, the server does not answer", { runs: said }) : said
+  const isOffline = (groups ?? blocks).isOffline
+  const text = groups ? gettext("%(groups)s of %(runs)s", { groups: groupCount(groups), runs: found }) : found
+  return isOffline ? gettext("%(runs)s, the server does not answer", { runs: text }) : text
 }
 
 function groupCount({ groups, isCut }) {
@@ -113,10 +113,10 @@ function plain(search) {
 }
 
 // A link without `href` is not focusable, so it is marked as disabled.
-function link(element, wanted, address) {
+function link(element, hint, address) {
   if (!element) return
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : wanted
+  element.title = address ? "" : hint
 }

@@ -5,12 +5,12 @@
 const CHART_OPTIONS = ["text", "together", "smoothing", "smoother", "log", "axis", "regex", "over", "logx", "clip", "bare"]
 const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
 export const FILTERS = ["q", "state", "tag", "by", "query"]
-const ASKED = [...FILTERS, "sort", "column", "top"]
+const QUERY_PARTS = [...FILTERS, "sort", "column", "top"]
 const LAYOUT = "layout"
-const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
+const CHART_QUERY_PARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
 // Parts of a link that views do not store. Other modules add the selected runs.
-const ASIDE = ["open", ...ZOOM, LAYOUT]
+const LINK_PARTS = ["open", ...ZOOM, LAYOUT]
 export const MAX_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
@@ -30,7 +30,7 @@ export class TableState {
       const source = search.has(name) ? search : this.#kept
       this.#parts.set(name, source.getAll(name).filter(Boolean))
     }
-    this.#aside = new Map(ASIDE.map((name) => [name, search.getAll(name)]))
+    this.#aside = new Map(LINK_PARTS.map((name) => [name, search.getAll(name)]))
   }
 
   get(name) {
@@ -47,8 +47,8 @@ export class TableState {
   }
 
   // Restores values from a URL; null restores the value of the view.
-  takeBack(said) {
-    for (const [name, value] of Object.entries(said)) {
+  restore(parameters) {
+    for (const [name, value] of Object.entries(parameters)) {
       if (this.#parts.has(name) || this.#aside.has(name)) this.set(name, value ?? this.#kept.get(name) ?? "")
     }
   }
@@ -59,7 +59,7 @@ export class TableState {
 
   // Whether the table differs from the saved view.
   get differs() {
-    return PARTS.some((name) => !this.#isKept(name))
+    return PARTS.some((name) => !this.#matchesView(name))
   }
 
   get sorts() {
@@ -102,12 +102,12 @@ export class TableState {
 
   // Query of the row requests.
   get question() {
-    return written(ASKED.map((name) => [name, this.all(name)]))
+    return written(QUERY_PARTS.map((name) => [name, this.all(name)]))
   }
 
   // Row query with grouping.
   get groupedQuestion() {
-    return written([...ASKED, "group"].map((name) => [name, this.all(name)]))
+    return written([...QUERY_PARTS, "group"].map((name) => [name, this.all(name)]))
   }
 
   // Whether charts are shown next to the list.
@@ -117,7 +117,7 @@ export class TableState {
 
   // Query of the chart requests, without the runs.
   get chartQuestion() {
-    return written(ASKED_OF_CHARTS.map((name) => [name, this.all(name)]))
+    return written(CHART_QUERY_PARTS.map((name) => [name, this.all(name)]))
   }
 
   get chartOptions() {
@@ -140,19 +140,19 @@ export class TableState {
   }
 
   get address() {
-    const address = written(PARTS.flatMap((name) => this.#said(name)))
+    const address = written(PARTS.flatMap((name) => this.#entriesOf(name)))
     if (this.view || (this.hasDefault && !String(address))) address.append("view", this.view)
-    for (const name of ASIDE) for (const value of this.all(name)) address.append(name, value)
+    for (const name of LINK_PARTS) for (const value of this.all(name)) address.append(name, value)
     return address
   }
 
-  #said(name) {
-    if (this.view && this.#isKept(name)) return []
+  #entriesOf(name) {
+    if (this.view && this.#matchesView(name)) return []
     const values = this.all(name)
     return [[name, this.view && !values.length ? [""] : values]]
   }
 
-  #isKept(name) {
+  #matchesView(name) {
     const kept = this.#kept.getAll(name).filter(Boolean)
     const now = this.all(name)
     return kept.length === now.length && kept.every((value, place) => value === now[place])
