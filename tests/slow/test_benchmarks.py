@@ -11,7 +11,6 @@ from tracker.server.processes import ROOT
 COMMANDS = [
     ("many_metrics --metrics 40 --each 50 --rounds 2", "more than 200 paths"),
     ("reading --longest 20000 --metrics 20 --each 200", "pyarrow"),
-    ("purge --points 20000 --series 20", "20 chunks are there"),
 ]
 
 pytestmark = pytest.mark.processes

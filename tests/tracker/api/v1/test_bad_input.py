@@ -421,7 +421,7 @@ def test_steps_and_times_that_have_no_place_are_refused(
 
 @pytest.fixture
 def few_attributes(monkeypatch):
-    """Lower the limit, so that a test can exceed it; see also benchmarks/bad_input.py."""
+    """Lower the limit, so that a test can exceed it."""
     limits = Limits(attributes=50, set_strings=50)
     for module in (pipeline, attributes):
         monkeypatch.setattr(module, "LIMITS", limits, raising=False)

@@ -1,1 +1,0 @@
-"""Capacity per core and gigabyte, and of larger machines."""

@@ -1,1 +1,0 @@
-"""Where each byte on disk goes."""
