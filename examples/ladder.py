@@ -115,12 +115,17 @@ class Tracker:
         projects = self._call("GET", "/projects")["projects"]
         if all(project["slug"] != PROJECT for project in projects):
             return ""
-        ladders = self._call("GET", f"/projects/{self._workspace}/{PROJECT}/ladders")
-        names = {ladder["name"] for ladder in ladders["ladders"]}
+        project = f"/projects/{self._workspace}/{PROJECT}"
+        ladders = self._call("GET", f"{project}/ladders")["ladders"]
+        found = self._call("GET", f"{project}/runs?search={RUNGS[0].run}")["runs"]
+        # An earlier start may have ended before its ladder was made.
+        taken = {each["name"] for each in (*ladders, *found)}
         number = 1
-        while LADDER + (f"-{number}" if number > 1 else "") in names:
+        while True:
+            suffix = f"-{number}" if number > 1 else ""
+            if taken.isdisjoint({LADDER + suffix, RUNGS[0].run + suffix}):
+                return suffix
             number += 1
-        return f"-{number}" if number > 1 else ""
 
     def put_ladder(self, rungs: Sequence[Rung], suffix: str) -> str:
         """Make the ladder, or bring it up to date; return its page's address."""
