@@ -133,7 +133,7 @@ class Chart {
 
     const answer = readFigure(buffer, isSame ? this.previous : undefined)
     const { figure, arrays, plain, since, version } = answer
-    Object.assign(this, { figure, held: { arrays, plain }, since, version, address })
+    Object.assign(this, { figure, previous: { arrays, plain }, since, version, address })
     if (!isSame) this.began = { end: endsOf(figure)[1], at: performance.now() }
     if (figure.live === false) this.element.dataset.live = "false"
     return answer
