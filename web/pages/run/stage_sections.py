@@ -108,6 +108,9 @@ class StageSection:
     def hint(self) -> UnansweredGroup | None:
         """Return what would let most rules answer: the loader's line, code, or advice."""
         groups = sorted(self.unanswered, key=_is_advice)
+        if self.steps is not None:
+            # The loop is timed already, for example by a callback without a data wait.
+            groups = [group for group in groups if LOADER not in group.codes]
         of_loader = (group for group in groups if LOADER in group.codes)
         return next(of_loader, groups[0] if groups else None)
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from tests.diagnoses import NOW, diagnosis, finding
 from tests.web.stage_rows import process_row, stage_row
 from tracker.diagnosis.engine.judgement import Label
-from tracker.queries.diagnoses.diagnoses import Dismissal
+from tracker.diagnosis.signals.signal import LOADER
+from tracker.queries.diagnoses.diagnoses import Dismissal, Lack, UnansweredRule
 from web.pages.run.stage_sections import (
     MAX_OPEN,
     StageSection,
@@ -122,3 +123,17 @@ def test_dropped_points_are_added_up():
     assert dropped is not None
     assert (dropped.told, dropped.points) == ("0", 5)
     assert StageSection(stage_row("train"), None).dropped is None
+
+
+def test_a_loop_that_is_timed_needs_no_loader():
+    lacks = [Lack("data_wait_seconds", "data wait", LOADER)]
+    untimed = replace(
+        diagnosis(), unanswered=[UnansweredRule("slow", "Slow data", lacks)]
+    )
+
+    hint = StageSection(stage_row("train"), untimed).hint
+    timed = StageSection(stage_row("train"), replace(untimed, steps_per_second=2.0))
+
+    assert hint is not None
+    assert hint.codes == (LOADER,)
+    assert timed.hint is None
