@@ -17,7 +17,10 @@ _LONGEST_HEADER = 4_096  # characters
 _AT_ONCE = 10
 _PAUSE_SECONDS = 0.001
 # Only if the script has imported them: an import takes seconds and GPU memory.
-_LOADED = ("torch", "tensorflow", "jax", "numpy", "transformers", "lightning")
+_LOADED = (
+    *("torch", "tensorflow", "jax", "numpy", "transformers", "lightning"),
+    *("sklearn", "stable_baselines3", "ultralytics"),
+)
 
 
 def facts() -> Facts:

@@ -268,6 +268,8 @@ def _facts(trainer: Any) -> dict[str, object]:
     is_bfloat16 = getattr(trainer.args, "amp", None) == "bf16"
     types = {True: "bfloat16", False: "float16"}
     facts["torch/autocast"] = types[is_bfloat16] if trainer.amp else "off"
+    # The diagnosis suggests arguments of `train`.
+    facts["framework"] = _PACKAGE
     facts["ultralytics/version"] = ultralytics.__version__
     facts["ultralytics/task"] = str(trainer.args.task)
     facts["ultralytics/accumulated_batches"] = trainer.accumulate

@@ -84,6 +84,7 @@ def test_metrics_of_epochs_are_logged(tracker, run, model, train):
     assert 0 <= facts["best/metrics/mAP50(B)"] <= 1
     assert facts[f"{FACTS}/batch_size"] == BATCH
     assert facts[f"{FACTS}/torch/autocast"] == "off"
+    assert facts[f"{FACTS}/framework"] == "ultralytics"
     assert facts[f"{FACTS}/ultralytics/task"] == "detect"
 
 

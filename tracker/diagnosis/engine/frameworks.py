@@ -5,6 +5,8 @@ from __future__ import annotations
 # Frameworks that reserve most of the GPU's memory at start, so that the driver's value
 # does not show the need.
 RESERVING = ("tensorflow", "jax")
+# Ultralytics has its own loop around PyTorch; users set only the arguments of `train`.
+ON_PYTORCH = ("pytorch", "ultralytics")
 
 
 def loader_workers_line(framework: str | None, workers: int) -> str:
@@ -20,6 +22,8 @@ def loader_workers_line(framework: str | None, workers: int) -> str:
             )
         case "jax":
             return f"grain.DataLoader(data_source=source, worker_count={workers})"
+        case "ultralytics":
+            return f"model.train(data=..., workers={workers})"
         case _:
             return f"multiprocessing.Pool({workers}).imap(load_batch, batches)"
 
@@ -32,6 +36,8 @@ def batch_size_line(framework: str | None, batch_size: str) -> str:
             return f"dataset.batch({batch_size})"
         case "jax":
             return f"grain.Batch(batch_size={batch_size})"
+        case "ultralytics":
+            return f"model.train(data=..., batch={batch_size})"
         case _:
             return f"batch_size = {batch_size}"
 
@@ -44,6 +50,8 @@ def memory_line(framework: str | None) -> str:
             return 'keras.mixed_precision.set_global_policy("mixed_bfloat16")'
         case "jax":
             return "jax.checkpoint(loss)"
+        case "ultralytics":
+            return "model.train(data=..., amp=True)"
         case _:
             return ""
 
@@ -56,6 +64,8 @@ def data_parallel_line(framework: str | None, gpus: int) -> str:
             return "with tf.distribute.MirroredStrategy().scope():"
         case "jax":
             return f'jax.make_mesh(({gpus},), ("data",))'
+        case "ultralytics":
+            return f"model.train(data=..., device={[*range(gpus)]})"
         case _:
             return ""
 
@@ -69,6 +79,8 @@ def mixed_precision_line(framework: str | None, half: str) -> str:
             return f'keras.mixed_precision.set_global_policy("mixed_{half}")'
         case "jax":
             return f"model = Model(dtype=jnp.{half}, param_dtype=jnp.float32)"
+        case "ultralytics":
+            return "model.train(data=..., amp=True)"
         case _:
             return ""
 
@@ -81,6 +93,8 @@ def compile_line(framework: str | None) -> str:
             return "model.compile(optimizer, loss, jit_compile=True)"
         case "jax":
             return "train_step = jax.jit(train_step, donate_argnums=0)"
+        case "ultralytics":
+            return "model.train(data=..., compile=True)"
         case _:
             return ""
 

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import highest
 from tracker.diagnosis.engine.finding import MEASURED, Recommendation
-from tracker.diagnosis.engine.frameworks import batch_size_line, memory_line
+from tracker.diagnosis.engine.frameworks import (
+    ON_PYTORCH,
+    batch_size_line,
+    memory_line,
+)
 from tracker.diagnosis.signals import Samples
 
 OFF = "off"
@@ -76,7 +80,7 @@ def ways_to_save(
             " to try.",
             code='PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True" python train.py',
         )
-        if framework == "pytorch"
+        if framework in ON_PYTORCH
         else None,
         Recommendation(
             "Use a smaller batch with gradient accumulation, which keeps the result"

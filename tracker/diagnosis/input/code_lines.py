@@ -66,6 +66,8 @@ def in_memory_line(framework: str | None) -> str:
     """Keep the data in memory."""
     if framework == "tensorflow":
         return "dataset.cache()"
+    if framework == "ultralytics":
+        return 'model.train(data=..., cache="ram")'
     return "cp -r /path/to/data /dev/shm/"
 
 

@@ -36,7 +36,7 @@ from tracker.diagnosis.engine.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.engine.frameworks import mixed_precision_line
+from tracker.diagnosis.engine.frameworks import ON_PYTORCH, mixed_precision_line
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.hardware.peaks import (
     AMPERE,
@@ -255,7 +255,7 @@ def _recommendations(
             code=mixed_precision_line(framework, half),
         )
     ]
-    if capability >= AMPERE and precision != "tf32" and framework == "pytorch":
+    if capability >= AMPERE and precision != "tf32" and framework in ON_PYTORCH:
         recommendations.insert(
             0,
             Recommendation(

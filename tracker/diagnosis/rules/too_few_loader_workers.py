@@ -40,7 +40,7 @@ from tracker.diagnosis.engine.finding import (
     Recommendation,
     Side,
 )
-from tracker.diagnosis.engine.frameworks import loader_workers_line
+from tracker.diagnosis.engine.frameworks import ON_PYTORCH, loader_workers_line
 from tracker.diagnosis.engine.speedup import Floor, expected_gain
 from tracker.diagnosis.engine.wording import cores, count, duration, percent, size
 from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
@@ -313,7 +313,7 @@ def _recommendations(
         code=line,
     )
     room = shortage.shared_memory_bytes
-    if framework != "pytorch" or not room or room >= SMALL_SHARED_MEMORY_BYTES:
+    if framework not in ON_PYTORCH or not room or room >= SMALL_SHARED_MEMORY_BYTES:
         return (more,)
     return (
         more,
