@@ -72,7 +72,11 @@ def chart_figure(
 
 
 def lines_figure(
-    lines: Sequence[NamedLine], look: Look, *, outside: Sequence[int] = ()
+    lines: Sequence[NamedLine],
+    look: Look,
+    *,
+    outside: Sequence[int] = (),
+    has_bands: bool = True,
 ) -> Figure:
     """Draw the lines alone; `outside` is as for `chart_figure`."""
     figure = series_figure(
@@ -82,6 +86,7 @@ def lines_figure(
         smoothing=look.smoothing,
         low=look.low,
         high=look.high,
+        has_bands=has_bands,
     )
     give_axes(figure, lines, look, outside=outside)
     return figure

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext
-from msgspec import Meta, Struct
+from django.utils.translation import gettext, ngettext
 from msgspec.structs import replace
 
 from tracker.queries.compare.comparison import overlaid_series
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.series.chart_lines import read_chart_lines
-from tracker.queries.series.series import Axis
 from tracker.queries.series.writers import read_writers
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.chart import SERIES as OVER
 from web.figures.comparison import lacking_note, writers_note
-from web.figures.smoothing import MAX_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.pages.charts.chart_options import ChartOptions
-from web.pages.compare.state import SMOOTHERS
+from web.pages.dashboards.chart_groups import group_path, run_groups
+from web.pages.dashboards.chart_settings import FIELDS, MAX_METRICS, Settings
 from web.pages.dashboards.widget_kind import (
     WITHHELD,
     Body,
-    Field,
     FigureView,
     Kind,
     Scene,
@@ -33,55 +30,21 @@ from web.pages.dashboards.widget_kind import (
 from web.pages.runs.path_search import find_paths
 from web.texts import gettext_lazy
 
-MAX_METRICS = 6
 # A widget has room for the names of no more.
 MAX_RUNS = 20
+# Runs of which groups are drawn.
+MAX_GROUPED = 100
 BUCKETS = 500
 SERIES = "float_series"
-AXES = (
-    ("step", gettext_lazy("Step")),
-    ("relative", gettext_lazy("Time since the start")),
-    ("time", gettext_lazy("Time")),
-    (OVER, gettext_lazy("Epoch, or another series")),
-)
-
-Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
-
-
-class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    metrics: Annotated[list[Path], Meta(max_length=MAX_METRICS)] = []
-    pattern: Annotated[str, Meta(max_length=1_024)] = ""
-    axis: Literal["step", "relative", "time", "series"] = "step"
-    over: Annotated[str, Meta(max_length=1_024)] = ""
-    smoothing: Annotated[float, Meta(ge=0, le=MAX_SMOOTHING)] = 0.0
-    smoother: Literal["ema", "step-ema", "gaussian", "mean"] = "ema"
-    log: bool = False
-    logx: bool = False
-    clip: bool = False
-
-    def seen_by(self, view: ChartOptions) -> ChartOptions:
-        """Return the options that draw its lines for this reader and range of the axis."""
-        is_over = self.axis == OVER
-        return ChartOptions(
-            axis=Axis.STEP if is_over else Axis(self.axis),
-            over=self.over if is_over else "",
-            log=self.log,
-            log_x=self.logx,
-            clips=self.clip,
-            smoothing=self.smoothing,
-            smoother=self.smoother,
-            low=view.low,
-            high=view.high,
-        )
 
 
 def body(scene: Scene, settings: Settings) -> Body:
-    settings, mistake = _resolved(scene, settings)
+    settings, every, mistake = _resolved(scene, settings)
     if mistake:
         return Body(problem=mistake)
     drawn = _drawn(scene, settings)
     found = scene.values(drawn, _paths(settings))
-    if settings.over in found.withheld:
+    if {settings.over, group_path(settings.group)} & found.withheld:
         return Body(problem=WITHHELD)
     values = found.by_run
     rows = {path: _rows(values, path) for path in settings.metrics}
@@ -100,9 +63,16 @@ def body(scene: Scene, settings: Settings) -> Body:
     if len(drawn) < len(scene.runs):
         said = gettext("The first %(count)s of %(all)s runs are drawn.")
         notes.append(said % {"count": len(drawn), "all": len(scene.runs)})
+    if count := len(every) - len(settings.metrics):
+        said = ngettext(
+            "%(count)s more series matches.", "%(count)s more series match.", count
+        )
+        notes.append(said % {"count": count})
+    groups = run_groups(scene, drawn, settings.group)
     several, names = len(settings.metrics) > 1, scene.names
     context = {
         "named": named,
+        "groups": groups.legend if groups else [],
         "runs": [
             (
                 run,
@@ -113,10 +83,10 @@ def body(scene: Scene, settings: Settings) -> Body:
             for place, run in enumerate(drawn)
             if values[run.id].keys() & set(settings.metrics)
         ]
-        if len(drawn) > 1 or not several
+        if groups is None and (len(drawn) > 1 or not several)
         else [],
         "metrics": [
-            (path, place, colour_of(place) if len(drawn) == 1 else None)
+            (path, place, colour_of(place) if len(drawn) == 1 and not groups else None)
             for place, path in enumerate(settings.metrics)
             if path not in found.withheld
         ]
@@ -128,7 +98,7 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 
 def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
-    settings, _ = _resolved(scene, settings)
+    settings, _, _ = _resolved(scene, settings)
     drawn = _drawn(scene, settings)
     wanted = [(run, path) for path in settings.metrics for run in drawn]
     options = settings.seen_by(view)
@@ -140,18 +110,21 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     ]
     names = scene.names
     found = [
-        (BoardLine(line, names[drawn[run].id], scene.slot(run), metric), outside)
+        (BoardLine(line, names[drawn[run].id], scene.slot(run), metric, run), outside)
         for (metric, run), line, outside in zip(
             places, read.lines, read.outside, strict=True
         )
         if line.count and line.run_id not in read.lacking
     ]
+    groups = run_groups(scene, drawn, settings.group)
     described = board_figure(
         [line for line, _ in found],
         options.look,
         metric_count=len(settings.metrics),
         run_count=len(drawn),
         outside=[outside for _, outside in found],
+        groups=groups.of_runs if groups else None,
+        style=settings.style(view),
     )
     if lacking := [names[run.id] for run in drawn if run.id in read.lacking]:
         described["notes"].append(lacking_note(lacking, settings.over))
@@ -160,19 +133,21 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     return FigureView(described, is_live=scene.shown.is_live)
 
 
-def _resolved(scene: Scene, settings: Settings) -> tuple[Settings, str]:
-    """Return the settings with the series that the expression finds, or an error."""
+def _resolved(scene: Scene, settings: Settings) -> tuple[Settings, Sequence[str], str]:
+    """Return the settings with the first series of the expression, all of them, and an
+    error.
+    """
     metrics = list(settings.metrics)
     if settings.pattern:
-        every = overlaid_series([run.id for run in scene.runs])
-        found = find_paths(every, settings.pattern, is_regex=True)
+        logged = overlaid_series([run.id for run in scene.runs])
+        found = find_paths(logged, settings.pattern, is_regex=True)
         if found.mistake:
             said = gettext("Invalid regular expression: %(why)s")
-            return settings, said % {"why": found.mistake}
-        metrics = list(dict.fromkeys([*metrics, *found.paths]))[:MAX_METRICS]
+            return settings, metrics, said % {"why": found.mistake}
+        metrics = list(dict.fromkeys([*metrics, *found.paths]))
     if metrics:
-        return replace(settings, metrics=metrics), ""
-    return settings, gettext("No series matches the regular expression.")
+        return replace(settings, metrics=metrics[:MAX_METRICS]), metrics, ""
+    return settings, metrics, gettext("No series matches the regular expression.")
 
 
 def _shared(
@@ -191,13 +166,16 @@ def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
     """With several metrics the dash shows the metric, and cannot also show the group of
     runs.
     """
+    if settings.group:
+        return scene.runs[:MAX_GROUPED]
     most = MAX_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
     return scene.runs[:most]
 
 
 def _paths(settings: Settings) -> list[str]:
     counted = [settings.over] if settings.axis == OVER and settings.over else []
-    return [*settings.metrics, *counted]
+    grouped = [group_path(settings.group)] if settings.group else []
+    return [*settings.metrics, *counted, *grouped]
 
 
 def _rows(values: dict[Any, dict[str, AttributeRow]], path: str) -> list[AttributeRow]:
@@ -232,50 +210,7 @@ KIND = Kind(
     icon="chart-line",
     hint=gettext_lazy("Series of the runs, over each other"),
     settings=Settings,
-    fields=(
-        Field(
-            "metrics",
-            gettext_lazy("Metrics"),
-            "paths",
-            hint=gettext_lazy(
-                "Paths of series, such as train/loss. Several are distinguished by dashes."
-            ),
-            is_required=True,
-            instead="pattern",
-            most=MAX_METRICS,
-        ),
-        Field(
-            "pattern",
-            gettext_lazy("Regular expression"),
-            "line",
-            hint=gettext_lazy("Adds the first matching series: ^(train|val)/loss$"),
-        ),
-        Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
-        Field(
-            "over",
-            gettext_lazy("Series on the horizontal axis"),
-            "path",
-            hint=gettext_lazy("Such as train/epoch, where that is chosen above"),
-        ),
-        Field(
-            "smoothing",
-            gettext_lazy("Smoothing"),
-            "number",
-            hint=gettext_lazy("0 to 0.99"),
-            step="0.01",
-            lowest="0",
-            highest="0.99",
-        ),
-        Field(
-            "smoother",
-            gettext_lazy("Kind of smoothing"),
-            "choice",
-            options=tuple(SMOOTHERS.items()),
-        ),
-        Field("log", gettext_lazy("Logarithmic vertical axis"), "check"),
-        Field("logx", gettext_lazy("Logarithmic horizontal axis"), "check"),
-        Field("clip", gettext_lazy("Leave outliers out of the height"), "check"),
-    ),
+    fields=FIELDS,
     body=body,
     figure=figure,
     title=lambda settings: ", ".join(

@@ -136,7 +136,7 @@ def _read_place(posted: QueryDict, place: Place) -> dict[str, int]:
 def _shown(actor: Actor, project: Any, field: Field, widget: Widget) -> ShownField:
     value = widget.settings.get(field.name)
     values = [str(each) for each in value] if isinstance(value, list) else []
-    if not isinstance(value, list) and value not in (None, False):
+    if not isinstance(value, list) and value is not None and value is not False:
         values = [str(value)]
     options = field.options
     if field.input == "ladder":

@@ -30,7 +30,8 @@ WITHHELD = gettext_lazy("This content is not shared.")
 class Field:
     """One setting in a form.
 
-    `input` is path, paths, columns, choice, line, number, check, text, run or ladder.
+    `input` is path, paths, columns, choice, line, number, limit, check, text, run or
+    ladder; a limit is a number or empty.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Field:
     step: str = "any"
     lowest: str = ""
     highest: str = ""
+    # Fields of one section follow each other below its title.
+    section: str = ""
     # The only kind of attributes that is suggested; "": all.
     of_kind: str = ""
     # Suggestions in addition to paths.
@@ -177,7 +180,7 @@ def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = msgspec.to_builtins(
         checked(given, kind.settings, typed=True)
     )
-    return settings
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _check_number(each: Field, value: Any) -> None:

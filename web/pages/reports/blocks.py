@@ -85,7 +85,7 @@ def written(widget: Widget, run_set: RunSet, kind: Kind) -> str:
         value = widget.settings.get(field.name)
         if isinstance(value, list):
             lines += [(field.name, each) for each in value]
-        elif value not in ("", None, False):
+        elif value is not None and value is not False and value != "":
             lines.append((field.name, "yes" if value is True else str(value)))
     if kind.has_runs:
         lines += _written_runs(run_set)

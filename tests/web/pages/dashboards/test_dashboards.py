@@ -189,6 +189,47 @@ def test_a_chart_can_be_over_another_series(visitor, project, member, runs):
     assert any("fast" in note for note in figure["notes"])  # has no such series
 
 
+def chart_of(project, member, **settings):
+    board = Board(widgets=(widget(CHART, "chart", Place(), **settings),))
+    return create_dashboard(project, "a chart", board, user_id=member.user_id)
+
+
+def test_runs_with_the_same_value_are_drawn_as_one_line(visitor, project, member, runs):
+    write_series(make_run(project, "third", "finished"), "train/loss", [1.0, 3.0])
+    for run in runs:
+        write_values(run, {"params/optimizer": "adam"})
+    made = chart_of(project, member, metrics=["train/loss"], group="params/optimizer")
+
+    figure = visitor.get(reverse("widget-figure", args=[made.id, CHART])).json()
+
+    assert [read["name"] for read in figure["lines"]] == ["adam (2 runs)", "not set"]
+    legend = body(visitor, made, CHART)
+    assert 'aria-label="Groups"' in legend
+    assert 'title="fast"' not in legend
+
+
+def test_axes_have_the_chosen_ends_until_a_reader_zooms(visitor, project, member, runs):
+    made = chart_of(
+        project, member, metrics=["train/loss"], x_low=0.5, x_high=1.5, y_low=0
+    )
+    address = reverse("widget-figure", args=[made.id, CHART])
+
+    layout = visitor.get(address).json()["layout"]
+    zoomed = visitor.get(address, {"low": "0.25", "high": "1"}).json()["layout"]
+
+    assert layout["xaxis"]["range"] == [0.5, 1.5]
+    assert layout["yaxis"]["range"][0] == 0
+    assert zoomed["xaxis"]["range"] == [0.25, 1]
+
+
+def test_matches_beyond_the_first_six_are_counted(visitor, project, member, runs):
+    for number in range(8):
+        write_series(runs[0], f"val/{number}", [1.0])
+    made = chart_of(project, member, pattern="^val/")
+
+    assert "2 more series match." in body(visitor, made, CHART)
+
+
 def test_a_chart_names_the_runs_in_which_several_wrote_at_once(
     visitor, project, dashboard, runs
 ):
@@ -510,13 +551,8 @@ def test_a_widget_is_added_by_its_form(visitor, dashboard):
     assert made.settings == {
         "metrics": ["train/loss", "val/loss"],
         "axis": "time",
-        "over": "",
-        "pattern": "",
         "smoothing": 0.9,
-        "smoother": "ema",
         "log": True,
-        "logx": False,
-        "clip": False,
     }
     assert made.run_set == RunSet(
         query="params/lr > 0", order="-path:params/lr", first=3
@@ -553,6 +589,8 @@ REFUSED = {
     "too many": ({"set-metrics": list("abcdefg")}, "may be at most 6"),
     "smoothing": ({"set-smoothing": "2"}, "Smoothing must be a number"),
     "an axis": ({"set-axis": "up"}, "axis"),
+    "axis ends": ({"set-y_low": "2", "set-y_high": "1"}, "must begin below its end"),
+    "an axis end": ({"set-x_low": "nan"}, "x_low is invalid"),
     "a query": ({"runs_of": "query", "query": "a >"}, "query is not understood"),
     "an order": ({"runs_of": "query", "order": "path:"}, "Of the metric must be given"),
     "a count": ({"runs_of": "query", "first": "0"}, "How many must be a whole number"),

@@ -46,13 +46,8 @@ def test_a_block_says_all_of_a_widget():
         settings={
             "metrics": ["train/loss", "val/loss"],
             "axis": "time",
-            "over": "",
             "log": True,
-            "logx": False,
-            "clip": False,
             "smoothing": 0.5,
-            "pattern": "",
-            "smoother": "ema",
         },
     )
     assert block.run_set == RunSet(
@@ -102,14 +97,10 @@ def test_whatever_a_dialog_writes_is_read_back(titles, metrics, query, ids):
         place=Place(width=12, height=5),
         settings={
             "metrics": metrics,
-            "axis": "step",
-            "over": "",
-            "log": False,
-            "logx": False,
-            "clip": False,
-            "smoothing": 0.0,
-            "pattern": "",
-            "smoother": "ema",
+            "group": "params/lr",
+            "x_high": 0.5,
+            "y_low": 0.0,
+            "points": "only",
         },
     )
 
