@@ -20,6 +20,7 @@ from tracker.queries.hardware.runs_without_gpus import all_runs_without_gpus
 from tracker.queries.projects.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.projects.members import memberships
 from tracker.queries.projects.projects import has_projects, project_summaries
+from tracker.queries.runs.verdicts import Verdict
 from web.pages.home.first_run import KEY_DAYS, first_run_context
 from web.pages.projects.gpu_hours import in_the_last
 from web.polling import poll_answer, poll_unless, wait_answer
@@ -70,6 +71,7 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
         return {"projects": []}
     since = now - timedelta(days=WEEK_DAYS)
     ledgers = hours_of_projects(request.actor, since=since)
+    recent = recent_runs(request.actor)
     return {
         "projects": [each for each in projects if not each.is_archived],
         "archived": [each for each in projects if each.is_archived],
@@ -78,7 +80,11 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
         ],
         "shows_workspaces": len({project.workspace_slug for project in projects}) > 1,
         "is_searched": len(projects) >= SEARCHED_FROM,
-        "recent": recent_runs(request.actor),
+        "recent": recent,
+        # Runs that log only metrics have none: a column of "not enough data" is noise.
+        "has_verdicts": any(
+            run.main_finding or run.verdict is Verdict.WELL for run in recent
+        ),
         "alerts": open_alerts(request.actor, now=now),
         "ledgers": ledgers,
         "without": None

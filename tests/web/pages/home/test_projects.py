@@ -232,6 +232,16 @@ def test_the_newest_runs_of_all_projects_are_recent(home, member):
     ]
 
 
+def test_recent_runs_have_no_column_of_findings_without_a_verdict(home, project):
+    make_run(project, "only metrics", State.FINISHED)
+    table = home().content.decode().partition("Recent runs")[2]
+    assert "Main finding" not in table
+    assert "not diagnosed" not in table
+
+    make_sample_run(project, has_gpu=True)
+    assert "Main finding" in home().content.decode().partition("Recent runs")[2]
+
+
 def test_gpu_hours_of_the_week_are_added_up_by_project(home, project):
     run = make_sample_run(project, has_gpu=True)
     Run.objects.filter(id=run.id).update(started_at=timezone.now())
