@@ -43,7 +43,8 @@ def log_search(
     """Log a fitted search: each candidate as a child run and as a point of series.
 
     A child has the candidate's parameters, its mean scores below `cv/`, the score of
-    each fold as the series `folds/…`, and the tag `trial`.
+    each fold as the series `folds/…`, and the tag `trial`; the best one also has the
+    tag `best`.
 
     Args:
         search: A fitted `GridSearchCV`, `RandomizedSearchCV` or halving search.
@@ -58,15 +59,12 @@ def log_search(
     parent["params"] = _search_params(search)
     _log_series(parent, results, namespace)
     parent[f"{namespace}/candidates"] = _table(results)
-    prefix = parent.name if namespace == _SEARCH else f"{parent.name}-{namespace}"
-    names = {
-        number: f"{prefix}-trial-{number}"
-        for number in _chosen(results, best, max_children)
-    }
     if best is not None:
-        parent[f"{namespace}/best"] = _best(search, results, int(best), names)
-    for number, name in names.items():
-        with parent.child(name) as child:
+        parent[f"{namespace}/best"] = _best(search, results, int(best))
+    prefix = parent.name if namespace == _SEARCH else f"{parent.name}-{namespace}"
+    for number in _chosen(results, best, max_children):
+        with parent.child(f"{prefix}-trial-{number}") as child:
+            child.add_tags(["trial", "best"] if number == best else ["trial"])
             _log_candidate(child, results, number)
 
 
@@ -186,15 +184,12 @@ def _table(results: Mapping[str, Any]) -> Table:
     return Table(rows, columns=["candidate", *varied, *measured])
 
 
-def _best(
-    search: Any, results: Mapping[str, Any], best: int, names: Mapping[int, str]
-) -> dict[str, object]:
+def _best(search: Any, results: Mapping[str, Any], best: int) -> dict[str, object]:
     refit = getattr(search, "refit", None)
     metric = refit if isinstance(refit, str) and search.multimetric_ else "score"
     means = results.get(f"mean_test_{metric}")
     stated: dict[str, object] = {
         "candidate": best,
-        "run": names.get(best),
         "score": None if means is None else float(means[best]),
         "params": {n: plain_value(v) for n, v in results["params"][best].items()},
     }
@@ -215,7 +210,6 @@ def _chosen(
 
 
 def _log_candidate(child: Run, results: Mapping[str, Any], number: int) -> None:
-    child.add_tags("trial")
     child["params"] = {n: plain_value(v) for n, v in results["params"][number].items()}
     child["cv/candidate"] = number
     for name, values in results.items():

@@ -80,7 +80,8 @@ class TestSearch:
         assert tracker.values("search/mean_test_score") == pytest.approx(means)
         assert tracker.values("search/params/C") == [0.01, 0.01, 1, 1, 10, 10]
         assert facts["search/best/candidate"] == search.best_index_
-        assert facts["search/best/run"] == f"r-trial-{search.best_index_}"
+        tags = [set(m["add"]) for m in tracker.of_kind("tags")]
+        assert sorted(tags, key=len) == [{"trial"}] * 5 + [{"trial", "best"}]
         assert facts["search/best/score"] == pytest.approx(search.best_score_)
         assert facts["search/best/params/kernel"] == search.best_params_["kernel"]
         assert facts["params/folds"] == 3
