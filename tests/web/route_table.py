@@ -104,6 +104,7 @@ PAGES = {
         run-rename run-metric run-pin run-unpin deleted-restore ladders ladder-note
         GET:ladder-edit ladder-edit ladder-delete dashboards dashboard-rename
         dashboard-duplicate dashboard-delete GET:dashboard-runs dashboard-runs
+        GET:panel-dashboard panel-dashboard
         GET:widget-new widget-new GET:widget-edit widget-edit widget-place
         widget-remove widget-put-back reports report-restore report-delete
         comment-resolve comment-reopen GET:report-edit report-edit report-draft

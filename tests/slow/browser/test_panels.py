@@ -8,6 +8,8 @@ from playwright.sync_api import Page, expect
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.slow.browser.conftest import PHONE, wait_until
 from tests.web.pages.compare.test_media import write_pictures
+from tracker.actions.dashboards import create_dashboard
+from tracker.boards.board import Board, board_from
 from tracker.models import ChartArrangement
 from tracker.series.compaction import compact_run
 
@@ -112,6 +114,33 @@ def test_a_panel_of_media_moves_through_its_steps(
     page.keyboard.press("Escape")
     panel.get_by_role("slider").fill("1")
     expect(panel.get_by_text("step 10")).to_have_count(2)
+
+
+def test_a_panel_and_a_chart_are_added_to_a_dashboard(visit, ada, project):
+    runs = logged(project, 2)
+    made = create_dashboard(project, "ours", Board(), user_id=ada.user_id)
+    page = visit(compared(runs), ada)
+    add(page, "Bar chart", "Metric", "params/lr")
+    dialog = page.get_by_role("dialog")
+
+    page.get_by_role("button", name="Add params/lr to a dashboard").click()
+    dialog.get_by_role("button", name="ours").click()
+    expect(dialog).to_contain_text("Added to ours")
+    dialog.get_by_role("button", name="Close").click()
+    chart = page.locator('.charts__sections .chart[data-drawn="true"]').first
+    chart.hover()
+    chart.locator('[data-do="menu"]').click()
+    page.get_by_role("menuitem", name="Add to dashboard").click()
+    dialog.get_by_role("button", name="ours").click()
+    dialog.get_by_role("link", name="Open dashboard").click()
+
+    expect(page.locator('.widget .chart[data-drawn="true"]')).to_have_count(
+        2, timeout=PATIENCE
+    )
+    made.refresh_from_db()
+    bar, line = board_from(made.content).widgets
+    assert (bar.kind, line.settings["metrics"]) == ("bar", ["train/loss"])
+    assert len(line.run_set.runs) == 2
 
 
 METRICS = [f"group{n % 12}/metric_{n:03}" for n in range(300)]

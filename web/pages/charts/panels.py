@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from tracker.access.objects import readable_project
+from tracker.access.objects import may_edit, readable_project
 from tracker.boards.board import Place, RunSet, Widget, new_id
 from tracker.errors import InvalidInput
 from tracker.server.statuses import status_of
@@ -64,6 +64,7 @@ def panels_context(
     asked = QueryDict(query)
     return {
         "panels": [_view(request, project, panel, asked) for panel in panels],
+        "may_edit": may_edit(request.actor, project),
         "panel_runs": asked.get("runs", ""),
         "panel_colours": asked.get("colours", ""),
     }
@@ -93,9 +94,12 @@ def panel_form(request: PageRequest, workspace: str, project: str) -> HttpRespon
             request, "dashboards/_refusal.html", context, status=status_of(refusal)
         )
         return reswap(retarget(response, REFUSAL), "innerHTML")
-    response = render(
-        request, "components/panel.html", {"panel": view, "project": found}
-    )
+    context = {
+        "panel": view,
+        "project": found,
+        "may_edit": may_edit(request.actor, found),
+    }
+    response = render(request, "components/panel.html", context)
     return trigger_client_event(response, "dialog-done")
 
 

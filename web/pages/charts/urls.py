@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from web.pages.charts import (
     arrangements,
     figures,
+    panel_dashboards,
     panels,
     run_charts,
     run_marks,
@@ -35,6 +36,11 @@ urlpatterns: list[URLPattern] = [
         "w/<slug:workspace>/<slug:project>/charts/panel/figure",
         panels.panel_figure,
         name="panel-figure",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/charts/panel/dashboard",
+        panel_dashboards.panel_dashboard,
+        name="panel-dashboard",
     ),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
     path(

@@ -9,10 +9,17 @@ import orjson
 import pytest
 from django.urls import reverse
 
-from tests.builders import make_member, make_run, write_series, write_values
-from tracker.boards.board import Widget
+from tests.builders import (
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_values,
+)
+from tracker.actions.dashboards import create_dashboard
+from tracker.boards.board import Board, RunSet, Widget, board_from
 from tracker.errors import InvalidInput
-from tracker.models import Role
+from tracker.models import Dashboard, Role
 from tracker.series.compaction import compact_run
 from web.pages.charts.arrangement import (
     LONGEST_PANEL,
@@ -121,6 +128,51 @@ class TestPages:
             shown = viewer.get(page, asked).content.decode()
             assert 'id="widget-c0c0c0c0"' in shown
             assert str(runs[0].id) in unescape(shown.split("hx-get=")[-1])
+
+    def added(self, client, address, runs, **posted):
+        asked = {"panel": panel_json(PANEL), "runs": self.ids(runs), **posted}
+        return client.post(address("panel-dashboard"), asked)
+
+    def test_one_is_copied_to_a_dashboard_with_its_runs(
+        self, client_of, member, address, project, runs
+    ):
+        client = client_of(member)
+        made = create_dashboard(project, "ours", Board(), user_id=member.user_id)
+        asked = {"panel": panel_json(PANEL), "runs": self.ids(runs)}
+        offered = client.get(address("panel-dashboard"), asked).content.decode()
+
+        page = self.added(client, address, runs, dashboard=str(made.id), own_runs="1")
+        self.added(client, address, runs, dashboard=str(made.id))
+
+        assert f'name="dashboard" value="{made.id}"' in offered
+        assert f'href="/dashboards/{made.id}/"' in page.content.decode()
+        first, second = board_from(Dashboard.objects.get().content).widgets
+        assert first.settings["metric"] == "params/lr"
+        assert first.run_set == RunSet(runs=tuple(run.id for run in runs))
+        assert second.run_set is None
+
+    def test_one_is_copied_to_a_new_dashboard(
+        self, client_of, member, address, project, runs
+    ):
+        other = make_run(make_project(make_member("bob")), "of a stranger")
+        client = client_of(member)
+        self.added(client, address, [*runs, other], name="new one")
+
+        made = Dashboard.objects.get()
+        board = board_from(made.content)
+        assert made.name == "new one"
+        assert [each.kind for each in board.widgets] == ["bar"]
+        assert board.run_set.runs == tuple(run.id for run in runs)
+
+    def test_a_dashboard_needs_a_name_and_permission(
+        self, client_of, member, viewer, address, runs
+    ):
+        refused = self.added(client_of(member), address, runs)
+
+        assert refused.status_code == 400
+        assert refused.headers["HX-Retarget"] == "#panel-refusal"
+        assert self.added(viewer, address, runs, name="x").status_code == 403
+        assert not Dashboard.objects.exists()
 
     def test_bars_have_the_colours_of_the_page(self, viewer, address, runs):
         figure = self.figure(viewer, address, runs, "bar", metric="params/lr")

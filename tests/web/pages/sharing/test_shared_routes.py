@@ -150,6 +150,7 @@ CLOSED = {
     "panel-form",
     "panel-body",
     "panel-figure",
+    "panel-dashboard",
     "annotation-add",
     "annotation-edit",
     "annotation-delete",

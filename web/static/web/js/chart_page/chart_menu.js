@@ -3,8 +3,9 @@
 import { tools } from "./chart_tools.js"
 import { chartOf } from "../charts/draw_queue.js"
 import { gettext } from "../core/texts.js"
+import { addToDashboard } from "./panel_dashboard.js"
 
-const ARRANGING = ["log", "join", "split", "annotate", "usual-size", "csv"]
+const ARRANGING = ["log", "join", "split", "annotate", "dashboard", "usual-size", "csv"]
 
 export function menu(page, { choose, shelf, write }) {
   const panel = page.part("chart-menu")
@@ -23,6 +24,7 @@ export function menu(page, { choose, shelf, write }) {
       shelf.split(chart)
     },
     "usual-size": (chart) => shelf.usualSize(chart),
+    dashboard: (chart, button) => addToDashboard(page, chart, button.dataset.address),
     annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastMarked() ?? {}),
     async join(chart) {
       await join(chart ? JSON.parse(chart.dataset.chart) : [])
@@ -77,7 +79,7 @@ function fill(panel, chart, write) {
   if (!isArranged(chart)) return
   const paths = JSON.parse(chart.dataset.chart)
   const isMap = "map" in chart.dataset
-  for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
+  for (const name of ["log", "join", "annotate", "dashboard", "points", "csv"]) if (item(name)) item(name).hidden = isMap
   if (item("annotate")) item("annotate").hidden ||= !write.isPossible(chart)
   // Points cannot be requested by group.
   if ("division" in chart.dataset && item("csv")) item("csv").hidden = true
