@@ -94,6 +94,30 @@ def test_panels_stand_beside_the_runs_and_follow_them(visit, ada, project):
     expect(bars).to_have_count(2, timeout=PATIENCE)
 
 
+def test_a_view_of_the_runs_has_the_panels_of_its_maker(visit, ada, project):
+    logged(project, 2)
+    page = visit("/w/ada-workspace/vision/?as=charts", ada)
+    expect(
+        page.locator('.charts__sections .chart[data-drawn="true"]').first
+    ).to_be_visible(timeout=PATIENCE)
+    add(page, "Bar chart", "Metric", "params/lr")
+    panel = page.get_by_role("group", name="params/lr", exact=True)
+    expect(panel.locator(".barlayer .point")).to_have_count(2, timeout=PATIENCE)
+    wait_until(page, lambda: kept(project) == 1)
+
+    page.locator("[data-part=views] > summary").click()
+    page.get_by_label("Name of the new view").fill("With rates")
+    page.get_by_role("button", name="Save as a view").click()
+    page.wait_for_url("**/?view=*")
+    address = page.url
+    ChartArrangement.objects.all().delete()
+    visit("/w/ada-workspace/vision/?as=charts")
+    expect(panel).to_have_count(0)
+    page.goto(address)
+
+    expect(panel.locator(".barlayer .point")).to_have_count(2, timeout=PATIENCE)
+
+
 def test_a_panel_of_media_moves_through_its_steps(
     visit, ada, project, settings, tmp_path
 ):

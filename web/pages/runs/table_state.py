@@ -16,14 +16,16 @@ from tracker.queries.runs.column_keys import OF_RUN, of_attribute
 from tracker.queries.runs.filters import RunFilter, is_searchable
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.requested import read_runs
+from web.pages.charts.arrangement import read_arrangement
 
+LAYOUT = "layout"
 # Parameters of the table's address and of saved views.
 PARTS = (
     *("q", "state", "tag", "by", "query", "sort", "column", "pin", "width"),
     *("group", "show", "rows", "top"),
     # Whether charts are shown next to the list of runs, and their options.
     *("as", "text", "together", "smoothing", "log", "axis"),
-    *("smoother", "regex", "over", "logx", "clip", "bare"),
+    *("smoother", "regex", "over", "logx", "clip", "bare", LAYOUT),
 )
 CHARTS = "charts"
 MAX_COLUMNS = 50
@@ -99,4 +101,6 @@ def kept_state(text: str) -> str:
         if values := [value for value in asked.getlist(name) if value]:
             kept.setlist(name, values)
     read_table(kept)
+    if layout := kept.get(LAYOUT):
+        read_arrangement(layout)
     return kept.urlencode()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 
@@ -63,6 +64,15 @@ def test_a_view_keeps_how_charts_are_drawn_and_not_whose(member, client_of, addr
     html = client_of(member).get(address, {"view": view.id}).content.decode()
     assert "runs--charts" in html
     assert 'value="loss"' in html
+
+
+def test_a_view_keeps_the_panels_of_its_charts(member, client_of, address):
+    layout = '{"panels": [{"id": "c0c0c0c0", "kind": "bar"}]}'
+    state = urlencode({"as": "charts", "layout": layout})
+
+    client_of(member).post(f"{address}views", {"name": "mine", "state": state})
+
+    assert parse_qs(SavedView.objects.get().state)["layout"] == [layout]
 
 
 def test_the_address_names_a_view_and_what_differs(project, member, client_of, address):
@@ -154,7 +164,7 @@ def test_what_is_anothers_own_looks_absent(project, member, stranger, client_of)
 
 
 @pytest.mark.parametrize(
-    "state", ["sort=secret", "query=a+<", "column=x", "q=" + "x" * 9_000]
+    "state", ["layout=x", "sort=secret", "query=a+<", "column=x", "q=" + "x" * 9_000]
 )
 def test_a_table_that_cannot_be_shown_is_not_kept(member, client_of, address, state):
     answer = client_of(member).post(f"{address}views", {"name": "bad", "state": state})

@@ -78,7 +78,12 @@ export class TableBar {
   }
 
   #drawView(state) {
-    for (const input of this.element.querySelectorAll("[data-part=view-state]")) input.value = state.text
+    const fill = () => {
+      for (const input of this.element.querySelectorAll("[data-part=view-state]")) input.value = state.textWith(shownLayout())
+    }
+    fill()
+    // The charts may arrive after the table.
+    this.element.onsubmit = fill
     for (const name of ["view-differs", "view-update"]) {
       const part = this.part(name)
       if (part) part.hidden = !state.differs
@@ -119,4 +124,12 @@ function link(element, hint, address) {
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
   element.title = address ? "" : hint
+}
+
+// Longer arrangements belong to the user only.
+const MAX_LAYOUT_LENGTH = 4_000
+
+function shownLayout() {
+  const layout = document.querySelector('[data-part="sections"]')?.dataset.layout ?? "{}"
+  return layout === "{}" || encodeURIComponent(layout).length > MAX_LAYOUT_LENGTH ? "" : layout
 }

@@ -3,14 +3,14 @@
 
 // Options of the charts next to the list.
 const CHART_OPTIONS = ["text", "together", "smoothing", "smoother", "log", "axis", "regex", "over", "logx", "clip", "bare"]
-const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
+const LAYOUT = "layout"
+const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS, LAYOUT]
 export const FILTERS = ["q", "state", "tag", "by", "query"]
 const QUERY_PARTS = [...FILTERS, "sort", "column", "top"]
-const LAYOUT = "layout"
 const CHART_QUERY_PARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
 // Parts of a link that views do not store. Other modules add the selected runs.
-const LINK_PARTS = ["open", ...ZOOM, LAYOUT]
+const LINK_PARTS = ["open", ...ZOOM]
 export const MAX_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
@@ -134,9 +134,11 @@ export class TableState {
     for (const name of ZOOM) this.set(name, range ? String(range[name]) : "")
   }
 
-  // State to store in a saved view.
-  get text() {
-    return String(written(PARTS.map((name) => [name, this.all(name)])))
+  // State to store in a saved view; `layout` is the arrangement of the charts that are shown, for
+  // an address without one.
+  textWith(layout) {
+    const all = (name) => (name === LAYOUT && layout && !this.get(LAYOUT) ? [layout] : this.all(name))
+    return String(written(PARTS.map((name) => [name, all(name)])))
   }
 
   get address() {
