@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
+import orjson
 from django.urls import reverse
 
 from tracker.actor import Part
@@ -107,8 +108,24 @@ def _fields(query: str) -> Fields:
 def _query(run_ids: Sequence[UUID], fields: Fields) -> str:
     """Build a query with these runs; short ids make room for the other fields."""
     runs = ",".join(map(shortened, run_ids))
-    others = [field for field in fields if field[0] != RUNS]
+    others = [
+        (name, _without_panels(value) if name == LAYOUT else value)
+        for name, value in fields
+        if name != RUNS
+    ]
     return urlencode([(RUNS, runs), *others], safe=",")
+
+
+def _without_panels(layout: str) -> str:
+    """Remove panels from a chart layout: links show none, and panels name values."""
+    try:
+        arrangement = orjson.loads(layout)
+    except ValueError:
+        return layout
+    if not isinstance(arrangement, dict) or "panels" not in arrangement:
+        return layout
+    del arrangement["panels"]
+    return orjson.dumps(arrangement).decode()
 
 
 def _run_ids(fields: Fields) -> list[UUID]:

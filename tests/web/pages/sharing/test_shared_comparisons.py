@@ -204,6 +204,17 @@ def test_charts_stand_as_the_link_says_and_are_kept_for_nobody(share, runs):
     assert "data-annotations-url" not in page
 
 
+def test_panels_of_the_layout_are_not_in_the_address(share, runs):
+    panel = {"id": "c0c0c0c0", "kind": "bar", "settings": {"metric": "params/secret"}}
+    layout = {"pinned": [["train/loss"]], "panels": [panel]}
+    query = urlencode({"layout": orjson.dumps(layout).decode()})
+
+    address, page = opened(share(runs, query))
+
+    assert "pinned" in address
+    assert "secret" not in address + page
+
+
 def test_of_many_runs_a_link_leaves_out_how_charts_are_arranged(share, project):
     runs = [make_run(project, f"run-{n:03}", "finished") for n in range(100)]
     layout = orjson.dumps({"pinned": [["x" * 2_500]]}).decode()
