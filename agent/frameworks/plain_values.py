@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 _LONGEST_TEXT = 300
@@ -13,12 +14,22 @@ def plain_value(value: Any) -> object:
     """Return a number, text or None; of functions, classes and estimators the name."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Enum):
+        return plain_value(value.value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        # A named tuple.
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(name): plain_value(each) for name, each in value.items()}
     if hasattr(value, "item") and not getattr(value, "shape", ()):
         # A number of NumPy, or a tensor of one element.
         return plain_value(value.item())
-    if hasattr(value, "get_params"):
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, type) and hasattr(value, "get_params"):
+        # An estimator, whose text has all of its parameters.
         return type(value).__name__
     if callable(value):
         return str(getattr(value, "__name__", type(value).__name__))

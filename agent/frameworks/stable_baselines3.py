@@ -86,8 +86,12 @@ class SeamarkCallback(BaseCallback):
     @quiet
     def _on_training_end(self) -> None:
         if self._writer is not None:
-            # On-policy algorithms record the last losses without writing them.
-            self._writer.write_rest(self.model.logger, self.model.num_timesteps)
+            # On-policy algorithms write losses after the next rollout, if there is one.
+            now = self.model.num_timesteps
+            if self._writer.last_step == now:
+                now += now - self._rollout_began_at
+            logger = self.model.logger
+            self._writer.write(logger.name_to_value, logger.name_to_excluded, now)
         self._stop_listening()
         self._end_loop()
 
@@ -142,13 +146,7 @@ class _Writer(KVWriter):
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._last_step = -1
-
-    def write_rest(self, logger: Any, step: int) -> None:
-        """Log values that the logger has and that no later training writes."""
-        # A series has one point for each timestep.
-        step = max(step, self._last_step + 1)
-        self.write(logger.name_to_value, logger.name_to_excluded, step)
+        self.last_step = -1
 
     @quiet
     def write(
@@ -158,7 +156,7 @@ class _Writer(KVWriter):
         step: int = 0,
     ) -> None:
         """Log values, except those that only a console shows."""
-        self._last_step = step
+        self.last_step = step
         points = {
             name: _value(value)
             for name, value in key_values.items()

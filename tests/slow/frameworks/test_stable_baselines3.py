@@ -57,8 +57,8 @@ def test_values_of_the_logger_are_logged_by_timestep(tracker, run):
 
     assert tracker.steps("time/fps") == [64, 128, 192]
     assert tracker.steps("rollout/ep_rew_mean") == [64, 128, 192]
-    # The losses of the last rollout, which the logger never writes, have a step too.
-    assert tracker.steps("train/loss") == [128, 192, 193]
+    # The losses of the last training, which the logger never writes, have a step too.
+    assert tracker.steps("train/loss") == [128, 192, 256]
     # Only the console needs these.
     assert "time/iterations" not in tracker.paths()
 
@@ -116,7 +116,9 @@ def test_an_off_policy_algorithm_and_its_evaluations_are_logged(tracker, run):
 
     assert tracker.steps("eval/mean_reward") == [50, 100]
     assert tracker.values("train/loss") != []
-    # `train_freq` is 4 timesteps.
+    facts = tracker.attributes()
+    assert facts["params/train_freq/frequency"] == 4
+    assert facts["params/train_freq/unit"] == "step"
     assert len(tracker.values(f"{STEP}/seconds")) == 25
 
 
