@@ -15,10 +15,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from web.run_names import RunNames
+
 register = template.Library()
 
 # Characters at the end of a name that are not cut.
-NAME_END = 14
 UNKNOWN = "–"
 NARROW_SPACE = "\u202f"
 MINUS = "\u2212"
@@ -83,13 +84,12 @@ def breakable(path: str) -> SafeString:
 
 
 @register.filter
-def cut_in_the_middle(name: str) -> SafeString:
-    """Keep the end of a name visible, because names of a sweep differ there."""
-    return format_html(
-        '<bdi class="cut"><span>{}</span><span>{}</span></bdi>',
-        name[:-NAME_END],
-        name[-NAME_END:],
-    )
+def cut_among(name: str, names: RunNames | str = "") -> SafeString:
+    """Show a run's name; in little room, what it shares with `names` is cut first."""
+    known = names if isinstance(names, RunNames) else RunNames()
+    parts = (("common" if cut else "own", text) for text, cut in known.parts(name))
+    spans = format_html_join("", '<span class="cut__{}">{}</span>', parts)
+    return format_html('<bdi class="cut">{}</bdi>', spans)
 
 
 @register.filter

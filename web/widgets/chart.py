@@ -28,6 +28,7 @@ from web.pages.dashboards.widget_kind import (
     Scene,
 )
 from web.pages.runs.path_search import find_paths
+from web.run_names import RunNames
 from web.texts import gettext_lazy
 
 # A widget has room for the names of no more.
@@ -72,6 +73,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     several, names = len(settings.metrics) > 1, scene.names
     context = {
         "named": named,
+        "run_names": RunNames(names.values()),
         "groups": groups.legend if groups else [],
         "runs": [
             (

@@ -36,6 +36,7 @@ from web.pages.compare.tabs import TAB_CONTEXTS
 from web.pages.compare.values import pictured_runs
 from web.pages.runs.cells import json_value
 from web.polling import poll_answer, poll_unless
+from web.run_names import RunNames
 from web.session import PageRequest, signed_in
 from web.snippets import capture, two_runs
 
@@ -165,6 +166,7 @@ def _states(comparison: Comparison) -> dict[str, Any]:
     return {
         "project": comparison.project,
         "everyone": everyone,
+        "run_names": RunNames(each.run.name for each in everyone),
         "is_many": len(everyone) > LISTED_ABOVE,
         "is_long": len(everyone) > SEARCHED_ABOVE,
         "state_address": asked.address,

@@ -16,6 +16,7 @@ from web.pages.compare.media_cells import cells_of
 from web.pages.dashboards.widget_kind import WITHHELD, Body, Scene
 from web.pages.reports.blocks import key_of
 from web.pages.run_files.media_items import steps_json
+from web.run_names import RunNames
 
 # Each response contains the media of all of them.
 MAX_RUNS = 12
@@ -66,6 +67,7 @@ def step_body(scene: Scene, path: str) -> Body:
     cells = cells_of(shown, media)
     steps = media_steps(runs, path, seen)
     context = {
+        "run_names": RunNames(scene.names.values()),
         "cells": [cell for cell in cells if cell.medium is not None],
         "panel": StepPanel(path, key_of(f"{scene.widget.id} {path}")),
         "wanted": scene.at,

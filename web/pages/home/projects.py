@@ -25,6 +25,7 @@ from web.pages.home.first_run import KEY_DAYS, first_run_context
 from web.pages.projects.gpu_hours import in_the_last
 from web.polling import poll_answer, poll_unless, wait_answer
 from web.request_actor import doer_of
+from web.run_names import RunNames
 from web.session import PageRequest, signed_in
 
 WEEK_DAYS = 7
@@ -81,6 +82,7 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
         "shows_workspaces": len({project.workspace_slug for project in projects}) > 1,
         "is_searched": len(projects) >= SEARCHED_FROM,
         "recent": recent,
+        "recent_names": RunNames(run.name for run in recent),
         # Runs that log only metrics have none: a column of "not enough data" is noise.
         "has_verdicts": any(
             run.main_finding or run.verdict is Verdict.WELL for run in recent

@@ -1,0 +1,48 @@
+"""Names of runs in little room: what the names of a sweep share is cut first.
+
+The names are compared token by token, as `static/web/js/core/run_names.js` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+TOKENS = re.compile(r"[^-_/\s,;:=]+[-_/\s,;:=]*|[-_/\s,;:=]+")
+# Cutting less than this saves no room.
+SHORTEST_CUT = 5
+# The end that stays of a name that is like no other.
+END = 14
+
+# A text, and whether it may be cut.
+Part = tuple[str, bool]
+
+
+class RunNames:
+    """Names that are shown together."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        # By number of tokens and first token: each token, or None where they differ.
+        self._shapes: dict[tuple[int, str], list[str | None]] = {}
+        for name in dict.fromkeys(names):
+            tokens = TOKENS.findall(name)
+            shape = self._shapes.setdefault(_key(tokens), list(tokens))
+            for place, token in enumerate(tokens):
+                if shape[place] != token:
+                    shape[place] = None
+
+    def parts(self, name: str) -> list[Part]:
+        """Return the parts of a name in their order; together they are the name."""
+        tokens = TOKENS.findall(name)
+        shape = self._shapes.get(_key(tokens), list(tokens))
+        shared = [shape[place] == token for place, token in enumerate(tokens)]
+        if all(shared):
+            return [(name[:-END], True), (name[-END:], False)]
+        pairs = groupby(zip(tokens, shared, strict=True), key=lambda pair: pair[1])
+        found = [("".join(token for token, _ in group), cut) for cut, group in pairs]
+        return [(text, cut and len(text) >= SHORTEST_CUT) for text, cut in found]
+
+
+def _key(tokens: list[str]) -> tuple[int, str]:
+    return len(tokens), tokens[0] if tokens else ""
