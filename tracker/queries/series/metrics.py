@@ -18,10 +18,10 @@ QUALITY_WORDS = (
     "bleu",
     "reward",
     "rew",
-    "score",
     "perplexity",
     "error",
     "loss",
+    "score",
 )
 # Metrics of validation data are more important.
 HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
