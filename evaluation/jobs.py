@@ -89,7 +89,7 @@ def _label(label: object, beside: object) -> Label:
 
 
 def label_of(case: Case, numbers: Mapping[str, str]) -> Label:
-    """Return the label of a synthetic job; `numbers` are rules' catalogue numbers."""
+    """Return the label of a synthetic job; `numbers` are rules' catalog numbers."""
     if case.is_healthy:
         return Label(Expects.HEALTHY)
     expected = {case.expects, *case.also}

@@ -68,7 +68,7 @@ def load_classifier(path: Path) -> Classifier:
         return NumpyClassifier([saved[name] for name in saved.files])
 
 
-def normalised(pixels: NDArray[np.uint8]) -> Array:
+def normalized(pixels: NDArray[np.uint8]) -> Array:
     flat: Array = pixels.reshape(len(pixels), -1).astype(np.float32)
     flat -= 96
     flat /= 96
@@ -86,7 +86,7 @@ class NumpyClassifier:
         self._error: Array = np.empty((0, CLASSES), np.float32)
 
     def forward(self, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
-        scores = self._scores(normalised(pixels))
+        scores = self._scores(normalized(pixels))
         scores -= scores.max(axis=1, keepdims=True)
         probabilities = np.exp(scores)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
@@ -117,7 +117,7 @@ class NumpyClassifier:
             np.add(weight, velocity, out=weight)
 
     def predict(self, pixels: NDArray[np.uint8]) -> NDArray[np.int64]:
-        classes: NDArray[np.int64] = self._scores(normalised(pixels)).argmax(axis=1)
+        classes: NDArray[np.int64] = self._scores(normalized(pixels)).argmax(axis=1)
         return classes
 
     def weights(self) -> list[Array]:
@@ -173,7 +173,7 @@ class TorchClassifier:
         return [weight.detach().cpu().numpy() for weight in self._weights]
 
     def _scores(self, pixels: NDArray[np.uint8]) -> Any:
-        hidden = self._torch.as_tensor(normalised(pixels), device=self.device)
+        hidden = self._torch.as_tensor(normalized(pixels), device=self.device)
         layers = list(zip(self._weights[::2], self._weights[1::2], strict=True))
         for index, (weight, bias) in enumerate(layers):
             hidden = hidden @ weight + bias

@@ -60,9 +60,9 @@ def _photograph(scan: NDArray[np.float64], grain: NDArray[np.int16]) -> Image.Im
 def decode(path: Path) -> Pixels:
     """Decode a JPEG file and shrink it."""
     with Image.open(path) as photograph:
-        grey = photograph.convert("L")
+        gray = photograph.convert("L")
     size = (INPUT_PIXELS, INPUT_PIXELS)
-    return np.asarray(grey.resize(size, Image.Resampling.BILINEAR))
+    return np.asarray(gray.resize(size, Image.Resampling.BILINEAR))
 
 
 def augment(pixels: Pixels, random: np.random.Generator) -> Pixels:

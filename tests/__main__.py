@@ -40,6 +40,12 @@ PROGRAMS = {
     "caddy": "caddy",
 }
 
+# Folders and files whose spelling is checked.
+SPELLED = (
+    *("agent", "tracker", "web", "tests", "benchmarks", "evaluation", "examples"),
+    *("docs", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"),
+)
+
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
     "ruff format": ["-m", "ruff", "format", "--check"],
@@ -50,6 +56,7 @@ CHECKS = {
         "-c",
         "import importlinter.cli as c; c.lint_imports_command()",
     ],
+    "spelling": ["-m", "codespell_lib", *SPELLED],
     "migrations": ["manage.py", "makemigrations", "--check", "--dry-run"],
 }
 

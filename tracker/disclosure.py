@@ -25,7 +25,7 @@ from tracker.queries.run.annotations import AnnotationRow
 from tracker.queries.run.attributes import AttributeRow, Seen
 from tracker.queries.run.key_values import KeyValues
 from tracker.queries.run.namespaces import MONITORING, names_parameter
-from tracker.queries.run.neighbors import Neighbours
+from tracker.queries.run.neighbors import Neighbors
 from tracker.queries.run.notes import Note
 from tracker.queries.run.run import RunOverview, StageRow
 from tracker.queries.run.source import CapturedSource
@@ -141,9 +141,9 @@ def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
     )
 
 
-def seen_neighbours(actor: Actor, neighbours: Neighbours) -> Neighbours:
+def seen_neighbors(actor: Actor, neighbors: Neighbors) -> Neighbors:
     """Remove links to other runs of the project."""
-    return neighbours if actor.grant is None else Neighbours()
+    return neighbors if actor.grant is None else Neighbors()
 
 
 def seen_annotations(

@@ -1,4 +1,4 @@
-"""Lists the modules of a page's behaviours in its head.
+"""Lists the modules of a page's behaviors in its head.
 
 A browser finds the imports of a module only after loading it: without this list, it
 loads them in four rounds. There is no bundler, so each page lists its modules.
@@ -40,14 +40,14 @@ class Modules:
 
 
 def behaviours_of(page: bytes) -> frozenset[str]:
-    """Return the behaviours that a page's elements name."""
+    """Return the behaviors that a page's elements name."""
     return frozenset(
         name for names in NAMED.findall(page) for name in names.decode().split()
     )
 
 
 def modules_of(behaviours: frozenset[str]) -> list[str]:
-    """Return the static files that behaviours and the main module import."""
+    """Return the static files that behaviors and the main module import."""
     known = dict(BEHAVIOUR.findall(_text(BEHAVIOURS)))
     waiting = [_beside(BEHAVIOURS, known[name]) for name in behaviours if name in known]
     waiting += _imports(MAIN)

@@ -18,7 +18,7 @@ _FREE = "inactive"
 
 
 # Any: the format depends on the PyTorch release.
-def summarised(
+def summarized(
     segments: Iterable[Mapping[str, Any]], gpu: int
 ) -> dict[str, int | float | str]:
     """Return facts about the segments of a GPU; {} if there are none."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from seamark.frameworks.allocator_snapshot import summarised
+from seamark.frameworks.allocator_snapshot import summarized
 from seamark.frameworks.torch_loop import type_name
 
 # An error of the CPU allocator has no type of its own.
@@ -109,7 +109,7 @@ def _allocator(device: str) -> dict[str, object]:
     # Separately, because its format differs between releases.
     with contextlib.suppress(Exception):
         segments = torch.cuda.memory_snapshot()
-        facts |= summarised(segments, int(device.removeprefix("cuda:")))
+        facts |= summarized(segments, int(device.removeprefix("cuda:")))
     return facts
 
 

@@ -126,7 +126,7 @@ class Html(Media):
 def media_of(value: object, is_picture: Callable[[object], bool]) -> list[Media]:
     """Return the media of a list, or of one value; [] if any element is none.
 
-    Arrays count as pictures only inside a list. `is_picture` recognises figures and
+    Arrays count as pictures only inside a list. `is_picture` recognizes figures and
     images of other libraries.
     """
     if isinstance(value, (list, tuple)):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _BITS = 8
-# Color types by bytes per pixel: grey, grey and alpha, RGB, RGBA.
+# Color types by bytes per pixel: gray, gray and alpha, RGB, RGBA.
 COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
 # Half the time of the default level, for slightly larger pictures.
 _LEVEL = 4

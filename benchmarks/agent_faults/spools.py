@@ -204,7 +204,7 @@ def _swap(folder: Path, read: Read, chance: random.Random) -> None:
 def _pairs(
     segments: Sequence[Path], chance: random.Random
 ) -> Iterator[tuple[Path, Path]]:
-    """Two neighbours, and two by chance."""
+    """Two neighbors, and two by chance."""
     yield segments[0], segments[1]
     one, other = chance.sample(list(segments), 2)
     yield one, other

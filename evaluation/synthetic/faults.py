@@ -1,7 +1,7 @@
 """The corpus: one line of thought per fault, and jobs that have none.
 
-Rules are named by their number in the catalogue, which each states in its last line, so
-that a recording is labelled before the rule that it is for exists.
+Rules are named by their number in the catalog, which each states in its last line, so
+that a recording is labeled before the rule that it is for exists.
 """
 
 from __future__ import annotations
@@ -226,19 +226,19 @@ FAULTS = (
         is_light=True,
     ),
     Case(
-        "synchronising-log",
-        "8 ms in the phase log at each step (asleep: an emulated synchronisation)",
+        "synchronizing-log",
+        "8 ms in the phase log at each step (asleep: an emulated synchronization)",
         "C10",
         (),
         Job(log=0.008),
         is_light=True,
     ),
     Case(
-        "neighbours",
+        "neighbors",
         "2 other processes that compute all the time, on 2 cores",
         "H9",
         ("D2",),
-        Job(prepare_cpu=0.030, device=0.020, neighbours=2),
+        Job(prepare_cpu=0.030, device=0.020, neighbors=2),
     ),
     Case(
         "straggler",
@@ -305,9 +305,9 @@ FIXES: dict[str, dict[str, object]] = {
     "growing-steps": {"growth": 0.0},
     "checkpoint-stalls": {"checkpoint_every": 600},
     "long-evaluation": {"evaluate": 0.1},
-    "synchronising-log": {"log": 0.0},
+    "synchronizing-log": {"log": 0.0},
     "straggler": {"slow_rank_factor": 1.0},
-    "neighbours": {"neighbours": 0},
+    "neighbors": {"neighbors": 0},
 }
 
 FIXED = tuple(

@@ -71,7 +71,7 @@ class Job:
     # The environment set up by record.py.
     sample_seconds: float = 1.0  # long recordings are kept small by fewer readings
     quota_cores: float = 0.0  # 0: none
-    neighbours: int = 0  # processes next to it that compute all the time
+    neighbors: int = 0  # processes next to it that compute all the time
 
     def varied(self, seed: int) -> Job:
         """Return the same fault at another size: seed 1 is as written."""

@@ -172,7 +172,7 @@ def run_job(case: Case, seed: int, arguments: Sequence[str] = ()) -> Recording:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         given = stack.enter_context(cpu_quota(wanted.quota_cores))
         given += stack.enter_context(remote_folder(wanted))
-        stack.enter_context(neighbours(wanted.neighbours))
+        stack.enter_context(neighbors(wanted.neighbors))
         trainer = "gpu.trainer" if case.gpu else "trainer"
         seconds = case.gpu.sample_seconds if case.gpu else wanted.sample_seconds
         job = subprocess.Popen(
@@ -237,7 +237,7 @@ def come_first() -> None:
 
 
 @contextmanager
-def neighbours(count: int) -> Iterator[None]:
+def neighbors(count: int) -> Iterator[None]:
     """Other programs that compute all the time."""
     programs = [
         subprocess.Popen([sys.executable, "-c", _COMPUTE]) for _ in range(count)

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from seamark.frameworks import allocator_snapshot
-from seamark.frameworks.allocator_snapshot import summarised
+from seamark.frameworks.allocator_snapshot import summarized
 
 MIB = 2**20
 
@@ -30,7 +30,7 @@ def test_memory_that_is_free_and_in_pieces_is_told_from_what_is_used():
         segment((512 * MIB, "active_allocated"), device=1),
     ]
 
-    assert summarised(segments, 0) == {
+    assert summarized(segments, 0) == {
         "segments": 3,
         "free_pieces": 3,
         "free_bytes": 4 * MIB,
@@ -41,26 +41,26 @@ def test_memory_that_is_free_and_in_pieces_is_told_from_what_is_used():
 
 
 def test_a_gpu_without_segments_has_nothing_to_tell():
-    assert summarised([segment((MIB, "inactive"), device=1)], 0) == {}
+    assert summarized([segment((MIB, "inactive"), device=1)], 0) == {}
 
 
 def test_what_is_full_is_not_scattered():
-    assert "scattered_share" not in summarised([segment((MIB, "active_allocated"))], 0)
+    assert "scattered_share" not in summarized([segment((MIB, "active_allocated"))], 0)
 
 
 def test_more_pieces_than_anybody_looks_at_are_said_to_be_more(monkeypatch):
     monkeypatch.setattr(allocator_snapshot, "MAX_BLOCKS", 100)
     many = [segment(*[(MIB, "inactive")] * 1_000)]
 
-    found = summarised(many, 0)
+    found = summarized(many, 0)
 
     assert (found["free_pieces"], found["pieces_looked_at"]) == (100, 100)
-    assert "pieces_looked_at" not in summarised([segment(*[(MIB, "inactive")] * 9)], 0)
+    assert "pieces_looked_at" not in summarized([segment(*[(MIB, "inactive")] * 9)], 0)
 
 
 @pytest.mark.parametrize("segments", [[{}], [{"device": 0}], []])
 def test_a_list_of_another_form_raises_nothing(segments):
-    assert summarised(segments, 0).get("free_bytes", 0) == 0
+    assert summarized(segments, 0).get("free_bytes", 0) == 0
 
 
 class Torch(ModuleType):

@@ -5,7 +5,7 @@ from loader import Loader
 
 
 class GreyImages:
-    """As many images as there are grey levels, each of one level and so labelled."""
+    """As many images as there are gray levels, each of one level and so labeled."""
 
     labels = np.arange(40)
 

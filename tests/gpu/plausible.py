@@ -14,7 +14,7 @@ _GIGA = 1e9
 
 
 def undescribed(sample: Mapping[str, float]) -> set[str]:
-    """Return the paths that the catalogue does not have."""
+    """Return the paths that the catalog does not have."""
     return {path for path in sample if pattern_of(path) not in UNITS}
 
 

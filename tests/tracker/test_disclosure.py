@@ -21,7 +21,7 @@ from tracker.queries.ladders.steps import RungView
 from tracker.queries.run.annotations import AnnotationRow
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.run.key_values import KeyMetric, KeyValues
-from tracker.queries.run.neighbors import Neighbour, Neighbours
+from tracker.queries.run.neighbors import Neighbor, Neighbors
 from tracker.queries.run.notes import Note
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 
@@ -159,7 +159,7 @@ THOUGHT_OF = {
     RungView: "position run_id run_name state note label total_seconds stages params"
     " machine breakdown against_previous against_baseline why_no_change gpu_count"
     " quality quality_before is_diagnosed findings predicted outcome learned"
-    " utilisation ledger stage_seconds stage_grown silent_for",
+    " utilization ledger stage_seconds stage_grown silent_for",
     LedgerView: "parts seconds gpus money currency energy_joules idle_share is_whole"
     " carbon_intensity",
 }
@@ -225,10 +225,10 @@ def test_of_attributes_of_many_runs_only_what_is_seen_is_left():
 
 
 def test_which_other_runs_there_are_is_for_members():
-    neighbours = Neighbours(before=Neighbour(UUID(int=1), "sibling"))
+    neighbors = Neighbors(before=Neighbor(UUID(int=1), "sibling"))
 
-    assert disclosure.seen_neighbours(stranger(*Part), neighbours) == Neighbours()
-    assert disclosure.seen_neighbours(Actor(user_id=7), neighbours) == neighbours
+    assert disclosure.seen_neighbors(stranger(*Part), neighbors) == Neighbors()
+    assert disclosure.seen_neighbors(Actor(user_id=7), neighbors) == neighbors
 
 
 def test_what_it_cost_is_for_members():

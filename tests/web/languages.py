@@ -14,7 +14,7 @@ from django.utils.translation import trans_real
 from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 ENGLISH = ("en", "English")
-# A language that Django supports and we have no catalogue for.
+# A language that Django supports and we have no catalog for.
 MADE_UP = "eo"
 OPENING, CLOSING = "⟦", "⟧"
 

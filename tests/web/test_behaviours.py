@@ -1,4 +1,4 @@
-"""Every behaviour that a template names is registered."""
+"""Every behavior that a template names is registered."""
 
 from __future__ import annotations
 

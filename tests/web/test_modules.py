@@ -1,4 +1,4 @@
-"""The head of a page lists exactly the modules that its behaviours load."""
+"""The head of a page lists exactly the modules that its behaviors load."""
 
 from __future__ import annotations
 

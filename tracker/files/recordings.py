@@ -1,4 +1,4 @@
-"""Recognises sounds and videos by their first bytes (pure)."""
+"""Recognizes sounds and videos by their first bytes (pure)."""
 
 from __future__ import annotations
 

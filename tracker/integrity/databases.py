@@ -178,7 +178,7 @@ def skew_problems(skew: timedelta) -> Iterator[Problem]:
             "clock-skew",
             "PostgreSQL",
             f"its clock differs from this machine's by {abs(skew).total_seconds():.0f} s",
-            "synchronise both clocks (NTP): leases and silence are judged by them",
+            "synchronize both clocks (NTP): leases and silence are judged by them",
         )
 
 

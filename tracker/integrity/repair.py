@@ -54,7 +54,7 @@ def _count_chunks(run_id: UUID, ticks_id: int) -> bool:
     return bool(rows.exclude(chunk_count=count).update(chunk_count=count))
 
 
-def _summarise(run_id: UUID, series_id: int) -> bool:
+def _summarize(run_id: UUID, series_id: int) -> bool:
     # Compaction updates this row last, so the slower of the two sees the other's
     # change.
     rows = Attribute.objects.filter(run_id=run_id, id=series_id)
@@ -171,7 +171,7 @@ def _set_aside(run_id: UUID, entry_id: int) -> bool:
 
 REPAIRS: dict[Repair, Callable[[UUID, int], bool]] = {
     Repair.CHUNK_COUNT: _count_chunks,
-    Repair.SUMMARY: _summarise,
+    Repair.SUMMARY: _summarize,
     Repair.ROW: _write_row,
     Repair.OVERVIEW: _draw_chunk,
     Repair.TICKS_OVERVIEW: _draw_ticks,

@@ -16,9 +16,9 @@ from tracker.series.downsample import (
     BUCKET_POINTS,
     Buckets,
     bucket_starts,
-    summarise,
-    summarise_rows,
-    summarise_ticks,
+    summarize,
+    summarize_rows,
+    summarize_ticks,
 )
 from tracker.series.points import Floats, Integers, Points
 from tracker.series.rows import checksums_of, stored
@@ -57,12 +57,12 @@ def read_ticks(row: SeriesTicks) -> Ticks | None:
 def ticks_overview(ticks: Ticks) -> codec.Columns:
     """Return the drawing buckets of ticks."""
     steps, times = ticks
-    return summarise_ticks(steps, times, bucket_starts(len(steps)))
+    return summarize_ticks(steps, times, bucket_starts(len(steps)))
 
 
 def ends_of(ticks: Ticks) -> tuple[float, ...]:
     """Return TICK_COLUMNS for all ticks, as stored in the rows of chunks."""
-    whole = summarise_ticks(*ticks, bucket_starts(1))
+    whole = summarize_ticks(*ticks, bucket_starts(1))
     return tuple(whole[name][0].item() for name in codec.TICK_COLUMNS)
 
 
@@ -80,7 +80,7 @@ def read_chunk(row: SeriesChunk, ticks: Ticks | None) -> tuple[Points, Buckets]:
     points = codec.decode(row.data, ticks)
     if not len(points):
         raise Damaged("there are no points")
-    return points, summarise(points, size=len(points))
+    return points, summarize(points, size=len(points))
 
 
 def is_row_damaged(row: SeriesChunk) -> bool:
@@ -112,8 +112,8 @@ def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[s
 def chunk_overview(points: Points, *, has_ticks: bool) -> bytes:
     """Return the encoded drawing buckets of a chunk's points."""
     if not has_ticks:
-        return codec.encode_whole_overview(summarise(points))
-    own = summarise_rows(points.values[np.newaxis], bucket_starts(len(points)))
+        return codec.encode_whole_overview(summarize(points))
+    own = summarize_rows(points.values[np.newaxis], bucket_starts(len(points)))
     columns = {name: rows[0] for name, rows in own.items()}
     return codec.encode_overview(columns, points.values)
 

@@ -75,7 +75,7 @@ def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
     for row in rows.order_by("series_id", "first").values_list(*fields):
         series[row[1]].append(Open(*row))
     for chunks in series.values():
-        for some, is_walled_in in _neighbours(chunks, same_level=least == FAN_IN):
+        for some, is_walled_in in _neighbors(chunks, same_level=least == FAN_IN):
             if is_walled_in and len(some) == 1:
                 # Between full chunks, it will never have a neighbor.
                 _leave(run_id, [some[0].id])
@@ -83,7 +83,7 @@ def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
                 yield from _portions(some)
 
 
-def _neighbours(
+def _neighbors(
     chunks: Sequence[Open], *, same_level: bool
 ) -> Iterator[tuple[list[Open], bool]]:
     """Yield groups of adjacent chunks, and whether a gap follows each group."""

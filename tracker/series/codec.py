@@ -21,7 +21,7 @@ from tracker.series.columns import (
     encode_floats,
     encode_integers,
 )
-from tracker.series.downsample import BUCKET_POINTS, Buckets, summarise_rows
+from tracker.series.downsample import BUCKET_POINTS, Buckets, summarize_rows
 from tracker.series.points import Floats, Integers, Points
 
 # A chunk with this many points is full and never extended.
@@ -143,7 +143,7 @@ def _constant_buckets(body: memoryview, ticks: Columns | None) -> Buckets:
     counts = ticks["count"]
     starts = np.r_[0, np.cumsum(counts)[:-1]]
     value = np.frombuffer(body, _VALUE).astype(np.float64)
-    own = summarise_rows(np.full((1, counts.sum()), value), starts)
+    own = summarize_rows(np.full((1, counts.sum()), value), starts)
     return Buckets(**{name: rows[0] for name, rows in own.items()}, **ticks)
 
 

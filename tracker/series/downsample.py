@@ -48,7 +48,7 @@ class Buckets:
 
     @staticmethod
     def empty() -> Buckets:
-        return summarise(Points.empty())
+        return summarize(Points.empty())
 
     @property
     def mean(self) -> Floats:
@@ -66,7 +66,7 @@ def mean_of(
     return np.fmin(mean, maximum, out=mean, where=finite_count > 0)
 
 
-def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
+def summarize(points: Points, size: int = BUCKET_POINTS) -> Buckets:
     """Summarize each `size` consecutive points; `size` 1 keeps them all."""
     finite = np.isfinite(points.values)
     values = points.values if size == 1 else quiet(points.values)
@@ -89,7 +89,7 @@ def bucket_starts(count: int, size: int = BUCKET_POINTS) -> NDArray[np.intp]:
     return np.arange(0, count, size)
 
 
-def summarise_ticks(
+def summarize_ticks(
     steps: Floats, times: Integers, starts: NDArray[np.intp]
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of buckets that series of the same ticks share."""
@@ -102,7 +102,7 @@ def summarise_ticks(
     }
 
 
-def summarise_rows(values: Floats, starts: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+def summarize_rows(values: Floats, starts: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return the other columns, with a row for each series."""
     values, finite = quiet(values), np.isfinite(values)
     with np.errstate(all="ignore"):
@@ -183,9 +183,9 @@ class Placed:
         if order is not None:
             points, place = points[order], place[order]
         # Much faster than as buckets of one point each.
-        rows = summarise_rows(points.values[np.newaxis], starts)
+        rows = summarize_rows(points.values[np.newaxis], starts)
         own = {name: columns[0] for name, columns in rows.items()}
-        shared = summarise_ticks(points.steps, points.times, starts)
+        shared = summarize_ticks(points.steps, points.times, starts)
         return self.joined(Buckets(**shared, **own), place[starts])
 
 

@@ -24,8 +24,8 @@ from tracker.series.downsample import (
     merge,
     stretch_of,
     stretches,
-    summarise,
-    summarise_rows,
+    summarize,
+    summarize_rows,
 )
 from tracker.series.points import Floats, Integers, Points, concatenate
 from tracker.series.table import Table
@@ -192,7 +192,7 @@ def draw(
 
     points = window.clip(concatenate(parts))
     pieces = downsample.concatenate(
-        [*buckets, summarise(points, size=1)] if len(points) else buckets
+        [*buckets, summarize(points, size=1)] if len(points) else buckets
     )
     lows, highs = window.ends(pieces)
     merged = merge(pieces, position=lows / 2 + highs / 2, width=bucket_width)
@@ -326,7 +326,7 @@ def _draw_buckets(
         values = np.array(rows[first : first + rows_at_once])
         if order is not None:
             values = values[:, order]
-        found = summarise_rows(values, starts)
+        found = summarize_rows(values, starts)
         minimum, maximum = found["minimum"], found["maximum"]
         mean = mean_of(found["total"], found["finite_count"], minimum, maximum)
         lines += [

@@ -18,8 +18,8 @@ from tracker.series.downsample import (
     BUCKET_POINTS,
     Buckets,
     bucket_starts,
-    summarise_rows,
-    summarise_ticks,
+    summarize_rows,
+    summarize_ticks,
 )
 from tracker.series.points import Floats
 from tracker.series.table import Table
@@ -52,8 +52,8 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
     # With a single drawing bucket, the chunk's row has the same information.
     has_overview = table.tick_count > BUCKET_POINTS
     starts = bucket_starts(table.tick_count)
-    shared = summarise_ticks(table.steps, table.times, starts)
-    own = summarise_rows(table.values, starts)
+    shared = summarize_ticks(table.steps, table.times, starts)
+    own = summarize_rows(table.values, starts)
     ticks = SeriesTicks(
         run_id=run_id,
         chunk_count=len(table.series_ids),
@@ -68,7 +68,7 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
         "last_time": shared["last_time"].max().item(),
         "is_open": table.tick_count < FULL_POINTS,
     }
-    whole = summarise_rows(table.values, bucket_starts(1))
+    whole = summarize_rows(table.values, bucket_starts(1))
     chunks = [
         SeriesChunk(
             run_id=run_id,

@@ -22,7 +22,7 @@ from django.db.models import Model, QuerySet
 from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.series import codec
 from tracker.series.columns import Damaged
-from tracker.series.downsample import Buckets, summarise
+from tracker.series.downsample import Buckets, summarize
 from tracker.series.points import Floats, Integers, Points
 from tracker.server.caches import Memory
 from tracker.server.statements import every_row, many
@@ -130,7 +130,7 @@ def _make_anew(
         if points is None:
             lost.add(place)
             continue
-        whole = summarise(points, size=len(points))
+        whole = summarize(points, size=len(points))
         for name, array in arrays.items():
             array[place] = getattr(whole, name)[0]
     return lost
@@ -176,7 +176,7 @@ def read_overviews(
                     weight = OVERVIEW_BYTES + BUCKET_BYTES * len(buckets)
                     _overviews.remember(chunk_id, buckets, weight)
     for chunk_id, points in read_chunks(run_ids, damaged).items():
-        found[chunk_id] = summarise(points)
+        found[chunk_id] = summarize(points)
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from django.db import connection
 from django.utils import timezone
 
-from tracker.series.downsample import LARGEST_TOTAL, bucket_starts, summarise_rows
+from tracker.series.downsample import LARGEST_TOTAL, bucket_starts, summarize_rows
 from tracker.series.rows import stored
 from tracker.series.table import Table
 from tracker.server.statements import key, moment
@@ -77,7 +77,7 @@ ADD = (
 def summaries(table: Table) -> list[Summary]:
     """Return the increments for `add_to_summaries`, one per series."""
     table = table.sorted_by_step()
-    whole = summarise_rows(table.values, bucket_starts(1))
+    whole = summarize_rows(table.values, bucket_starts(1))
     last = table.values[:, -1]
     ends = (
         table.steps[0].item() + 0.0,

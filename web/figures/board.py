@@ -1,4 +1,4 @@
-"""Several series of several runs in one chart: a colour for each run, a dash for each metric."""
+"""Several series of several runs in one chart: a color for each run, a dash for each metric."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BoardStyle:
 
 
 def colour_of(place: int) -> int:
-    """Return the number of the colour at this place."""
+    """Return the number of the color at this place."""
     return place % RUN_COLOURS
 
 
@@ -74,7 +74,7 @@ def board_figure(
     groups: Sequence[Group] | None = None,
     style: BoardStyle | None = None,
 ) -> Figure:
-    """Draw every line; of a single run, its metrics have the colours instead.
+    """Draw every line; of a single run, its metrics have the colors instead.
 
     `outside` is how many points of each line have no place on the axis. `groups` are
     the groups of the runs, by their place; each is drawn as one line.

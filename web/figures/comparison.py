@@ -124,5 +124,5 @@ def _drawn(line: Line) -> tuple[Floats, ...]:
 def _dash(line: NamedLine) -> str:
     if line.dash:
         return line.dash
-    # Where a colour is a value's and not a run's, lines of that value look alike.
+    # Where a color is a value's and not a run's, lines of that value look alike.
     return "solid" if line.colour else run_dash(line.position)

@@ -121,7 +121,7 @@ def _row(signals: Sequence[EvidenceSignal]) -> Row:
             [signal.line],
             colour=COLOURS.get(signal.path, ""),
         )
-        # As among the hardware, so that colours are the same.
+        # As among the hardware, so that colors are the same.
         for signal in sorted(signals, key=lambda signal: order.index(signal.path))
     ]
     return scaled_row(kind, readings, limits[0] if limits else None)

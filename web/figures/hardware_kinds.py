@@ -10,7 +10,7 @@ from web.figures.texts import gettext, gettext_noop
 BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 # Readings from 0 to 1, shown as a percentage.
 SHARE = "share"
-# Drawn in the same colour everywhere: that of the time breakdown.
+# Drawn in the same color everywhere: that of the time breakdown.
 WAITING = "step/data_wait_seconds"
 COLOURS = {WAITING: "var(--use-wait)"}
 # A GPU's number stands for <i>.

@@ -139,7 +139,7 @@ def histogram_figure(
     high: float | None = None,
     count: int = 0,
 ) -> Figure:
-    """Draw a column of colours for each histogram; of `count` there were in the range.
+    """Draw a column of colors for each histogram; of `count` there were in the range.
 
     Of several at one place, the last is drawn.
     """

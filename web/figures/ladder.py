@@ -17,7 +17,7 @@ MILLISECONDS = 1_000
 # Unit of a bar, besides a step.
 EXAMPLE = "example"
 
-# Names and colours of the two parts that every loop has; phases lie between them.
+# Names and colors of the two parts that every loop has; phases lie between them.
 DATA_WAIT, OTHER = "data wait", "other"
 PHASE_COLOURS = 6
 SHOWN_NAMES = {
@@ -92,7 +92,7 @@ def _title(unit: str) -> str:
 def part_colours(
     bars: Iterable[Sequence[tuple[str, float]]],
 ) -> list[tuple[str, str]]:
-    """Return the name and colour of each part: data wait first, the rest last."""
+    """Return the name and color of each part: data wait first, the rest last."""
     names = list(dict.fromkeys(name for parts in bars for name, _ in parts))
     phases = sorted(set(names) - {DATA_WAIT, OTHER}, key=_order)
     coloured = [

@@ -1,6 +1,6 @@
 """The frame around the lines of a figure: axes, margins, hover.
 
-Fonts and the colours of axes belong to the theme, so the browser adds them.
+Fonts and the colors of axes belong to the theme, so the browser adds them.
 """
 
 from __future__ import annotations

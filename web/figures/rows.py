@@ -64,9 +64,9 @@ class Reading:
     name: str
     lines: Sequence[Line]
     scale: float = 1.0
-    # Its colour among runs that are compared, which have no bands; None: by its place.
+    # Its color among runs that are compared, which have no bands; None: by its place.
     slot: int | None = None
-    # A fixed colour of this measurement on all pages; "": by position.
+    # A fixed color of this measurement on all pages; "": by position.
     colour: str = ""
 
 
@@ -95,7 +95,7 @@ class TimeSpan:
 class Frame:
     """Background of all rows: stages, analyzed window, zoom.
 
-    The time outside the window is shaded and labelled with the window's name.
+    The time outside the window is shaded and labeled with the window's name.
     """
 
     spans: Sequence[TimeSpan] = ()
@@ -354,7 +354,7 @@ def _labels(frame: Frame, rows: Sequence[Row], above: int) -> list[Layout]:
     """Name each stage above the first row, and the unjudged parts above the stages."""
     labels = [
         _label(span, yshift=above, colour="var(--color-text)")
-        for span in _labelled(frame)
+        for span in _labeled(frame)
     ]
     parts = _not_judged(frame, rows)
     if parts:
@@ -364,7 +364,7 @@ def _labels(frame: Frame, rows: Sequence[Row], above: int) -> list[Layout]:
     return labels
 
 
-def _labelled(frame: Frame) -> list[TimeSpan]:
+def _labeled(frame: Frame) -> list[TimeSpan]:
     """Return the stages to name: side by side where they began together."""
     if not frame.spans:
         return []

@@ -25,7 +25,7 @@ USUAL_SIZE, SMALLEST, LARGEST = 11.0, 7.0, 34.0
 OTHERS_SIZE = 7.0
 LONGEST_TITLE = 60
 LONGEST_NAME = 40
-# Symbols of the runs that share a colour, as in the list of runs.
+# Symbols of the runs that share a color, as in the list of runs.
 SYMBOLS = ("circle", "circle-open", "square", "square-open")
 # More names would be a page of them.
 MAX_NAMED = 5
@@ -42,7 +42,7 @@ Value = float | str | None
 
 @dataclass(frozen=True, slots=True)
 class ScatterRun:
-    """A run as a point; without a slot it is one of the others, and grey."""
+    """A run as a point; without a slot it is one of the others, and gray."""
 
     id: str
     name: str
@@ -101,7 +101,7 @@ def scatter_figure(
             of_members = [group_sizes[place] for place in places]
             marker = _marker(members, of_members, by_number=by_number)
             if part is not None:
-                # Symbols separate runs of one colour; here colours mean values.
+                # Symbols separate runs of one color; here colors mean values.
                 marker |= {"color": part.colour, "symbol": SYMBOLS[0]}
             trace = _trace(members, marker, hover)
             traces.append(trace if part is None else trace | _in_legend(part, traces))
@@ -127,7 +127,7 @@ def scatter_figure(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Runs of one colour, by value; the last part may combine several values."""
+    """Runs of one color, by value; the last part may combine several values."""
 
     name: str
     values: frozenset[Value]
@@ -135,7 +135,7 @@ class _Part:
 
 
 def _parts(runs: Sequence[ScatterRun]) -> list[_Part]:
-    """Return a part for each text; those beyond the colours there are share one."""
+    """Return a part for each text; those beyond the colors there are share one."""
     texts = sorted({run.colour for run in runs if isinstance(run.colour, str)})
     parts = [
         _Part(literal(text, longest=LONGEST_NAME), frozenset([text]), run_colour(place))

@@ -83,7 +83,7 @@ def series_figure(
     legend: bool = False,
     has_bands: bool = True,
 ) -> Figure:
-    """Draw each line: its band where points were summarised, then itself.
+    """Draw each line: its band where points were summarized, then itself.
 
     With smoothing the line itself stays, paler, below the smooth one.
     """

@@ -45,7 +45,7 @@ class StageBar:
 
     @property
     def notes(self) -> list[str]:
-        """Return the note and ever shorter ones; how a bar ended is in its colour, too."""
+        """Return the note and ever shorter ones; how a bar ended is in its color, too."""
         parts = self.note.split(", ")
         less = parts[1:] if parts[0] == FINISHED else parts
         shorter = [", ".join(less[:count]) for count in range(len(less), 0, -1)]
@@ -53,7 +53,7 @@ class StageBar:
 
 
 def stages_figure(bars: Sequence[StageBar]) -> Figure:
-    """Draw the bars in order, first on top; state is in the colour and in the note."""
+    """Draw the bars in order, first on top; state is in the color and in the note."""
     starts = np.array([bar.start for bar in bars])
     lengths = np.array([bar.end - bar.start for bar in bars])
     span = float((starts + lengths).max() - starts.min()) if bars else 0.0

@@ -1,6 +1,6 @@
 """Pieces of Plotly figures: typed arrays, lines, bands, shaded windows, colours.
 
-Colours are CSS, such as `var(--run-0)`: the browser puts in those of its theme.
+Colors are CSS, such as `var(--run-0)`: the browser puts in those of its theme.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 RUN_COLOURS = 10
-# Dashes of the runs that share a colour, in order. More cannot be distinguished; the
+# Dashes of the runs that share a color, in order. More cannot be distinguished; the
 # hover text and the list of runs name the rest.
 RUN_DASHES = ("solid", "dash", "dot", "dashdot")
 # Dashes of the series of one chart; the first is solid.
@@ -47,7 +47,7 @@ def run_dash(position: int) -> str:
 def series_dash(place: int, run: int) -> str:
     """Return the dash of a series among those of a chart of several runs."""
     if place == 0:
-        return run_dash(run)  # separates runs of one colour
+        return run_dash(run)  # separates runs of one color
     return SERIES_DASHES[place % len(SERIES_DASHES)]
 
 

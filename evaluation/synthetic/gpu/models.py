@@ -8,7 +8,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """Attention and a perceptron, each behind a normalisation."""
+    """Attention and a perceptron, each behind a normalization."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()

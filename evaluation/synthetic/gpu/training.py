@@ -164,7 +164,7 @@ def fitted(
 ) -> tuple[Work, Batch]:
     """Return work of the size at which a step takes the given time on this card.
 
-    Two `sizes` are measured, and a step's time is modelled as a constant plus a term
+    Two `sizes` are measured, and a step's time is modeled as a constant plus a term
     linear in the size. So both sizes must be large enough not to be launch-bound.
     """
     if not setting.on_gpu:

@@ -24,7 +24,7 @@ def read(data):
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]
 )
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
-def test_every_usual_encoding_is_recognised(monkeypatch, encoding, end, at_once):
+def test_every_usual_encoding_is_recognized(monkeypatch, encoding, end, at_once):
     if at_once > len(LINES[0]) or "16" not in encoding:
         monkeypatch.setattr(module, "_CHUNK_BYTES", at_once)
 

@@ -352,7 +352,7 @@ def test_the_main_thread_and_what_it_reads_are_told(tmp_path):
     assert sample["job/threads"] >= 1
 
 
-def test_workers_are_summarised_by_the_least_and_the_most(parent):
+def test_workers_are_summarized_by_the_least_and_the_most(parent):
     probe = ProcessProbe(parent.pid)
     wait_until(lambda: probe.sample(time.monotonic()).get("job/workers") == 1)
     time.sleep(0.6)

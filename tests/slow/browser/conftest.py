@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # Tables can be imported once Django is set up, which is after this module.
     from tracker.models import Member
 
-# Behaviours' modules are loaded and connected; the API's page has none.
+# Behaviors' modules are loaded and connected; the API's page has none.
 CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
   "connected" in document.documentElement.dataset"""
 # Logged on a busy machine: a font or chart is drawn later than Chromium expects; htmx

@@ -162,7 +162,7 @@ def test_series_are_joined_as_lines_of_each_run_and_taken_apart(charts):
     page = charts()
     chart = join(page, "train/loss", "val/loss")
     expect(chart.locator("path.js-line")).to_have_count(4)
-    # Runs keep their colours, and series have dashes.
+    # Runs keep their colors, and series have dashes.
     point_at(page, chart, 0.5)
     rows = page.locator(f"{BOX} .chart__row")
     expect(rows).to_have_count(4)

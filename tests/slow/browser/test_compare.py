@@ -215,7 +215,7 @@ def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
 
 
 def colours_of(page: Page) -> dict[str, str]:
-    """Return which colour the line of each run has in the only chart."""
+    """Return which color the line of each run has in the only chart."""
     lines = page.locator(".chart__plot").evaluate(
         "plot => plot.data.map(({ name, line }) => [name, line.color])"
     )
@@ -226,8 +226,8 @@ def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada,
     page = visit(address(*runs, text="loss", hidden="2"), ada)
     wait_for_charts(page, 1)
     before = colours_of(page)
-    dot = page.get_by_role("button", name="Colour of baseline")
-    menu = page.get_by_role("menu", name="Colour")
+    dot = page.get_by_role("button", name="Color of baseline")
+    menu = page.get_by_role("menu", name="Color")
 
     dot.press("Enter")
     blue = menu.get_by_role("menuitemradio", name="Blue", checked=True)
@@ -258,8 +258,8 @@ def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada,
 def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
     page.set_viewport_size({"width": 390, "height": 760})
-    page.get_by_role("button", name="Colour of workers").click()
-    menu = page.get_by_role("menu", name="Colour").bounding_box()
+    page.get_by_role("button", name="Color of workers").click()
+    menu = page.get_by_role("menu", name="Color").bounding_box()
     assert menu["x"] >= 0
     assert menu["x"] + menu["width"] <= 390
 
@@ -326,8 +326,8 @@ def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):
     page.keyboard.press("ArrowRight")
     expect(axes.nth(2)).to_have_attribute("data-path", first)
     # The other choices keep both.
-    page.get_by_label("Colour by").fill(first)
-    page.get_by_label("Colour by").press("Enter")
+    page.get_by_label("Color by").fill(first)
+    page.get_by_label("Color by").press("Enter")
     expect(page).to_have_url(re.compile("colour="))
     expect(axes.nth(2)).to_have_attribute("data-path", first)
     expect(page.locator(".parallel__window")).to_have_count(1)

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 LOSS = ".chart[data-key='train/loss'], .chart[data-path='train/loss']"
-# Each line with the colour and the dash that it is drawn in.
+# Each line with the color and the dash that it is drawn in.
 LINES = """chart => chart.querySelector(".js-plotly-plot")._fullData
   .map(({ name, line }) => [name, line.color, line.dash])"""
 RANGE = "chart => chart.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(Number)"

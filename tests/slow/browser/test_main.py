@@ -1,4 +1,4 @@
-"""How behaviours reach elements, and when pages keep quiet."""
+"""How behaviors reach elements, and when pages keep quiet."""
 
 from __future__ import annotations
 

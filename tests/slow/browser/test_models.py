@@ -349,7 +349,7 @@ def test_a_closed_eye_keeps_its_colour_and_is_in_the_address(run):
 
 def test_an_opened_eye_is_in_the_address_with_its_colour(run):
     assert eyes(run, ["toggle", "d", 9])[:2] == ["a0 b1 c2 d3", "on=d&shades=3"]
-    # One that is ticked has its colour there already.
+    # One that is ticked has its color there already.
     assert eyes(run, ["toggle", "e", 9])[:2] == ["a0 b1 c2 e5", "on=e&shades=5"]
     again = eyes(run, search="on=dddddddd~,eeeeeeee~&shades=7.1")
     assert again[0] == "a0 b2 c3 d7 e1"
@@ -358,7 +358,7 @@ def test_an_opened_eye_is_in_the_address_with_its_colour(run):
 def test_a_chosen_colour_is_swapped_and_comes_back_with_its_run(run):
     assert eyes(run, ["choose", "a", 2])[:2] == ["a2 b1 c0", "dyed=c.0,a.2"]
     assert eyes(run, ["choose", "c", 7])[:2] == ["a0 b1 c7", "dyed=c.7"]
-    # A colour for a run that is not loaded yet, and one colour for two runs.
+    # A color for a run that is not loaded yet, and one color for two runs.
     later = eyes(run, ["follow", "abe"], search="dyed=eeeeeeee~.0")
     assert later[0] == "a2 b1 e0"
     both = eyes(run, search="dyed=bbbbbbbb~.0,aaaaaaaa~.0")

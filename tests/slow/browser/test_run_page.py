@@ -115,7 +115,7 @@ def test_keys_lead_through_the_tabs(visit, ada, project):
     ):
         page.keyboard.press(key)
         page.wait_for_url(f"**/runs/*/{tab}")
-        # Behaviours come after the page.
+        # Behaviors come after the page.
         page.wait_for_load_state("networkidle")
     page.keyboard.press("2")
     page.get_by_role("searchbox").fill("3")

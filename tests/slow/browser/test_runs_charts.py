@@ -265,7 +265,7 @@ def test_a_colour_is_chosen_at_the_dot_or_by_key_and_is_in_the_address(
     expect_lines(page, 3)
     before = colours(page)
     first, second = (row.get_by_role("link").inner_text() for row in rows(page)[:2])
-    menu = page.get_by_role("menu", name="Colour")
+    menu = page.get_by_role("menu", name="Color")
 
     row(page, first).locator(".runs-grid__dot").click()
     blue = menu.get_by_role("menuitemradio", name="Blue", checked=True)
@@ -284,7 +284,7 @@ def test_a_colour_is_chosen_at_the_dot_or_by_key_and_is_in_the_address(
 
     page.reload(wait_until="networkidle")
     expect(row(page, first)).to_have_attribute("data-slot", "1")
-    # Where the eye is closed there is no colour to choose.
+    # Where the eye is closed there is no color to choose.
     page.get_by_role("grid", name="Runs").focus()
     page.keyboard.press("e")
     page.keyboard.press("c")

@@ -140,11 +140,11 @@ def test_a_comparison_is_shared_as_it_is_arranged(visit, ada, runs, stranger_pag
 
     stranger_page.get_by_role("link", name="Charts", exact=True).click()
     open_options(stranger_page)
-    stranger_page.get_by_label("Colour by").fill("params/lr")
-    stranger_page.get_by_label("Colour by").press("Enter")
-    colours = stranger_page.get_by_role("list", name="Colours")
+    stranger_page.get_by_label("Color by").fill("params/lr")
+    stranger_page.get_by_label("Color by").press("Enter")
+    colours = stranger_page.get_by_role("list", name="Colors")
     expect(colours.get_by_role("listitem")).to_have_count(2)
-    expect(stranger_page.get_by_label("Colour by")).to_have_value("params/lr")
+    expect(stranger_page.get_by_label("Color by")).to_have_value("params/lr")
 
     stranger_page.get_by_role("link", name="Scatter", exact=True).click()
     points = stranger_page.locator(".chart .point")

@@ -9,7 +9,7 @@ from tests.web.languages import CLOSING, OPENING
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# A catalogue, as a page in another language loads one, which puts all in brackets.
+# A catalog, as a page in another language loads one, which puts all in brackets.
 BRACKETS = f"""globalThis.django = {{
   gettext: (text) => `{OPENING}${{text}}{CLOSING}`,
   ngettext: (one, many, count) => `{OPENING}${{count === 1 ? one : many}}{CLOSING}`,

@@ -109,7 +109,7 @@ def regimes_without_steps(run, stage):
     [
         ("bursts", "train"),
         ("costly-preparation", "train"),
-        ("neighbours", "train"),
+        ("neighbors", "train"),
         ("no-workers", "train"),
         ("quota", "train"),
         ("too-many-threads", "train"),

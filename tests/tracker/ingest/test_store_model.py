@@ -82,7 +82,7 @@ PATHS = st.sampled_from(["train/loss", "val/loss", "lr", "größe/😀"])
 ODD_BITS = [
     0x7FF8000000000000,  # NaN
     0x7FF8DEADBEEF0001,  # NaN with a payload
-    0x7FF0000000000001,  # signalling NaN
+    0x7FF0000000000001,  # signaling NaN
     0xFFF8000000000000,  # negative NaN
     0x7FF0000000000000,  # infinity
     0xFFF0000000000000,  # negative infinity
@@ -547,7 +547,7 @@ class Store(RuleBasedStateMachine):
 
 def extremes(lows: np.ndarray, highs: np.ndarray) -> tuple[float, ...]:
     """Return minimum and maximum; empty if all values are NaN."""
-    # Not np.nanmin, in which a signalling NaN hides the values before it.
+    # Not np.nanmin, in which a signaling NaN hides the values before it.
     lows, highs = lows[~np.isnan(lows)], highs[~np.isnan(highs)]
     return (lows.min(), highs.max()) if len(lows) else ()
 

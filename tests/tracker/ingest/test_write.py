@@ -91,7 +91,7 @@ def test_points_come_back_as_they_were_sent(process):
 EVERY_BIT = [
     0x7FF8000000000000,  # NaN
     0x7FF8DEADBEEF0001,  # NaN with a payload
-    0x7FF0000000000001,  # signalling NaN
+    0x7FF0000000000001,  # signaling NaN
     0xFFF8000000000000,  # negative NaN
     0x7FF0000000000000,  # infinity
     0xFFF0000000000000,  # negative infinity

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracker.series.codec import FULL_POINTS, framed, seal
 from tracker.series.columns import compress, encode_floats, encode_integers
-from tracker.series.downsample import Buckets, summarise
+from tracker.series.downsample import Buckets, summarize
 from tracker.series.points import Points, concatenate
 
 
@@ -56,7 +56,7 @@ def chunk_rows(points: Points) -> list[dict[str, Any]]:
     return [
         {
             **whole_of(part),
-            "overview": encode_overview(summarise(part)),
+            "overview": encode_overview(summarize(part)),
             "data": encode_chunk(part),
             "is_open": len(part) < FULL_POINTS,
         }

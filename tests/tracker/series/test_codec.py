@@ -30,9 +30,9 @@ from tracker.series.downsample import (
     Buckets,
     bucket_starts,
     concatenate,
-    summarise,
-    summarise_rows,
-    summarise_ticks,
+    summarize,
+    summarize_rows,
+    summarize_ticks,
 )
 from tracker.series.points import Points
 
@@ -91,7 +91,7 @@ def test_a_chunk_of_version_2_decodes_for_ever():
 def test_an_overview_of_version_1_decodes_for_ever():
     found = decode_overview((GOLDEN / "overview-v1.bin").read_bytes(), None)
 
-    assert_same_buckets(found, summarise(golden_points(), size=3))
+    assert_same_buckets(found, summarize(golden_points(), size=3))
 
 
 def test_an_overview_of_version_2_decodes_for_ever():
@@ -99,7 +99,7 @@ def test_an_overview_of_version_2_decodes_for_ever():
 
     found = decode_overview((GOLDEN / "overview-v2.bin").read_bytes(), ticks)
 
-    assert_same_buckets(found, summarise(golden_points(), size=3))
+    assert_same_buckets(found, summarize(golden_points(), size=3))
 
 
 def test_an_overview_of_version_3_decodes_for_ever():
@@ -108,21 +108,21 @@ def test_an_overview_of_version_3_decodes_for_ever():
     found = decode_overview((GOLDEN / "overview-v3.bin").read_bytes(), ticks)
 
     same_value = replace(golden_points(), values=np.full(len(golden_points()), 0.1))
-    assert_same_buckets(found, summarise(same_value, size=3))
+    assert_same_buckets(found, summarize(same_value, size=3))
 
 
 @given(any_points(steps=st.floats(allow_nan=False)).filter(len))
 def test_drawing_buckets_come_back(some):
     starts = bucket_starts(len(some), size=7)
-    shared = summarise_ticks(some.steps, some.times, starts)
-    own = summarise_rows(some.values[np.newaxis], starts)
+    shared = summarize_ticks(some.steps, some.times, starts)
+    own = summarize_rows(some.values[np.newaxis], starts)
 
     found = decode_overview(
         encode_overview({name: rows[0] for name, rows in own.items()}, some.values),
         decode_ticks_overview(encode_ticks_overview(shared)),
     )
 
-    assert_same_buckets(found, summarise(some, size=7))
+    assert_same_buckets(found, summarize(some, size=7))
 
 
 @given(st.floats(width=64), st.integers(129, CHUNK_POINTS))
@@ -134,7 +134,7 @@ def test_drawing_buckets_of_a_constant_are_its_value(value, count):
     encoded, ticks = overview_of(some)
 
     assert len(encoded) == 16
-    assert_same_buckets(decode_overview(encoded, ticks), summarise(some))
+    assert_same_buckets(decode_overview(encoded, ticks), summarize(some))
 
 
 def test_zeros_of_both_signs_are_no_constant():
@@ -157,9 +157,9 @@ def test_a_constant_needs_ticks_that_a_chunk_can_have(counts):
 def overview_of(some: Points) -> tuple[bytes, Columns]:
     """Encode drawing buckets; also return the columns that all series of the ticks share."""
     starts = bucket_starts(len(some))
-    own = summarise_rows(some.values[np.newaxis], starts)
+    own = summarize_rows(some.values[np.newaxis], starts)
     columns = {name: rows[0] for name, rows in own.items()}
-    shared = summarise_ticks(some.steps, some.times, starts)
+    shared = summarize_ticks(some.steps, some.times, starts)
     return encode_overview(columns, some.values), shared
 
 

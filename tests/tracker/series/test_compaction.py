@@ -64,7 +64,7 @@ def test_points_move_from_the_journal_to_a_chunk(run):
     assert chunk.is_open
 
 
-def test_the_series_is_summarised(run):
+def test_the_series_is_summarized(run):
     write_series(run, PATH, [3, 1, 2])
     compact_run(run.id)
     write_series(run, PATH, [0, 8], steps=[10, 11], times=[START, START + 1])

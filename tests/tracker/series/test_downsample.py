@@ -13,14 +13,14 @@ from tracker.series.downsample import (
     merge,
     saturated,
     select,
-    summarise,
-    summarise_rows,
+    summarize,
+    summarize_rows,
 )
 from tracker.series.points import Points
 
 
-def test_summarises_points_that_follow_each_other():
-    buckets = summarise(points([3, 1, 2, 9, 8], steps=[4, 3, 5, 9, 7]), size=3)
+def test_summarizes_points_that_follow_each_other():
+    buckets = summarize(points([3, 1, 2, 9, 8], steps=[4, 3, 5, 9, 7]), size=3)
 
     assert buckets.count.tolist() == [3, 2]
     assert buckets.minimum.tolist() == [1, 8]
@@ -31,7 +31,7 @@ def test_summarises_points_that_follow_each_other():
 
 
 def test_nan_and_infinity_do_not_poison_a_bucket():
-    buckets = summarise(points([1, np.nan, 3, np.inf, np.nan, np.nan]), size=4)
+    buckets = summarize(points([1, np.nan, 3, np.inf, np.nan, np.nan]), size=4)
 
     assert buckets.finite_count.tolist() == [2, 0]
     assert buckets.mean[0] == 2
@@ -41,13 +41,13 @@ def test_nan_and_infinity_do_not_poison_a_bucket():
 
 
 def test_a_bucket_of_one_infinity_only_has_it_as_mean():
-    assert summarise(points([np.inf, np.inf]), size=2).mean.tolist() == [np.inf]
-    assert np.isnan(summarise(points([np.inf, -np.inf]), size=2).mean).all()
+    assert summarize(points([np.inf, np.inf]), size=2).mean.tolist() == [np.inf]
+    assert np.isnan(summarize(points([np.inf, -np.inf]), size=2).mean).all()
 
 
 @given(any_points(steps=finite_steps), st.integers(1, 9), st.floats(0, 100))
 def test_merging_loses_no_point_and_no_peak(some, size, width):
-    fine = summarise(some, size=size)
+    fine = summarize(some, size=size)
 
     coarse = merge(fine, position=np.arange(len(fine)) * 10.0, width=width)
 
@@ -63,19 +63,19 @@ def test_merging_loses_no_point_and_no_peak(some, size, width):
 
 
 @given(any_points(steps=finite_steps), st.integers(2, 9))
-def test_rows_of_a_table_are_summarised_like_single_series(some, size):
+def test_rows_of_a_table_are_summarized_like_single_series(some, size):
     two_rows = np.stack([some.values, some.values])
 
-    found = summarise_rows(two_rows, bucket_starts(len(some), size))
+    found = summarize_rows(two_rows, bucket_starts(len(some), size))
 
-    expected = summarise(some, size=size)
+    expected = summarize(some, size=size)
     for name, rows in found.items():
         alone = getattr(expected, name)
         assert np.array_equal(rows, np.stack([alone, alone]), equal_nan=True), name
 
 
 def test_merges_by_position_in_whatever_order_buckets_come():
-    fine = summarise(points([1, 2, 3, 4], steps=[30, 0, 31, 10]), size=1)
+    fine = summarize(points([1, 2, 3, 4], steps=[30, 0, 31, 10]), size=1)
 
     coarse = merge(fine, position=fine.first_step, width=10)
 
@@ -86,18 +86,18 @@ def test_merges_by_position_in_whatever_order_buckets_come():
 def test_empty_stays_empty():
     assert len(merge(Buckets.empty(), position=np.empty(0), width=1)) == 0
     assert len(concatenate([])) == 0
-    assert len(summarise(Points.empty())) == 0
+    assert len(summarize(Points.empty())) == 0
 
 
 def test_concatenates_and_selects():
-    both = concatenate([summarise(points([1])), summarise(points([2]))])
+    both = concatenate([summarize(points([1])), summarize(points([2]))])
 
     assert both.total.tolist() == [1, 2]
     assert select(both, both.total > 1).total.tolist() == [2]
 
 
 def test_the_mean_of_huge_values_stays_among_them():
-    huge = summarise(points([1.7e308, 1.7e308, 1.6e308]), size=3)
+    huge = summarize(points([1.7e308, 1.7e308, 1.6e308]), size=3)
 
     assert 1.6e308 <= huge.mean[0] <= 1.7e308
 
@@ -110,6 +110,6 @@ def test_totals_stay_finite(total):
 def test_means_agree_with_numpy():
     values = noise(1_000)
 
-    buckets = summarise(points(values), size=100)
+    buckets = summarize(points(values), size=100)
 
     assert np.allclose(buckets.mean, values.reshape(10, 100).mean(axis=1))

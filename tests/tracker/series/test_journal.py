@@ -20,7 +20,7 @@ from tracker.series.journal import decode, encode
 from tracker.series.table import Table
 
 
-def signalling_nan():
+def signaling_nan():
     return np.array([0x7FF0000000000001], np.uint64).view(np.float64)[0]
 
 
@@ -81,7 +81,7 @@ def test_an_entry_of_version_3_decodes_for_ever():
         pytest.param([1.0, np.float32(0.1), np.nan, -0.0, np.inf], 4, id="float32"),
         pytest.param([1.0, 0.1], 8, id="a float64"),
         pytest.param([*np.ones(100), 1e300], 8, id="a late float64"),
-        pytest.param([1.0, signalling_nan()], 8, id="a signalling NaN"),
+        pytest.param([1.0, signaling_nan()], 8, id="a signaling NaN"),
         pytest.param([1.0, 1e-320], 8, id="subnormal"),
     ],
 )

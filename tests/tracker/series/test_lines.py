@@ -17,7 +17,7 @@ from tests.tracker.series.examples import (
     points,
 )
 from tracker.series import lines
-from tracker.series.downsample import Buckets, concatenate, merge, summarise
+from tracker.series.downsample import Buckets, concatenate, merge, summarize
 from tracker.series.lines import Axis, Window, choose, draw, draw_gradually
 from tracker.series.points import Points
 from tracker.series.points import concatenate as concatenate_points
@@ -31,7 +31,7 @@ def window(low: float = -np.inf, high: float = np.inf, *, buckets: int = 500) ->
 
 def rows(*chunks: Points) -> Buckets:
     """Return the bucket of each chunk, as in its row."""
-    return concatenate([merge(summarise(c), np.zeros(64)[:1], 0) for c in chunks])
+    return concatenate([merge(summarize(c), np.zeros(64)[:1], 0) for c in chunks])
 
 
 def long_series(count: int) -> list[Points]:
@@ -115,7 +115,7 @@ def test_never_hides_a_spike():
     spike[77], dip[1_234] = 1e6, -1e6
     choice = choose(window(), rows(*chunks), Points.empty())
 
-    drawn = draw(window(), choice.bucket_width, [summarise(c) for c in chunks], [])
+    drawn = draw(window(), choice.bucket_width, [summarize(c) for c in chunks], [])
 
     assert not drawn.exact
     assert drawn.count == 100_000
@@ -130,7 +130,7 @@ def test_x_never_goes_back_even_where_chunks_overlap():
     late = points(noise(5_000), steps=np.arange(5_000) + 0.5)
     both = [points(noise(5_000)), late]
 
-    drawn = draw(window(buckets=50), 100.0, [summarise(c) for c in both], [])
+    drawn = draw(window(buckets=50), 100.0, [summarize(c) for c in both], [])
 
     assert (np.diff(drawn.x) >= 0).all()
     assert drawn.count == 10_000
@@ -179,7 +179,7 @@ def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
     width = choose(whole, Buckets.empty(), some).bucket_width
 
     found = lines._draw_buckets(some.steps, [some.values], width)[0]
-    expected = draw(whole, width, [summarise(some, size=1)], [])
+    expected = draw(whole, width, [summarize(some, size=1)], [])
 
     for name in ("x", "mean", "minimum", "maximum"):
         left, right = getattr(found, name), getattr(expected, name)
@@ -225,10 +225,10 @@ def test_overviews_and_points_in_portions_are_drawn_as_all_at_once(
     parts, others, buckets, size
 ):
     whole = window(buckets=buckets)
-    overviews = [found for part in others if len(found := summarise(part, size=size))]
+    overviews = [found for part in others if len(found := summarize(part, size=size))]
     choice = choose(whole, concatenate(overviews), concatenate_points(parts))
     # The origin of `draw` is the middle of the first piece.
-    pieces = concatenate([*overviews, *(summarise(part, size=1) for part in parts)])
+    pieces = concatenate([*overviews, *(summarize(part, size=1) for part in parts)])
     middles = pieces.first_step / 2 + pieces.last_step / 2
     choice = replace(choice, origin=middles.min() if len(middles) else 0.0)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tracker.series.examples import any_points, finite_steps, points, same
-from tracker.series.downsample import Buckets, summarise
+from tracker.series.downsample import Buckets, summarize
 from tracker.series.points import Points
 from tracker.series.rewinds import (
     Replaced,
@@ -71,7 +71,7 @@ def test_the_points_left_are_those_that_no_rewind_replaces(some, every):
 
 @given(some_points(), rewinds, st.integers(1, 5))
 def test_buckets_are_gone_and_touched_as_each_rewind_says(some, every, size):
-    chunks = summarise(some, size)
+    chunks = summarize(some, size)
 
     assert np.array_equal(gone(chunks, said(every)), gone_one_by_one(chunks, every))
     assert np.array_equal(

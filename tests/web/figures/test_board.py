@@ -77,7 +77,7 @@ def test_runs_that_share_a_colour_are_dashed_in_another_way():
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.6])
-def test_each_line_can_be_read_with_what_it_summarises(smoothing):
+def test_each_line_can_be_read_with_what_it_summarizes(smoothing):
     figure = board(2, 12, smoothing=Smoothing(smoothing))
 
     assert len(figure["lines"]) == 24

@@ -42,7 +42,7 @@ def test_plotly_knows_every_word_of_it(axis, log_x, line):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.6])
-def test_says_which_traces_can_be_read_and_what_they_summarise(smoothing):
+def test_says_which_traces_can_be_read_and_what_they_summarize(smoothing):
     figure = chart(BUCKETS, PLAIN, smoothing=Smoothing(smoothing))
 
     first, second = figure["lines"]

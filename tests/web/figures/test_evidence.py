@@ -23,7 +23,7 @@ def test_waiting_is_drawn_as_a_share_of_the_step_with_its_limit():
     assert share.limit == pytest.approx(10)
     assert share.readings[0].lines[0].mean == pytest.approx(np.full(20, 0.6))
     assert [reading.name for reading in times.readings] == ["step", "waiting for data"]
-    # Waiting has one colour in all pictures.
+    # Waiting has one color in all pictures.
     assert {times.readings[1].colour, share.readings[0].colour} == {"var(--use-wait)"}
     assert cores.limit == pytest.approx(1.7)
 

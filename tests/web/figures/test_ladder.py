@@ -106,7 +106,7 @@ def test_plotly_accepts_the_figure(bars):
     figure = step_time_figure(bars, unit="example")
 
     for trace in figure["data"]:
-        trace["marker"]["color"] = "red"  # the browser puts in the CSS colour
+        trace["marker"]["color"] = "red"  # the browser puts in the CSS color
     go.Figure(data=figure["data"], layout=figure["layout"])
 
 
@@ -131,7 +131,7 @@ MIN_CONTRAST = 4.5
 
 
 def colours_of(name: str) -> tuple[str, str]:
-    """Return a token's colours in light and dark."""
+    """Return a token's colors in light and dark."""
     found = re.search(rf"--{name}: {PAIR}", LADDER_CSS.read_text())
     assert found, name
     light, dark, both = found.groups()

@@ -34,7 +34,7 @@ def test_a_spike_is_in_what_is_drawn():
     assert numbers(read["high"])[1] == 900
 
 
-def test_a_line_without_its_band_still_says_what_it_summarises():
+def test_a_line_without_its_band_still_says_what_it_summarizes():
     figure = figure_of(SPIKED, has_bands=False)
 
     (line,), (read,) = figure["data"], figure["lines"]

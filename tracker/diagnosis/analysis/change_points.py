@@ -71,7 +71,7 @@ def noise_of(values: Array) -> float:
 
     Level changes do not affect it while fewer than half of the differences are changes.
     """
-    if len(values) < 2:  # noqa: PLR2004 - neighbours
+    if len(values) < 2:  # noqa: PLR2004 - neighbors
         return 0.0
     between = np.abs(np.diff(values))
     return float(np.median(between)) * 1.4826 / math.sqrt(2)

@@ -36,7 +36,7 @@ BLOCK_SECONDS = 10.0
 SHORTEST_BLOCK_STEPS = 5
 BLOCKS_OF_A_RUN = 10
 
-NEIGHBOURS = 3
+NEIGHBORS = 3
 LARGEST_DIFFERENCE = 0.05
 
 FEWEST_WARM_UP_STEPS = 10
@@ -83,10 +83,10 @@ def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
     at_least = min(FEWEST_WARM_UP_STEPS, at_most)
 
     block = _block_steps(step_seconds)
-    blocks = min(len(step_seconds), at_most + NEIGHBOURS * block) // block
+    blocks = min(len(step_seconds), at_most + NEIGHBORS * block) // block
     medians = np.median(step_seconds[: blocks * block].reshape(blocks, block), axis=1)
-    for first in range(blocks - NEIGHBOURS + 1):
-        near = medians[first : first + NEIGHBOURS]
+    for first in range(blocks - NEIGHBORS + 1):
+        near = medians[first : first + NEIGHBORS]
         is_level = float(np.ptp(near)) <= LARGEST_DIFFERENCE * float(np.median(near))
         if is_level and first * block <= at_most:
             return max(at_least, first * block), True

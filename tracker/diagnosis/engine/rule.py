@@ -46,7 +46,7 @@ SignalValue = (
 )
 
 ALREADY_OPEN = "already_open"
-# The last line of a rule's docstring: its number in the catalogue, such as D3.
+# The last line of a rule's docstring: its number in the catalog, such as D3.
 CATALOGUE = re.compile(r"^Catalogue: ([A-Z])(\d+),.*$", re.MULTILINE)
 
 # Subject of a rule, by the letter of its number, in the order in which findings of equal

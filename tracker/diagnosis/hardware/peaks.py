@@ -14,7 +14,7 @@ Sources, read in November 2026:
   Lightning-AI/pytorch-lightning, which links the data sheet of each card.
 - `nanochat`: harness/runtime.py of karpathy/nanochat, after torchtitan/tools/utils.py of
   pytorch/torchtitan: 16 bits alone.
-- `catalogues`: several public catalogues of cards that agree with each other.
+- `catalogues`: several public catalogs of cards that agree with each other.
 
 TF32 is half of the 16-bit rate on every card that has it, by the design of Tensor Cores; this
 is used if no source has a value (A30, NVL cards, RTX 3090, 4090 and 5090).

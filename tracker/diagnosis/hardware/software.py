@@ -39,7 +39,7 @@ FIRST_CUDA: dict[int, tuple[int, int]] = {
     7: (9, 0),  # Volta; Turing, 7.5, runs its code
     8: (11, 0),  # Ampere; Ada, 8.9, runs its code
     9: (11, 8),  # Hopper
-    10: (12, 8),  # Blackwell for data centres
+    10: (12, 8),  # Blackwell for data centers
     12: (12, 8),  # Blackwell for desktops
 }
 # The oldest compute capability that a major version of CUDA still compiles for.

@@ -70,7 +70,7 @@ COVERED_SHARE = 0.80
 
 # Ratio to the median clock of the other GPUs.
 LOW_CLOCK_SHARE = 0.95
-NEIGHBOUR_PERCENT = 10.0
+NEIGHBOR_PERCENT = 10.0
 
 FEWEST_STEPS = 50
 # Share of time without a core at which the own work of a rank is unknown.
@@ -215,10 +215,10 @@ def _of_gpu(
             _CLOCKS,
         )
     foreign = median_of(gpus, "gpu_other_sm_percent", straggler.rank)
-    if foreign is not None and foreign >= NEIGHBOUR_PERCENT:
+    if foreign is not None and foreign >= NEIGHBOR_PERCENT:
         return (
             f"{said} Other processes use {foreign:.0f} % of its GPU.",
-            _NEIGHBOUR,
+            _NEIGHBOR,
         )
     return said, _COMPUTES
 
@@ -291,7 +291,7 @@ _CLOCKS = (
         code="nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER",
     ),
 )
-_NEIGHBOUR = (
+_NEIGHBOR = (
     Recommendation(
         "Use the GPU exclusively for this run, or exclude it.",
         code="nvidia-smi pmon -c 1",

@@ -17,7 +17,7 @@ judged.
 Other jobs on separate cores do no harm: their use alone is not a fault unless the job waits,
 and a CPU quota causes waits, too.
 
-Catalogue: H9, neighbour on the GPU or the CPU.
+Catalogue: H9, neighbor on the GPU or the CPU.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Signals = Mapping[str, Samples | Fact]
 
 
 @dataclass(frozen=True, slots=True)
-class _Neighbour:
+class _Neighbor:
     text: str
     evidence: tuple[Evidence, ...]
     excess: float  # 1 at the limit
@@ -88,9 +88,9 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     found = [
-        neighbour
+        neighbor
         for gpu, signals in sorted((gpus or {}).items())
-        if (neighbour := _on_gpu(gpu, signals, already_open=already_open))
+        if (neighbor := _on_gpu(gpu, signals, already_open=already_open))
     ]
     stolen = _stolen(host_cpu_steal_percent, already_open=already_open)
     found += [stolen] if stolen else []
@@ -127,7 +127,7 @@ def check(
     return replace(said, explains=EXPLAINED, corroboration=AGREEING)
 
 
-def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | None:
+def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbor | None:
     def median(name: str) -> float | None:
         samples = signals.get(name)
         return typical(samples) if isinstance(samples, Samples) else None
@@ -144,7 +144,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
     excess = max(others / limit, share / OTHERS_MEMORY_SHARE)
     if not excess >= 1.0:
         return None
-    return _Neighbour(
+    return _Neighbor(
         _of_gpu(gpu, others, held, share),
         (
             Evidence(
@@ -178,12 +178,12 @@ def _of_gpu(gpu: int, percent_busy: float, held: float, share: float) -> str:
     return f"Other processes {' and '.join(parts)} of GPU {gpu}."
 
 
-def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:
+def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbor | None:
     mean = average(steal.values) if steal is not None else 0.0
     limit = STOLEN_RELEASE_PERCENT if already_open else STOLEN_PERCENT
     if not mean >= limit:
         return None
-    return _Neighbour(
+    return _Neighbor(
         f"The host of this virtual machine takes away {mean:.0f} % of its CPU time.",
         (
             Evidence(
@@ -208,7 +208,7 @@ def _on_cpu(
     host_cores: float | None,
     *,
     already_open: bool,
-) -> _Neighbour | None:
+) -> _Neighbor | None:
     if host_cpu_percent is None or host_cores is None or not host_cores > 0:
         return None
     used = typical(host_cpu_percent) / 100 * host_cores - typical(job_cpu_cores)
@@ -216,7 +216,7 @@ def _on_cpu(
     limit = OTHERS_CPU_RELEASE_SHARE if already_open else OTHERS_CPU_SHARE
     if not share >= limit:
         return None
-    return _Neighbour(
+    return _Neighbor(
         f"Other jobs use {cores(used)} of the machine's {host_cores:g}, and the job has to"
         " wait for one.",
         (
@@ -236,13 +236,13 @@ def _on_cpu(
     )
 
 
-def _finding(found: list[_Neighbour]) -> Finding:
-    worst = max(found, key=lambda neighbour: neighbour.excess)
+def _finding(found: list[_Neighbor]) -> Finding:
+    worst = max(found, key=lambda neighbor: neighbor.excess)
     return Finding(
         title="" if len(found) > 1 else _title(worst),
         severity=Severity.WARNING,
-        summary=" ".join(neighbour.text for neighbour in found),
-        evidence=tuple(e for neighbour in found for e in neighbour.evidence),
+        summary=" ".join(neighbor.text for neighbor in found),
+        evidence=tuple(e for neighbor in found for e in neighbor.evidence),
         recommendations=(
             Recommendation(
                 "Find the owner of the other processes, and coordinate the use.",
@@ -265,15 +265,15 @@ def _finding(found: list[_Neighbour]) -> Finding:
             "Run on an otherwise idle machine: if it takes as long, other jobs are not"
             " the cause."
         ),
-        quality=max(neighbour.quality for neighbour in found),
+        quality=max(neighbor.quality for neighbor in found),
         margin=margin_above(worst.excess, 1.0),
         corroboration=ALONE,
     )
 
 
-def _title(neighbour: _Neighbour) -> str:
+def _title(neighbor: _Neighbor) -> str:
     return (
         "Other jobs use the same GPU"
-        if neighbour.is_on_gpu
+        if neighbor.is_on_gpu
         else "Other jobs use the same CPU cores"
     )

@@ -24,16 +24,16 @@ Strip = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Utilisation:
+class Utilization:
     """Mean over the GPUs, and over the cores the job may use; empty if unknown."""
 
     gpu: Strip = ()
     cpu: Strip = ()
 
 
-def utilisation_of(
+def utilization_of(
     runs: Sequence[Run], stage: str, cores: Mapping[UUID, float | None]
-) -> dict[UUID, Utilisation]:
+) -> dict[UUID, Utilization]:
     """Read the utilization of a stage in many runs, with a constant number of statements."""
     prefix = monitoring_path(stage)
     by_id = {run.id: run for run in runs}
@@ -56,7 +56,7 @@ def utilisation_of(
         group = cpus if path.endswith(CPU) else gpus
         group.setdefault(run_id, []).append(line)
     return {
-        run_id: Utilisation(
+        run_id: Utilization(
             gpu=strip(gpus.get(run_id, ())),
             cpu=strip(cpus.get(run_id, ()), scale=WHOLE / available)
             if (available := cores.get(run_id))

@@ -180,7 +180,7 @@ def _rung(
         predicted=predicted,
         outcome=outcome_of(predicted, against_previous),
         learned=_learned(before, here),
-        utilisation=here.utilisation,
+        utilization=here.utilization,
         ledger=run_ledger((d.ledger for d in here.diagnoses), here.run.project),
         stage_seconds=(
             stage_seconds(before.stages, stage) if before else None,

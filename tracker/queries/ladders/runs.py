@@ -15,7 +15,7 @@ from tracker.diagnosis.signals import EarlierRun
 from tracker.models import Attribute, Kind, Run, Rung, Stage, State
 from tracker.queries.diagnoses.diagnoses import StageDiagnosis, diagnoses_of_runs
 from tracker.queries.diagnoses.earlier_runs import read_learning
-from tracker.queries.hardware.utilization import Utilisation, utilisation_of
+from tracker.queries.hardware.utilization import Utilization, utilization_of
 from tracker.queries.ladders.breakdown import stage_breakdown
 from tracker.queries.ladders.steps import (
     StageTime,
@@ -60,7 +60,7 @@ class MeasuredRun:
     machine: Rows
     quality: AttributeRow | None
     learning: EarlierRun | None  # its losses, with their steps
-    utilisation: Utilisation
+    utilization: Utilization
 
     @property
     def gpu_count(self) -> int | None:
@@ -95,7 +95,7 @@ def measure_runs(
     values = attribute_values(run_ids, _wanted_paths(run_ids, stage, quality))
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
     machines = {run_id: _machine(values[run_id], stage) for run_id in run_ids}
-    busy = _utilisation(rungs, stage, machines)
+    busy = _utilization(rungs, stage, machines)
     diagnoses = diagnoses_of_runs(run_ids)
     runs = [
         MeasuredRun(
@@ -110,7 +110,7 @@ def measure_runs(
             machine=machines[rung.run_id],
             quality=values[rung.run_id].get(quality or ""),
             learning=read_learning(rung.run, stage) if stage else None,
-            utilisation=busy.get(rung.run_id, Utilisation()),
+            utilization=busy.get(rung.run_id, Utilization()),
         )
         for rung, label in zip(rungs, labels, strict=True)
     ]
@@ -128,13 +128,13 @@ def _machine(values: Rows, stage: str | None) -> Rows:
     return {fact: values[path] for fact, path in paths.items() if path in values}
 
 
-def _utilisation(
+def _utilization(
     rungs: Sequence[Rung], stage: str | None, machines: Mapping[UUID, Rows]
-) -> dict[UUID, Utilisation]:
+) -> dict[UUID, Utilization]:
     if stage is None:
         return {}
     cores = {run_id: _number(facts.get(CORES)) for run_id, facts in machines.items()}
-    return utilisation_of([rung.run for rung in rungs], stage, cores)
+    return utilization_of([rung.run for rung in rungs], stage, cores)
 
 
 def _number(row: AttributeRow | None) -> float | None:

@@ -13,7 +13,7 @@ from tracker.diagnosis.breakdown.step import StepBreakdown
 from tracker.models import State
 from tracker.queries.compare.comparison import same
 from tracker.queries.diagnoses.time_breakdowns import LedgerView
-from tracker.queries.hardware.utilization import Utilisation
+from tracker.queries.hardware.utilization import Utilization
 from tracker.queries.ladders.finding_changes import FindingChanges
 from tracker.queries.ladders.predictions import Outcome, Prediction
 from tracker.queries.ladders.verdicts import NOT_ENOUGH_STEPS, Change, Verdict
@@ -21,7 +21,7 @@ from tracker.queries.run.attributes import AttributeRow, Value
 from tracker.queries.series.metrics import quality_rank
 
 LONGEST_LABEL = 48
-NOT_MEASURED = Utilisation()
+NOT_MEASURED = Utilization()
 BOTH_MUST_COUNT = "cannot be compared: only one of the two counts its examples"
 
 
@@ -68,7 +68,7 @@ class RungView:
     predicted: Prediction | None
     outcome: Outcome | None = None
     learned: QualityChange | None = None  # against the previous run
-    utilisation: Utilisation = NOT_MEASURED
+    utilization: Utilization = NOT_MEASURED
     ledger: LedgerView | None = None  # all stages; its money uses the project's price
     # Duration of the compared stage in the previous run and in this one.
     stage_seconds: tuple[float | None, float | None] = (None, None)

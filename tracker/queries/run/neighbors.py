@@ -12,13 +12,13 @@ from tracker.models import Run, Rung, State
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbor:
     id: UUID
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbors:
     """Neighboring runs; None if there is none.
 
     `compared` is the last finished run before it, because failed runs are a poor reference.
@@ -26,19 +26,19 @@ class Neighbours:
     none.
     """
 
-    before: Neighbour | None = None
-    after: Neighbour | None = None
-    compared: Neighbour | None = None
+    before: Neighbor | None = None
+    after: Neighbor | None = None
+    compared: Neighbor | None = None
     ladder: str = ""  # the name of the ladder that determines `compared`
 
 
-def neighbours_of(run: Run) -> Neighbours:
+def neighbors_of(run: Run) -> Neighbors:
     """Return the runs of the project that started just before and after this one.
 
     One statement, which uses the index of runs by start time.
     """
     if run.started_at is None:
-        return Neighbours()
+        return Neighbors()
     before, after = _started_before(run), _started_after(run)
     wanted = (
         *_id_and_name(before),
@@ -49,13 +49,13 @@ def neighbours_of(run: Run) -> Neighbours:
     )
     row = Run.objects.filter(id=run.id).values_list(*wanted).first()
     if row is None:
-        return Neighbours()
+        return Neighbors()
     ladder = row[8] or ""
     compared = 6 if ladder else 4
-    return Neighbours(
-        before=_neighbour(*row[0:2]),
-        after=_neighbour(*row[2:4]),
-        compared=_neighbour(*row[compared : compared + 2]),
+    return Neighbors(
+        before=_neighbor(*row[0:2]),
+        after=_neighbor(*row[2:4]),
+        compared=_neighbor(*row[compared : compared + 2]),
         ladder=ladder,
     )
 
@@ -70,8 +70,8 @@ def _id_and_name(rows: Any, of: str = "") -> list[Subquery]:
     ]
 
 
-def _neighbour(run_id: UUID | None, name: str | None) -> Neighbour | None:
-    return None if run_id is None else Neighbour(run_id, name or "")
+def _neighbor(run_id: UUID | None, name: str | None) -> Neighbor | None:
+    return None if run_id is None else Neighbor(run_id, name or "")
 
 
 def _shown(run: Run) -> QuerySet[Run]:

@@ -38,7 +38,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Summarised:
+class Summarized:
     name: Token
     path: Token
 
@@ -51,7 +51,7 @@ class Sum:
 
 
 # A single token is a constant.
-Part: TypeAlias = Named | Summarised | Sum | Token
+Part: TypeAlias = Named | Summarized | Sum | Token
 
 
 def fields_of(condition: Computed) -> Iterator[AttributeField]:
@@ -86,7 +86,7 @@ def first_token(part: Part) -> Token:
             return part
         case Named(token=token):
             return token
-        case Summarised(name=name):
+        case Summarized(name=name):
             return name
         case Sum(left=left):
             return first_token(left)

@@ -12,7 +12,7 @@ from tracker.queries.run_query.arithmetic import (
     Named,
     Part,
     Sum,
-    Summarised,
+    Summarized,
     fields_of,
     first_token,
     number_of,
@@ -81,9 +81,9 @@ def read_path(token: Token) -> str:
     return path
 
 
-def read_operand(part: Named | Summarised) -> Operand:
+def read_operand(part: Named | Summarized) -> Operand:
     """Read a bare word as a field of the run if it is one; a quoted one never is."""
-    if isinstance(part, Summarised):
+    if isinstance(part, Summarized):
         return read_summary(part.name, part.path)
     token = part.token
     if is_field(token):
@@ -133,10 +133,10 @@ def comparison(
 
     A word or a text on the right is a value if it can be one.
     """
-    if isinstance(left, Token) and isinstance(right, Named | Summarised):
+    if isinstance(left, Token) and isinstance(right, Named | Summarized):
         turned = Token.new_borrow_pos(operator.type, TURNED[operator], operator)
         return _asked(read_operand(right), turned, left, now)
-    if isinstance(left, Named | Summarised):
+    if isinstance(left, Named | Summarized):
         value = _as_value(left, operator, right)
         if value is not None:
             return _asked(read_operand(left), operator, value, now)

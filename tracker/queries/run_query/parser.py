@@ -20,7 +20,7 @@ from tracker.queries.run_query.arithmetic import (
     Named,
     Part,
     Sum,
-    Summarised,
+    Summarized,
 )
 from tracker.queries.run_query.meaning import NAN_IS_UNEQUAL, refusal
 from tracker.queries.run_query.refusal import BadQuery
@@ -189,8 +189,8 @@ class Reader(Transformer[Token, Tree]):
     def plain(self, token: Token) -> Named:
         return Named(token)
 
-    def summary(self, name: Token, path: Token) -> Summarised:
-        return Summarised(name, path)
+    def summary(self, name: Token, path: Token) -> Summarized:
+        return Summarized(name, path)
 
     def calculation(self, left: Part, sign: Token, right: Part) -> Sum:
         return Sum(left, sign, right)
@@ -198,13 +198,13 @@ class Reader(Transformer[Token, Tree]):
     def comparison(self, left: Part, operator: Token, right: Part) -> Tree:
         return meaning.comparison(left, operator, right, self.now)
 
-    def likeness(self, part: Named | Summarised, operator: Token, text: Token) -> Tree:
+    def likeness(self, part: Named | Summarized, operator: Token, text: Token) -> Tree:
         return meaning.likeness(meaning.read_operand(part), operator, text)
 
     def membership(self, path: Token, _: Token, item: Token) -> Tree:
         return meaning.membership(path, item)
 
-    def nan(self, part: Named | Summarised, word: Token, _: Token) -> Tree:
+    def nan(self, part: Named | Summarized, word: Token, _: Token) -> Tree:
         operand = meaning.read_operand(part)
         if not isinstance(operand, AttributeField) or operand.summary != "last":
             raise refusal(word, "Only an attribute is NaN.")

@@ -154,7 +154,7 @@ def _life(comparison: Comparison) -> dict[str, Any]:
 
 
 def _choosable_colours(request: PageRequest, state: CompareState) -> tuple[str, ...]:
-    """Return the colours offered for a run; none for visitors by share link."""
+    """Return the colors offered for a run; none for visitors by share link."""
     is_offered = request.actor.grant is None and state.is_coloured_by_run
     return COLOUR_NAMES if is_offered else ()
 

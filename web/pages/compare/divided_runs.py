@@ -13,7 +13,7 @@ from web.pages.compare.cells import value_text
 
 # More charts of one series would be a page of their own.
 CHARTS_AT_MOST = 12
-# Steps of a colour scale, for numbers with more values than colours.
+# Steps of a color scale, for numbers with more values than colours.
 SCALE_STEPS = 10
 OTHER = "other"
 # For all values without a dash of their own.
@@ -36,7 +36,7 @@ class Part:
 class Look:
     """Style of a part, and its swatch in the legend.
 
-    `name` is the suffix of the swatch's CSS class, `drawn` is the Plotly colour or
+    `name` is the suffix of the swatch's CSS class, `drawn` is the Plotly color or
     dash.
     """
 
@@ -105,7 +105,7 @@ def _full(value: float | str) -> str:
 
 
 def colours_of(division: Division) -> list[Look]:
-    """Return a colour for each part; of very many numbers, one by their size."""
+    """Return a color for each part; of very many numbers, one by their size."""
     parts = division.parts
     if len(parts) <= RUN_COLOURS:
         return [_run_colour(place) for place in range(len(parts))]

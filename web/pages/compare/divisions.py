@@ -1,4 +1,4 @@
-"""How lines of a comparison are divided: by colour, by dash and by chart."""
+"""How lines of a comparison are divided: by color, by dash and by chart."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _grouped(comparison: Comparison, groups: Sequence[int]) -> list[ComparedRun]
 
 
 def _coloured(comparison: Comparison, looks: Sequence[str]) -> list[ComparedRun]:
-    """Give the swatches of the runs that are shown the colours of their lines."""
+    """Give the swatches of the runs that are shown the colors of their lines."""
     names = dict(zip(comparison.slots, looks, strict=True))
     return [
         replace(each, look=names.get(each.slot, "other"))

@@ -66,7 +66,7 @@ class DrawnRun:
     name: str
     label: str
     slot: int
-    line: int  # gives the colour: its slot, or the index of its group
+    line: int  # gives the color: its slot, or the index of its group
     look: LineLook
 
     def named(self, line: Line, series: int | None = None) -> NamedLine:

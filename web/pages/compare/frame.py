@@ -20,7 +20,7 @@ from web.pages.compare.state import (
 from web.session import PageRequest
 from web.texts import gettext_lazy
 
-# Names of the run colours in the order of slots, for both themes.
+# Names of the run colors in the order of slots, for both themes.
 COLOUR_NAMES = (
     gettext_lazy("Blue"),
     gettext_lazy("Orange"),
@@ -28,7 +28,7 @@ COLOUR_NAMES = (
     gettext_lazy("Violet"),
     gettext_lazy("Rose"),
     gettext_lazy("Teal"),
-    gettext_lazy("Ochre"),
+    gettext_lazy("Ocher"),
     gettext_lazy("Indigo"),
     gettext_lazy("Olive"),
     gettext_lazy("Plum"),
@@ -45,7 +45,7 @@ class ComparedRun:
     is_reference: bool
     # Name of the run's project, if the runs are of several projects.
     project: str = ""
-    look: str = ""  # suffix of the swatch's CSS class, if colours mean values
+    look: str = ""  # suffix of the swatch's CSS class, if colors mean values
     group: int | None = None  # the index of its line, if one line shows several runs
 
     @property

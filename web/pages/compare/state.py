@@ -99,7 +99,7 @@ class CompareState:
     """State of the comparison page; all fields have defaults, so any address works.
 
     A slot is the index of a run's colour. A run keeps it when others are removed, so
-    that colours do not change.
+    that colors do not change.
     """
 
     runs: tuple[UUID, ...] = ()
@@ -132,7 +132,7 @@ class CompareState:
     group: str = ""  # group of hardware rows
     dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
     brushes: tuple[Brush, ...] = ()
-    colour: str = ""  # path that colours lines and points
+    colour: str = ""  # path that colors lines and points
     x: str = ""
     y: str = ""
     size: str = ""
@@ -161,7 +161,7 @@ class CompareState:
 
     @property
     def is_coloured_by_run(self) -> bool:
-        """Return whether colours mean runs, not values, on the open tab."""
+        """Return whether colors mean runs, not values, on the open tab."""
         is_by_value = self.colour and self.tab in TABS_COLOURED_BY
         return not (is_by_value or (self.together and self.tab == "charts"))
 
@@ -232,7 +232,7 @@ class CompareState:
         return self.of_only([run for run in self.runs if run != run_id]).address
 
     def along_with(self, *run_ids: UUID) -> str:
-        """Add runs, each in the first colour that is free."""
+        """Add runs, each in the first color that is free."""
         slots = self.slot_of
         for run_id in run_ids:
             if run_id not in slots:
@@ -247,7 +247,7 @@ class CompareState:
         )
 
     def with_slot(self, run_id: UUID, slot: int) -> str:
-        """Give a run another colour; whichever has it gets this run's."""
+        """Give a run another color; whichever has it gets this run's."""
         slots = self.slot_of
         swapped = {slots[run_id]: slot, slot: slots[run_id]}
         return self.having(

@@ -28,7 +28,7 @@ def bars_of(ladder: LadderView, unit: str) -> list[Bar]:
 
 
 def colours_of(ladder: LadderView) -> dict[str, str]:
-    """Return each part of a step with the name of its colour, in the legend's order."""
+    """Return each part of a step with the name of its color, in the legend's order."""
     steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
     bars = [[(part.name, part.seconds) for part in step.parts] for step in steps]
     return {

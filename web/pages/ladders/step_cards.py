@@ -174,7 +174,7 @@ class RungCard:
 
     @property
     def strips(self) -> list[ShownStrip]:
-        busy = self.rung.utilisation
+        busy = self.rung.utilization
         strips = (shown_strip("GPU", busy.gpu), shown_strip("CPU", busy.cpu))
         return [strip for strip in strips if strip is not None]
 

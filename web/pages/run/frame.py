@@ -12,11 +12,11 @@ from django.template.loader import render_to_string
 from django.utils.functional import SimpleLazyObject
 
 from tracker.access.objects import may_edit
-from tracker.disclosure import seen_neighbours, seen_overview
+from tracker.disclosure import seen_neighbors, seen_overview
 from tracker.queries.people.follows import follows_run
 from tracker.queries.run.comments import comment_count
 from tracker.queries.run.family import parent_of
-from tracker.queries.run.neighbors import neighbours_of
+from tracker.queries.run.neighbors import neighbors_of
 from tracker.queries.run.run import RunOverview, may_go_on, may_resume, run_overview
 from tracker.queries.series.versions import version_of_summaries
 from web.polling import poll_unless
@@ -98,7 +98,7 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         "parent": parent_of(run, request.actor),
         "run_tab": tab,
         "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
-        "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
+        "neighbors": seen_neighbors(request.actor, neighbors_of(run)),
         "tab_view": TABS.get(tab, "run"),
         "join_snippet": SNIPPET.format(
             # JSON strings are valid Python, with line breaks escaped.

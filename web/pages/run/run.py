@@ -57,9 +57,9 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     version = rules_version(project)
     shown = sections(frame["overview"].stages, diagnoses)
     named = anchors(shown)
-    stage, neighbours = main_stage(shown), frame["neighbours"]
+    stage, neighbors = main_stage(shown), frame["neighbors"]
     # Other runs that happened to run before are no baseline.
-    baseline = neighbours.compared if neighbours.ladder else None
+    baseline = neighbors.compared if neighbors.ladder else None
     values = seen_values(
         request.actor,
         key_values(

@@ -1,4 +1,4 @@
-"""A thin strip of how busy something was, as rectangles of one colour (pure)."""
+"""A thin strip of how busy something was, as rectangles of one color (pure)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class StripPart:
-    """Neighbouring parts of about the same value; `opacity` is how busy they were."""
+    """Neighboring parts of about the same value; `opacity` is how busy they were."""
 
     start: int
     length: int

@@ -171,7 +171,7 @@ def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def file_picture(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Return a picture to be shown, recognised as one by its bytes."""
+    """Return a picture to be shown, recognized as one by its bytes."""
     run = readable_run(request.actor, run_id)
     row = read_file(run, _plain(request, "path"), request.GET.get("digest", ""))
     return downloads.picture(row)

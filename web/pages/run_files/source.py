@@ -69,7 +69,7 @@ def _against(
     """
     if request.actor.grant is not None:
         return {}
-    compared = frame["neighbours"].compared
+    compared = frame["neighbors"].compared
     asked = request.GET.get("against") or (str(compared.id) if compared else "")
     try:
         others = runs_of(frame["project"], [UUID(asked)]) if asked else []

@@ -57,7 +57,7 @@ class UnifiedLine:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Neighbouring rows; those of a fold are all the same."""
+    """Neighboring rows; those of a fold are all the same."""
 
     rows: tuple[Row, ...]
     is_folded: bool

@@ -15,7 +15,7 @@ from seamark.frameworks.torch import describe
 
 
 def cpu_stage(setting: Setting) -> None:
-    """Images are resized and normalised by three processes; no GPU has work."""
+    """Images are resized and normalized by three processes; no GPU has work."""
     processes = setting.size(3, 1)
     until = time.monotonic() + setting.seconds
     with (

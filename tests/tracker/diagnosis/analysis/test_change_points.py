@@ -59,7 +59,7 @@ def test_too_few_rows_and_no_series_have_no_change():
     assert change_points(np.empty((500, 0)), shortest=20) == []
 
 
-def test_noise_is_that_between_neighbours():
+def test_noise_is_that_between_neighbors():
     random = np.random.default_rng(5)
 
     assert noise_of(random.normal(0.0, 3.0, 5_000)) == pytest.approx(3.0, rel=0.1)

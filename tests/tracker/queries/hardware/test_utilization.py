@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.builders import make_project, make_run, write_series
-from tracker.queries.hardware.utilization import PARTS, strip, utilisation_of
+from tracker.queries.hardware.utilization import PARTS, strip, utilization_of
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def test_reads_the_mean_of_all_gpus_and_the_share_of_the_cores(member):
     ):
         write_series(run, f"monitoring/train/{path}", [value] * 50)
 
-    found = utilisation_of([run], "train", {run.id: 4.0})[run.id]
-    without_cores = utilisation_of([run], "train", {run.id: None})[run.id]
+    found = utilization_of([run], "train", {run.id: 4.0})[run.id]
+    without_cores = utilization_of([run], "train", {run.id: None})[run.id]
 
     assert (set(found.gpu), set(found.cpu)) == ({50.0}, {50.0})
     assert without_cores.cpu == ()

@@ -81,7 +81,7 @@ def test_names_the_parameters_that_changed(demo):
     ]
 
 
-def test_shows_the_utilisation_and_the_parts_of_a_step(demo):
+def test_shows_the_utilization_and_the_parts_of_a_step(demo):
     step = demo.rungs[0].breakdown
 
     assert step.parts[0].name == "data wait"

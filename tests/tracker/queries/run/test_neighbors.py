@@ -6,7 +6,7 @@ from tests.builders import SECOND, START, make_member, make_project, make_run
 from tracker.actions.deletions import delete_made, restore_made
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.trash import move_to_trash
-from tracker.queries.run.neighbors import neighbours_of
+from tracker.queries.run.neighbors import neighbors_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -16,7 +16,7 @@ def started(project, name, seconds):
 
 
 def names(run):
-    found = neighbours_of(run)
+    found = neighbors_of(run)
     return tuple(each and each.name for each in (found.before, found.after))
 
 
@@ -56,7 +56,7 @@ def test_what_is_compared_with_is_the_last_that_finished(project):
     make_run(project, "c", "failed", started_at=START + 7 * SECOND)
     run = started(project, "d", 9)
 
-    found = neighbours_of(run)
+    found = neighbors_of(run)
 
     assert (found.before.name, found.compared.name) == ("c", "b")
 
@@ -77,7 +77,7 @@ def test_a_rung_is_compared_with_the_rung_before_it_whenever_that_started(projec
     ladder_of(project, "older", other, third, base)
     ladder_of(project, "faster", base, second, third)
 
-    found = {run.name: neighbours_of(run) for run in (base, second, third, other)}
+    found = {run.name: neighbors_of(run) for run in (base, second, third, other)}
 
     assert found["base"].compared is None
     assert found["base"].before.name == "second"
@@ -94,7 +94,7 @@ def test_rungs_in_the_trash_or_without_an_end_are_passed_over(project):
     ladder_of(project, "faster", base, gone, failed, top)
     move_to_trash(gone)
 
-    assert neighbours_of(top).compared.name == "base"
+    assert neighbors_of(top).compared.name == "base"
 
 
 def test_a_ladder_in_the_trash_says_nothing_until_it_is_back(project, member):
@@ -103,14 +103,14 @@ def test_a_ladder_in_the_trash_says_nothing_until_it_is_back(project, member):
     last = finished(project, "last", 10)
     ladder_of(project, "older", base, last)
     newest = ladder_of(project, "newest", between, last)
-    assert neighbours_of(last).ladder == "newest"
+    assert neighbors_of(last).ladder == "newest"
 
     delete_made(newest, user_id=member.user_id)
-    assert neighbours_of(last).ladder == "older"
-    assert neighbours_of(last).compared.name == "base"
+    assert neighbors_of(last).ladder == "older"
+    assert neighbors_of(last).compared.name == "base"
     restore_made(newest)
-    assert neighbours_of(last).compared.name == "between"
-    assert neighbours_of(top).ladder == ""
+    assert neighbors_of(last).compared.name == "between"
+    assert neighbors_of(top).ladder == ""
 
 
 def test_costs_one_statement(project, django_assert_num_queries):
@@ -118,4 +118,4 @@ def test_costs_one_statement(project, django_assert_num_queries):
     run = started(project, "b", 10)
 
     with django_assert_num_queries(1):
-        neighbours_of(run)
+        neighbors_of(run)

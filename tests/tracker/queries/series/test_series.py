@@ -125,7 +125,7 @@ def test_relative_time_follows_the_run(run):
     assert read_line(run, PATH, axis=Axis.RELATIVE).x.tolist() == [3_600]
 
 
-def test_nan_and_infinities_do_not_poison_their_neighbours(run, state_of):
+def test_nan_and_infinities_do_not_poison_their_neighbors(run, state_of):
     values = noise(10_000)
     values[5_000:5_010], values[6_000] = np.nan, np.inf
     write_series(run, PATH, values)

@@ -133,7 +133,7 @@ def test_shows_what_is_unknown_as_unknown_never_as_zero():
     assert shown.parts(per_example=True) == []
 
 
-def test_a_gpu_shows_its_utilisation():
+def test_a_gpu_shows_its_utilization():
     shown = card(replace(KNOWN, breakdown=replace(STEP, gpu_percent=31.4), gpu_count=1))
 
     assert (shown.gpu, shown.gpu_length) == ("31 %", 31.4)

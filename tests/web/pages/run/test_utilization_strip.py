@@ -5,7 +5,7 @@ from __future__ import annotations
 from web.pages.run.utilization_strip import StripPart, shown_strip
 
 
-def test_neighbours_of_about_the_same_value_are_one_rectangle():
+def test_neighbors_of_about_the_same_value_are_one_rectangle():
     strip = shown_strip("GPU", [0.0, 1.0, 99.0, None, 50.0])
 
     assert strip is not None

@@ -31,7 +31,7 @@ export function timeTicks([low, high], pixels, offsetAt) {
   const places = step
     ? stepped(step, low - span, high + span, offsetAt)
     : monthly(monthsOf(rough), low - span, high + span, offsetAt)
-  return labelled(places, low, step ?? MONTH, offsetAt)
+  return labeled(places, low, step ?? MONTH, offsetAt)
 }
 
 // Within a part of constant offset, round times are multiples of the step.
@@ -98,7 +98,7 @@ function changeWithin(from, to, offset, offsetAt) {
 }
 
 // The date is shown under the first visible tick and where it changes.
-function labelled(places, low, step, offsetAt) {
+function labeled(places, low, step, offsetAt) {
   const first = places.findIndex((place) => place >= low)
   let before = null
   return places.map((value, index) => {

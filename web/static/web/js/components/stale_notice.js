@@ -1,4 +1,4 @@
-// Shows a discreet notice while part of the page cannot be refreshed.
+// Shows a small notice while part of the page cannot be refreshed.
 import { clock } from "../core/clock.js"
 import { isSuccess, isPoll } from "../core/request_errors.js"
 import { gettext } from "../core/texts.js"

@@ -1,4 +1,4 @@
-// Connects elements to the behaviors named in data-behaviour.
+// Connects elements to the behaviors named in data-behavior.
 
 // A morph resets the text of existing elements, so these behaviors run again.
 const RERUN_AFTER_MORPH = new Set(["elapsed-time", "local-time", "restart-polling"])

@@ -214,7 +214,7 @@ export class GridView {
     const group = createElement("span", "runs-grid__group")
     const eye = createElement("span", "runs-grid__eye")
     const dot = createElement("span", "runs-grid__dot")
-    dot.title = gettext("Colour")
+    dot.title = gettext("Color")
     const pin = createElement("span", "runs-grid__pin")
     pin.append(icon("pin"))
     name.append(mark, group, sign, link, pin, eye, dot)

@@ -36,7 +36,7 @@ export const RUN_FIELDS = {
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
-  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilization over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
   cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
   gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, format: percent, fill: fillShare },
   gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },

@@ -364,7 +364,7 @@ class RunsGrid {
       const colours = await this.colours()
       colours?.open(eye.slot, this.view.dotAt(position))
     } else if (id) {
-      toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a colour.") : gettext("Tick the run first: only runs that are ticked have a colour."))
+      toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a color.") : gettext("Tick the run first: only runs that are ticked have a color."))
     }
   }
 
