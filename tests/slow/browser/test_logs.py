@@ -88,10 +88,10 @@ def test_who_has_scrolled_up_stays_there(visit, ada, run):
 
     expect(page.get_by_text("501 lines")).to_be_visible(timeout=10_000)
     expect(page.get_by_text("line 0", exact=True)).to_be_in_viewport()
-    expect(page.get_by_role("button", name="Follow")).to_have_attribute(
+    expect(page.get_by_role("button", name="Follow", exact=True)).to_have_attribute(
         "aria-pressed", "false"
     )
-    page.get_by_role("button", name="Follow").click()
+    page.get_by_role("button", name="Follow", exact=True).click()
     expect(page.get_by_text("the newest")).to_be_in_viewport()
 
 

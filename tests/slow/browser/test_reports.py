@@ -55,7 +55,7 @@ def test_from_nothing_to_a_report_that_others_read(visit, ada, project):
     text_field(page).fill("Decoding *ahead* helped.\n\n")
     expect(preview(page).locator("em")).to_have_text("ahead")
     expect(preview(page)).to_contain_text("Draft saved")
-    page.get_by_role("button", name="Chart").click()
+    page.get_by_role("button", name="Chart", exact=True).click()
     page.get_by_role("combobox", name="Metrics").fill("train/loss")
     page.get_by_role("button", name="Insert").click()
 
