@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from tracker.diagnosis.engine.examples import Example, all_examples
 from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
 from tracker.diagnosis.signals import SIGNALS
 
@@ -16,6 +17,8 @@ def page_of(rule: Rule) -> str:
         NOTICE,
         f"# {rule.title}",
         rule.explanation,
+        "## Example",
+        _example(all_examples()[rule.name]),
         "## Signals",
         _signals(rule),
         "## Thresholds",
@@ -33,6 +36,19 @@ def index_of(rules: Iterable[Rule]) -> str:
         parts.append(f"## {GROUPS[group]}")
         parts.append("\n".join(["| rule | scope |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def _example(example: Example) -> str:
+    source = (
+        f"From the recording `{example.recording}` in `evaluation/tune/`:"
+        if example.recording
+        else "No recording yet. From the made-up stage of the rule's test:"
+    )
+    rows = [
+        f"| {row.statistic} | {row.value} | {row.limit} |" for row in example.evidence
+    ]
+    table = "\n".join(["| evidence | value | limit |", "|---|---|---|", *rows])
+    return f"{source}\n\n> **{example.title}.** {example.summary}\n\n{table}"
 
 
 def _signals(rule: Rule) -> str:

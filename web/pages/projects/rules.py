@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.diagnosis.engine.examples import all_examples
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import SIGNALS
 from tracker.errors import NotFound
@@ -37,6 +38,7 @@ def rule_page(request: PageRequest, rule: str) -> HttpResponse:
     context = {
         "rule": found,
         "sections": sections(found.explanation),
+        "example": all_examples()[found.name],
         "needs": [SIGNALS[name] for name in found.needs],
         "may_use": [SIGNALS[name] for name in found.may_use],
         "limits": found.limits.items(),

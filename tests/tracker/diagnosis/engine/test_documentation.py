@@ -5,6 +5,7 @@ from pathlib import Path
 from django.core.management import call_command
 
 from tracker.diagnosis.engine.documentation import index_of, page_of
+from tracker.diagnosis.engine.examples import all_examples
 from tracker.diagnosis.rules import RULES
 
 FOLDER = Path(__file__).parents[4] / "docs" / "diagnoses"
@@ -32,3 +33,20 @@ def test_the_command_writes_new_pages_and_removes_old_ones(tmp_path):
 
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {path.name for path in FOLDER.iterdir()}
+
+
+def test_every_rule_has_an_example_with_evidence():
+    examples = all_examples()
+
+    assert [*examples] == sorted(rule.name for rule in RULES)
+    for example in examples.values():
+        assert example.title
+        assert example.summary.endswith(".")
+        assert example.evidence
+
+
+def test_a_page_shows_the_example_or_that_there_is_no_recording():
+    pages = {rule.name: page_of(rule) for rule in RULES}
+
+    assert "From the recording `accumulate-saves" in pages["checkpoints-take-long"]
+    assert "No recording yet." in pages["gpu-reports-errors"]

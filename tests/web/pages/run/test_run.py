@@ -63,6 +63,15 @@ def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     assert "confirmed" in text
 
 
+def test_each_finding_leads_to_the_page_of_its_rule(project, page, client_of, member):
+    text = page(make_sample_run(project))
+    links = set(re.findall(r'href="(/docs/rules/[\w-]+)">About this rule', text))
+
+    assert links
+    for link in links:
+        assert ">Example</h2>" in client_of(member).get(link).content.decode()
+
+
 def test_training_comes_before_the_stages_that_began_earlier(project, page):
     text = page(make_sample_run(project))
 
