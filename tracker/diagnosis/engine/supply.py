@@ -45,6 +45,7 @@ _SAMPLED = (
     (r"(earlier|same_stage)_runs", Supply(advice="Run it again in this project.")),
     (r"gap_before_stage", Supply(advice="Log the earlier stage in the same run.")),
     (r"out_of_memory_|failure_", Supply(advice="Let the exception end the script.")),
+    (r"workers?_", Supply("loader = DataLoader(dataset, num_workers=4)")),
     (r"gpus?(_|$)|busiest_gpu", Supply(IN_CONTAINER)),
     (r"cgroup_", Supply(CONTROL_GROUP)),
     (r"\w+_pressure_share", Supply(advice="Boot Linux with psi=1.")),

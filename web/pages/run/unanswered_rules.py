@@ -24,11 +24,6 @@ class UnansweredGroup:
     rules: tuple[UnansweredRule, ...]
     advice: str = ""
 
-    @property
-    def is_alone(self) -> bool:
-        """Return whether it is one rule with a complete text."""
-        return len(self.rules) == 1 and not self.codes
-
 
 @dataclass(frozen=True, slots=True)
 class ElsewhereGroup:

@@ -77,6 +77,7 @@ def test_every_abstention_is_found():
         ("step_seconds", Supply(LOADER)),
         ("gpu_utilization_percent", Supply("docker run --gpus all")),
         ("at least 100 steps", Supply(advice="Log more steps.")),
+        ("worker_cpu_cores", Supply("loader = DataLoader(dataset, num_workers=4)")),
         ("job_cpu_cores", Supply("SEAMARK_MONITOR=yes python train.py")),
         ("the time of saving, as a phase", Supply('with run.phase("checkpoint"):')),
     ],

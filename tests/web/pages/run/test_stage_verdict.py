@@ -50,7 +50,6 @@ def test_rules_are_grouped_by_the_lines_that_would_answer_them():
         ((LOADER, PHASE), ["logs"]),
     ]
     assert [group.needs for group in groups[:2]] == ["wall time of one step", TOO_SHORT]
-    assert [group.is_alone for group in groups] == [False, False, False]
 
 
 def test_a_group_without_code_has_advice():
