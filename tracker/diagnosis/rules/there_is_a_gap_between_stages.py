@@ -2,7 +2,8 @@
 
 ## Detection
 A gap of at least a minute between the end of all previous stages and the start of this one, or
-of at least 10 seconds and 5 % of the run.
+of at least 10 seconds and 5 % of the run. If the stage has to wait for a CPU core, its start
+also took longer, and the 10 seconds grow in the same proportion.
 
 ## Why it matters
 The result is delayed by the gap, and machines that are reserved for the whole run are idle.
@@ -17,10 +18,12 @@ Catalogue: P2, gap between stages.
 
 from __future__ import annotations
 
-from tracker.diagnosis.analysis.statistics import margin_above
+from tracker.diagnosis.analysis.statistics import average_or_none, margin_above
 from tracker.diagnosis.engine.finding import (
     ALONE,
     MEASURED,
+    Abstention,
+    Answer,
     Evidence,
     Finding,
     Recommendation,
@@ -29,6 +32,8 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
@@ -36,6 +41,7 @@ LONG_SECONDS = 60.0
 NOTABLE_SHARE = 0.05
 # Interpreters and frameworks take this long to start, even without a gap.
 SHORTEST_SECONDS = 10.0
+MAX_WAIT_SHARE = 0.95
 WARNING_SHARE = 0.20
 # After this time, a user has started the stage by hand.
 LATER_SECONDS = 86_400.0
@@ -46,12 +52,15 @@ def check(
     *,
     stage_seconds: float | None = None,
     stage_share_of_run: float | None = None,
-) -> Finding | None:
+    job_main_thread_core_wait_share: Samples | None = None,
+) -> Answer:
     gap = gap_before_stage_seconds
     share = _share(gap, stage_seconds, stage_share_of_run)
     is_large = share is not None and share >= NOTABLE_SHARE and gap >= SHORTEST_SECONDS
     if not (gap >= LONG_SECONDS or is_large) or gap > LATER_SECONDS:
         return None
+    if gap < min(LONG_SECONDS, _longest_start(job_main_thread_core_wait_share)):
+        return Abstention((CROWDED,))
 
     part = "" if share is None else f" ({percent(share)} of the run)"
     warns = share is not None and share >= WARNING_SHARE
@@ -105,6 +114,12 @@ def check(
         ),
         corroboration=ALONE,
     )
+
+
+def _longest_start(core_wait_share: Samples | None) -> float:
+    """Return how long a start takes with this share of time without a core."""
+    waits = min(MAX_WAIT_SHARE, average_or_none(core_wait_share) or 0.0)
+    return SHORTEST_SECONDS / (1.0 - waits)
 
 
 def _share(

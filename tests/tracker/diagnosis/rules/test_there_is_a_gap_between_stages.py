@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tracker.diagnosis.stages import stage
-from tracker.diagnosis.engine.finding import Finding, Severity
+from tests.tracker.diagnosis.stages import readings, stage
+from tracker.diagnosis.engine.finding import Abstention, Finding, Severity
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.rules.there_is_a_gap_between_stages import check
 
 
@@ -37,6 +38,15 @@ def test_judges_near_each_limit(gap, run_seconds, is_found):
     found = check(gap, stage_seconds=run_seconds / 2, stage_share_of_run=0.5)
 
     assert (found is not None) == is_found
+
+
+def test_a_start_takes_longer_if_the_job_waits_for_a_core():
+    run = {"stage_seconds": 50.0, "stage_share_of_run": 0.5}
+    waits = {"job_main_thread_core_wait_share": readings(0.6)}
+
+    assert check(20.0, **run, **waits) == Abstention((CROWDED,))
+    assert isinstance(check(20.0, **run), Finding)
+    assert isinstance(check(26.0, **run, **waits), Finding)
 
 
 def test_the_length_of_the_run_may_be_unknown():
