@@ -49,6 +49,7 @@ from tracker.queries.runs.verdicts import Verdict as RunVerdict  # noqa: E402
 from tracker.queries.runs.verdicts import verdicts  # noqa: E402
 from web.pages.run.stage_sections import is_sure  # noqa: E402
 
+TITLES = {rule.name: rule.title for rule in RULES}
 NUMBERS = {rule.name: f"{rule.group}{rule.number}" for rule in RULES}
 
 

@@ -156,19 +156,59 @@ def mistakes(replayed: Iterable[Replayed]) -> str:
     return "\n".join(lines) or "No mistakes."
 
 
+def summary(scored: dict[str, list[Replayed]]) -> str:
+    """Return one column for each kind of recordings, with shares of all modes."""
+    columns = {
+        "tune: scripts": [o for o in scored["tune"] if o.mode != "synthetic"],
+        "tune: synthetic": [o for o in scored["tune"] if o.mode == "synthetic"],
+        "test: scripts": scored["test"],
+    }
+    rows = [("recordings", *(str(len(c)) for c in columns.values()))]
+    rows += [
+        (name, *(str(_share(_of(c, Expects.FAULT), v)) for c in columns.values()))
+        for name, v in (
+            ("fault found", Verdict.RIGHT),
+            ("wrong fault reported", Verdict.WRONG),
+            ("fault not found, nothing wrong reported", Verdict.NOT_ENOUGH_DATA),
+        )
+    ]
+    for name, modes in (
+        ("healthy job accused, no neighbors", ("alone", "disturbed", "synthetic")),
+        ("healthy job accused, next to neighbors", ("neighbors",)),
+    ):
+        some = ([o for o in c if o.mode in modes] for c in columns.values())
+        healthy = [_of(each, Expects.HEALTHY) for each in some]
+        rows.append((name, *(str(_share(h, Verdict.WRONG)) for h in healthy)))
+    return table(("", *columns), rows)
+
+
 def rules_table(scored: dict[str, list[Replayed]]) -> str:
-    """Count, for each rule, the recordings whose label names it, by verdict."""
-    from evaluation.replay import NUMBERS  # noqa: PLC0415
+    """Count, for each rule, the recordings whose label names it.
+
+    Right answers are counted in tune only: most rules have one or two recordings in test,
+    so their counts would be single results.
+    """
+    from evaluation.replay import TITLES  # noqa: PLC0415
 
     rows = []
-    for rule in sorted(NUMBERS):
-        cells = []
-        for replayed in scored.values():
-            verdicts = [verdict_of(o) for o in replayed if rule in o.label.causes]
-            right = verdicts.count(Verdict.RIGHT)
-            cells.append(f"{right} of {len(verdicts)}" if verdicts else "none")
-        rows.append((rule, *cells))
-    return table(("rule", *(f"{part}: right" for part in scored)), rows)
+    for rule, title in sorted(TITLES.items(), key=lambda item: item[1]):
+        tune, test = (
+            [o for o in scored.get(part, []) if rule in o.label.causes]
+            for part in ("tune", "test")
+        )
+        modes = [
+            [o for o in tune if (o.mode == "synthetic") == s] for s in (False, True)
+        ]
+        cells = [
+            f"{[verdict_of(o) for o in some].count(Verdict.RIGHT)} of {len(some)}"
+            if some
+            else "–"
+            for some in modes
+        ]
+        name = f"[{title}](diagnoses/{rule}.md)"
+        rows.append((name, *cells, str(len(test)) if test else "–"))
+    head = ("rule", "tune: scripts", "tune: synthetic", "test: recordings")
+    return table(head, rows)
 
 
 def describe(one: Replayed) -> str:
@@ -193,6 +233,8 @@ def write_page(scored: dict[str, list[Replayed]]) -> None:
     """Replace the text between the page's markers for each part."""
     today = datetime.now(UTC)
     content = {}
+    if set(scored) == set(PARTS):
+        content = {"summary": summary(scored), "rules": rules_table(scored)}
     for part, replayed in scored.items():
         content[f"scores of {part}"] = (
             f"{scores(replayed)}\n\nMeasured on {today.day} {today:%B %Y}."

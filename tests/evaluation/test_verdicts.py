@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.jobs import Expects, Label
-from evaluation.score import below_floor, scores
+from evaluation.score import below_floor, scores, summary
 from evaluation.verdicts import Found, Replayed, Share, Verdict, verdict_of
 
 CAUSE, OTHER, TRUE = "too-few-loader-workers", "steps-become-slower", "data-wait"
@@ -53,6 +53,23 @@ def test_that_others_use_the_machine_is_true_where_they_do():
     quiet = replayed(HEALTHY, found(NEIGHBORS, main=True), foreign=0.5)
     assert verdict_of(quiet) is Verdict.WRONG
     assert verdict_of(replace(quiet, foreign_cores=0.7)) is Verdict.RIGHT
+
+
+def test_the_summary_separates_jobs_next_to_neighbors():
+    accused = replace(replayed(HEALTHY, found(OTHER)), mode="neighbors")
+    right = replayed(FAULT, found(CAUSE, main=True))
+    made_up = replace(right, mode="synthetic")
+
+    text = summary({"tune": [accused, made_up], "test": [right, replayed(HEALTHY)]})
+
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    cells = {row[1]: row[2:5] for row in rows}
+    assert cells["recordings"] == ["1", "1", "2"]
+    assert [cell[:6] for cell in cells["fault found"]] == ["–", "1 of 1", "1 of 1"]
+    alone = cells["healthy job accused, no neighbors"]
+    beside = cells["healthy job accused, next to neighbors"]
+    assert [cell[:6] for cell in alone] == ["–", "–", "0 of 1"]
+    assert [cell[:6] for cell in beside] == ["1 of 1", "–", "–"]
 
 
 def test_intervals_are_those_of_wilson():
