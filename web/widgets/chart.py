@@ -88,7 +88,11 @@ def body(scene: Scene, settings: Settings) -> Body:
         if groups is None and (len(drawn) > 1 or not several)
         else [],
         "metrics": [
-            (path, place, colour_of(place) if len(drawn) == 1 and not groups else None)
+            (
+                path,
+                place if settings.dash == "auto" else None,
+                colour_of(place) if len(drawn) == 1 and not groups else None,
+            )
             for place, path in enumerate(settings.metrics)
             if path not in found.withheld
         ]

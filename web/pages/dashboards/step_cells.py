@@ -49,16 +49,19 @@ class StepPanel:
 
 def step_body(scene: Scene, path: str) -> Body:
     """Return the media at a path at the requested step, by default the last."""
-    runs, names = scene.runs[:MAX_RUNS], scene.names
-    shown = [
+    found, names = scene.values(scene.runs, [path]), scene.names
+    if found.withheld:
+        return Body(problem=WITHHELD)
+    having = [
         SceneRun(run, names[run.id], scene.slot(place))
-        for place, run in enumerate(runs)
+        for place, run in enumerate(scene.runs)
+        if path in found.by_run.get(run.id, {})
     ]
+    shown = having[:MAX_RUNS]
+    runs = [each.run for each in shown]
     seen = seen_by(scene.actor)
     media = media_at(runs, path, math.inf if scene.at is None else scene.at, seen)
     if not any(media):
-        if scene.values(runs, [path]).withheld:
-            return Body(problem=WITHHELD)
         said = gettext("No run has media, texts or histograms at “%(path)s”.")
         return Body(problem=said % {"path": path})
     if scene.is_shared and any(medium and medium.items for medium in media):
@@ -77,11 +80,10 @@ def step_body(scene: Scene, path: str) -> Body:
         "step_text": "" if scene.at is None else f"{scene.at:.15g}",
     }
     notes = []
-    if len(runs) < len(scene.runs):
+    if len(shown) < len(having):
         said = gettext("The first %(count)s of %(all)s runs are shown.")
-        notes.append(said % {"count": len(runs), "all": len(scene.runs)})
-    lacking = sum(cell.medium is None for cell in cells)
-    if lacking:
+        notes.append(said % {"count": len(shown), "all": len(having)})
+    if lacking := len(scene.runs) - len(having):
         said = gettext("%(count)s of %(all)s runs have nothing at this path.")
-        notes.append(said % {"count": lacking, "all": len(runs)})
+        notes.append(said % {"count": lacking, "all": len(scene.runs)})
     return Body("widgets/step_cells.html", context, notes=notes)

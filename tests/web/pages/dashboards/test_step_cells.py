@@ -97,6 +97,15 @@ def test_runs_without_it_are_counted(get):
     assert "1 of 2 runs have nothing at this path." in page
 
 
+def test_runs_that_have_it_come_before_the_limit(get, project, runs):
+    runs[:0] = [make_run(project, f"without {number}") for number in range(12)]
+
+    page = get("logged-text", "said")
+
+    assert "first at 20" in shown(page)
+    assert "12 of 14 runs have nothing at this path." in page
+
+
 @pytest.mark.parametrize("kind", ["media", "logged-text", "histograms"])
 def test_a_path_of_no_run_is_reported(get, kind):
     assert "“nowhere”" in get(kind, "nowhere")
