@@ -19,7 +19,6 @@ from web.run_names import RunNames
 
 register = template.Library()
 
-# Characters at the end of a name that are not cut.
 UNKNOWN = "–"
 NARROW_SPACE = "\u202f"
 MINUS = "\u2212"

@@ -80,6 +80,22 @@ def head(page: Page, name: str):
     return page.get_by_role("columnheader").filter(has_text=name)
 
 
+def test_names_of_a_sweep_keep_the_part_in_which_they_differ(open_runs, project):
+    rates = ("0.1000", "0.0100", "0.0010")
+    shared = "resnet50-imagenet-{}-augmentation-strong-with-mixup-seed42"
+    for rate in rates:
+        make_run(project, shared.format(f"lr{rate}"))
+
+    page = open_runs()
+
+    own = page.locator(".runs-grid__row[data-position]:visible .cut__own")
+    assert sorted(own.all_inner_texts()) == sorted(f"lr{rate}-" for rate in rates)
+    assert not own.evaluate_all(
+        "parts => parts.some(part => part.scrollWidth > part.clientWidth)"
+    )
+    assert names(page)[0] in {shared.format(f"lr{rate}") for rate in rates}
+
+
 def test_means_of_the_hardware_say_that_they_are_of_the_whole_run(open_runs, project):
     make_run(project)
     page = open_runs("?column=cpu")

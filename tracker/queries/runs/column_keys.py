@@ -15,8 +15,11 @@ SUMMARY_MARKS = {
     PATH_MARK: "last",
     **{f"{name}:": name for name in SUMMARIES if name != "last"},
 }
-# The columns of a table without chosen columns.
-DEFAULT = ("started", "duration", "made_by", "tags")
+# The columns of a table without chosen columns: these, those that some of the newest runs
+# have values for, metrics and parameters, and the last.
+ALWAYS_SHOWN = ("started", "duration")
+SHOWN_IN_USE = ("made_by", "tags")
+SHOWN_LAST = ("finding",)
 # Columns from the time breakdown of a run.
 OF_GPU_TIME = ("gpu_idle", "gpu_hours", "energy")
 # Columns of the run whose numbers are summarized in groups.

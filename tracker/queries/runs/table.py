@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import F
 from django.utils import timezone
 
-from tracker.models import Attribute, Kind, Run, Stage, State, User
+from tracker.models import Run, Stage, State
 from tracker.queries.diagnoses.diagnoses import MainFinding, main_findings
-from tracker.queries.run.attributes import IS_PARAMETER, AttributeRow, attribute_values
-from tracker.queries.run.namespaces import MONITORING, PARAMS, TAGS_PATH
+from tracker.queries.run.attributes import AttributeRow, attribute_values
+from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.queries.run.run import silent_for
 from tracker.queries.runs.cells import Cell, read_cells
 from tracker.queries.runs.column_keys import OfAttribute, of_attribute
@@ -34,25 +34,13 @@ from tracker.queries.runs.summaries import (
     gathered_numbers,
 )
 from tracker.queries.runs.verdicts import Verdict, verdicts
-from tracker.queries.series.metrics import importance
 
-# Default columns are chosen from the newest runs only, because reading all would cost one row
-# per attribute of the project.
-RUNS_LOOKED_AT = 100
-METRICS_SHOWN, PARAMS_SHOWN = 6, 6
-METRICS_LOOKED_AT = 200
 RUN_COLUMNS = (
     *("id", "name", "state", "made_by__username"),
     *("created_at", "started_at", "ended_at", "last_seen_at"),
     *("active_seconds", "active_since"),
 )
-SINGLE_VALUES = (
-    *(Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME),
-    Kind.NONE,
-)
 TAGS_COLUMN = OfAttribute(TAGS_PATH, "last")
-# The tags offered to filter by come from at most this many runs.
-RUNS_ASKED_FOR_TAGS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,92 +149,8 @@ def rows_of_project(
     return run_rows(wanted, keys)
 
 
-def metric_paths(project_id: int) -> list[str]:
-    """Return the metrics that most of the newest runs logged, quality metrics first.
-
-    A single number is a final result unless it was set before training.
-    """
-    paths = (
-        _attributes_of_newest(project_id)
-        .filter(kind__in=(Kind.FLOAT_SERIES, Kind.FLOAT))
-        .exclude(path__startswith=MONITORING)
-        .exclude(path__startswith=PARAMS)
-        .exclude(IS_PARAMETER)
-        .values("path")
-        .annotate(run_count=Count("run"))
-        .order_by("-run_count", "path")
-    )
-    commonest = sorted(
-        paths[:METRICS_LOOKED_AT],
-        key=lambda row: (-row["run_count"], importance(row["path"])),
-    )
-    shown = [row["path"] for row in commonest[:METRICS_SHOWN]]
-    return sorted(shown, key=importance)
-
-
-def series_among(project_id: int, paths: list[str]) -> list[str]:
-    """Return the paths at which the newest runs have a series, in the given order."""
-    found = set(
-        _attributes_of_newest(project_id)
-        .filter(path__in=paths, kind=Kind.FLOAT_SERIES)
-        .values_list("path", flat=True)
-    )
-    return [path for path in paths if path in found]
-
-
-def changed_params(project_id: int) -> list[str]:
-    """Return the parameters in which the newest runs differ."""
-    params = (
-        _attributes_of_newest(project_id)
-        .filter(IS_PARAMETER, kind__in=SINGLE_VALUES)
-        .values("path")
-        .annotate(
-            run_count=Count("run"),
-            lowest=Min("number"),
-            highest=Max("number"),
-            first=Min("text"),
-            last=Max("text"),
-            number_count=Count("number"),
-            nan_count=Count("run", filter=Q(is_nan=True)),
-        )
-        .order_by("-run_count", "path")
-    )
-    changed = [
-        row["path"]
-        for row in params
-        if row["lowest"] != row["highest"]
-        or row["first"] != row["last"]
-        or 0 < row["nan_count"] < row["run_count"]
-        or 0 < row["number_count"] < row["run_count"]
-    ]
-    return changed[:PARAMS_SHOWN]
-
-
 def has_runs(project_id: int) -> bool:
     return Run.objects.filter(project_id=project_id).not_in_trash().exists()
-
-
-def project_tags(project_id: int) -> list[str]:
-    tags = Attribute.objects.filter(
-        run__in=_newest(project_id, RUNS_ASKED_FOR_TAGS), path=TAGS_PATH
-    ).values_list("items", flat=True)
-    return sorted({tag for items in tags for tag in items or []})
-
-
-def makers_of(project_id: int) -> list[User]:
-    """Return the users who started the newest runs, by username."""
-    newest = Run.objects.filter(id__in=_newest(project_id, RUNS_ASKED_FOR_TAGS))
-    makers = User.objects.filter(id__in=newest.order_by().values("made_by"))
-    return list(makers.order_by("username"))
-
-
-def _newest(project_id: int, count: int) -> QuerySet[Run, UUID]:
-    runs = Run.objects.filter(project_id=project_id).not_in_trash()
-    return runs.order_by("-created_at").values_list("id", flat=True)[:count]
-
-
-def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
-    return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
 
 
 def _rows(run_ids: list[UUID], keys: Sequence[str]) -> list[RunRow]:

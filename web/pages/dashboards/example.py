@@ -8,7 +8,11 @@ from typing import Any
 from tracker.boards.board import COLUMNS, Board, Place, Widget, new_id
 from tracker.boards.grid import with_widget
 from tracker.queries.ladders.ladders import ladder_summaries
-from tracker.queries.runs.table import changed_params, metric_paths, series_among
+from tracker.queries.runs.newest_runs import (
+    changed_params,
+    metric_paths,
+    series_among,
+)
 from tracker.queries.series.metrics import quality_rank
 from web.texts import gettext_lazy
 from web.widgets import KINDS

@@ -38,7 +38,7 @@ from tracker.queries.ladders.ladders import (
     ladder_summaries,
     read_ladder,
 )
-from tracker.queries.runs.table import project_tags
+from tracker.queries.runs.newest_runs import project_tags
 from web.figures.ladder import step_time_figure
 from web.pages.charts.figures import figure_response
 from web.pages.ladders.bars import (

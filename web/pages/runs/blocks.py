@@ -11,20 +11,21 @@ from django.urls import reverse
 from tracker.errors import InvalidInput
 from tracker.queries.run.namespaces import names_parameter
 from tracker.queries.runs.column_keys import (
-    DEFAULT,
+    ALWAYS_SHOWN,
     OF_RUN,
     PATH_MARK,
+    SHOWN_IN_USE,
+    SHOWN_LAST,
     of_attribute,
 )
 from tracker.queries.runs.filters import InvalidPattern, InvalidQuery
 from tracker.queries.runs.groups import GROUPS_SHOWN, RunGroup, RunGroups, run_groups
-from tracker.queries.runs.table import (
-    RunRow,
+from tracker.queries.runs.newest_runs import (
     changed_params,
     metric_paths,
-    rows_of_project,
-    runs_page,
+    run_columns_in_use,
 )
+from tracker.queries.runs.table import RunRow, rows_of_project, runs_page
 from web.pages.runs.cells import json_cells, json_value, milliseconds
 from web.pages.runs.table_state import TableState, read_table
 
@@ -103,11 +104,12 @@ def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
         return state.columns
     metrics = metric_paths(project_id)[:MAIN_METRICS]
     params = changed_params(project_id)
+    in_use = run_columns_in_use(project_id)
     return [
-        *DEFAULT,
-        *(PATH_MARK + path for path in metrics),
-        "finding",
-        *(PATH_MARK + path for path in params),
+        *ALWAYS_SHOWN,
+        *(key for key in SHOWN_IN_USE if key in in_use),
+        *(PATH_MARK + path for path in [*metrics, *params]),
+        *(key for key in SHOWN_LAST if key in in_use),
     ]
 
 

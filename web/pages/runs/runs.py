@@ -16,8 +16,9 @@ from tracker.actions.many_runs import MAX_RUNS
 from tracker.queries.compare.comparison import RUNS_AT_MOST
 from tracker.queries.compare.values import OWN_DIMENSIONS
 from tracker.queries.runs.column_search import search_columns
+from tracker.queries.runs.newest_runs import makers_of, project_tags
 from tracker.queries.runs.saved_views import saved_views
-from tracker.queries.runs.table import has_runs, makers_of, project_tags
+from tracker.queries.runs.table import has_runs
 from tracker.server.etags import is_held
 from web.cached_rows import rows_answer, version_of
 from web.numbers import whole_number

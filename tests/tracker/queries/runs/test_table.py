@@ -26,13 +26,9 @@ from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Kind, Run, Stage, State
 from tracker.queries.runs.column_keys import OF_RUN
 from tracker.queries.runs.filters import InvalidPattern, RunFilter
+from tracker.queries.runs.newest_runs import changed_params, metric_paths
 from tracker.queries.runs.order import RunOrder
-from tracker.queries.runs.table import (
-    changed_params,
-    metric_paths,
-    project_tags,
-    runs_page,
-)
+from tracker.queries.runs.table import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -365,59 +361,6 @@ def test_pages_follow_on_each_other(project):
 
     assert [len(page) for page in pages] == [10, 10, 5, 0]
     assert len({name for page in pages for name in page}) == 25
-
-
-def test_the_metrics_shown_are_those_most_runs_logged(project):
-    for number in range(3):
-        run = add_run(project, f"run {number}")
-        add_series(run, "train/loss")
-        add_series(run, "monitoring/train/step/seconds")
-    for number in range(8):
-        add_series(run, f"rare/{number}")
-
-    assert metric_paths(project.id) == ["train/loss", *(f"rare/{n}" for n in range(5))]
-
-
-def test_quality_is_shown_first_even_where_it_was_logged_once(project):
-    run = make_run(project, "run")
-    write_values(run, {"infer/accuracy": 0.97, "params/lr": 0.1, "infer/images": 360})
-    for path in ("train/epoch", "train/loss", "infer/latency"):
-        add_series(run, path)
-
-    assert metric_paths(project.id) == [
-        "infer/accuracy",
-        "train/loss",
-        "infer/latency",
-        "train/epoch",
-    ]
-
-
-def test_the_parameters_shown_are_those_that_differ(project):
-    for batch_size in (32, 64):
-        run = make_run(project, f"run {batch_size}")
-        write_values(
-            run,
-            {
-                "params/batch_size": batch_size,
-                "params/model": "resnet18",
-                "params/optimizer": "adam" if batch_size == 32 else "sgd",
-                "params/pinned": batch_size == 32,
-                "other": batch_size,
-            },
-        )
-
-    assert changed_params(project.id) == [
-        "params/batch_size",
-        "params/optimizer",
-        "params/pinned",
-    ]
-
-
-def test_the_tags_offered_are_those_in_use(project):
-    write_tags(make_run(project, "one"), "b", "a")
-    write_tags(make_run(project, "two"), "c", "a")
-
-    assert project_tags(project.id) == ["a", "b", "c"]
 
 
 def test_costs_the_same_for_many_runs(project):

@@ -19,6 +19,7 @@ from tests.builders import (
     write_tags,
     write_values,
 )
+from tests.web.every_page import make_finding
 from tests.web.sample_run import settle
 from tracker.models import Role, Run
 
@@ -33,6 +34,11 @@ def signed_in(member, client_of):
 @pytest.fixture
 def address(project):
     return f"/w/{project.workspace.slug}/{project.slug}/"
+
+
+def keys(signed_in, address) -> list[str]:
+    block = signed_in.get(f"{address}runs.json").json()
+    return [column["key"] for column in block["columns"]]
 
 
 def rows(signed_in, address, **query) -> list[dict]:
@@ -324,6 +330,25 @@ def test_the_columns_are_those_the_address_chooses(signed_in, address, project):
         [],
     )
     assert values["path:absent"] is None
+
+
+def test_parameters_come_before_the_finding_and_empty_columns_are_hidden(
+    signed_in, address, project
+):
+    for rate in (0.1, 0.2):
+        run = make_run(project, f"rate {rate}")
+        write_values(run, {"params/rate": rate, "val/accuracy": 0.9})
+    assert keys(signed_in, address) == [
+        *("started", "duration", "made_by"),
+        *("path:val/accuracy", "path:params/rate"),
+    ]
+
+    make_finding(run)
+    write_tags(run, "best")
+    assert keys(signed_in, address) == [
+        *("started", "duration", "made_by", "tags"),
+        *("path:val/accuracy", "path:params/rate", "finding"),
+    ]
 
 
 def test_several_columns_sort(signed_in, address, project):

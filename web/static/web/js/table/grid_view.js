@@ -5,6 +5,7 @@ import { icon } from "../core/elements.js"
 import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
 import { HeadPointer } from "./column_drag.js"
 import { MIN_WIDTH, MAX_WIDTH, columnsFor, stateSign, texts } from "./run_columns.js"
+import { RunNames, nameParts } from "../core/run_names.js"
 import { gettext } from "../core/texts.js"
 
 const OVERSCAN_ROWS = 8
@@ -12,11 +13,10 @@ const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
 // The name column grows with the longest name, within these limits in pixels.
 const MIN_NAME_WIDTH = 150
-const MAX_NAME_WIDTH = 440
+const MAX_NAME_WIDTH = 380
 const NAME_CHARACTER = 7
 const NAME_SIGNS = 84
-// Long names are truncated in the middle, because the names of a sweep differ at the end.
-const NAME_END = 14
+// The characters that stay at the end of a name that shares no parts with others.
 const NAME_END_ON_PHONE = 6
 const PHONE = window.matchMedia("(max-width: 760px)")
 
@@ -122,6 +122,7 @@ export class GridView {
       ? []
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
+    this.names = new RunNames(rows.map((row) => row.name ?? ""))
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
     const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS))
     this.element.style.setProperty("--names", `${width}px`)
@@ -245,7 +246,7 @@ export class GridView {
       drawn.reference = reference
       this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
-      drawn.link.replaceChildren(...cutInTheMiddle(row?.name ?? ""))
+      drawn.link.replaceChildren(...nameParts(this.names, row?.name ?? "", PHONE.matches ? NAME_END_ON_PHONE : undefined))
       drawn.sign.replaceChildren(...(row ? [stateSign(row, now)] : []))
       drawn.link.title = row?.name ?? ""
       if (row) drawn.link.href = row.url
@@ -374,15 +375,6 @@ export class GridView {
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right
   }
-}
-
-function cutInTheMiddle(name) {
-  const end = PHONE.matches ? NAME_END_ON_PHONE : NAME_END
-  return [name.slice(0, -end), name.slice(-end)].map((text) => {
-    const part = createElement("span", "")
-    part.textContent = text
-    return part
-  })
 }
 
 function coloured(slot) {

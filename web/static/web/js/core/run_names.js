@@ -1,0 +1,52 @@
+// Names of runs in little room: the parts that names of a sweep share are cut first, so
+// that the parts in which they differ stay visible.
+import { createElement } from "./elements.js"
+
+const TOKENS = /[^-_/\s,;:=]*[-_/\s,;:=]*/g
+// Cutting less than this saves no room.
+const SHORTEST_CUT = 5
+// The end that stays of a name that is like no other.
+const END = 14
+
+export class RunNames {
+  #shapes = new Map() // "first token, number of tokens" → for each place, its token, or null if tokens differ
+
+  constructor(names = []) {
+    for (const name of new Set(names)) this.#add(name)
+  }
+
+  // The parts of a name in their order: { text, isCommon }.
+  partsOf(name, end = END) {
+    const tokens = tokensOf(name)
+    const shape = this.#shapes.get(shapeOf(tokens)) ?? tokens
+    const parts = []
+    for (const [place, text] of tokens.entries()) {
+      const isCommon = shape[place] === text
+      const last = parts.at(-1)
+      if (last?.isCommon === isCommon) last.text += text
+      else parts.push({ text, isCommon })
+    }
+    if (parts.every(({ isCommon }) => isCommon)) return [{ text: name.slice(0, -end), isCommon: true }, { text: name.slice(-end), isCommon: false }]
+    return parts.map(({ text, isCommon }) => ({ text, isCommon: isCommon && text.length >= SHORTEST_CUT }))
+  }
+
+  #add(name) {
+    const tokens = tokensOf(name)
+    const key = shapeOf(tokens)
+    const shape = this.#shapes.get(key)
+    this.#shapes.set(key, shape ? shape.map((token, place) => (token === tokens[place] ? token : null)) : tokens)
+  }
+}
+
+// Elements for an element of the class "cut"; together they hold the whole name.
+export function nameParts(names, name, end) {
+  return names.partsOf(name, end).filter(({ text }) => text).map(({ text, isCommon }) => createElement("span", isCommon ? "cut__common" : "cut__own", text))
+}
+
+function tokensOf(name) {
+  return name.match(TOKENS).filter(Boolean)
+}
+
+function shapeOf(tokens) {
+  return `${tokens.length} ${tokens[0]}`
+}
