@@ -31,7 +31,8 @@ OPTIONS = parser.parse_args()
 prepare(OPTIONS.folder)
 
 from benchmarks.many_runs import Fill  # noqa: E402
-from tracker.models import Member, Project, Role, Run, User  # noqa: E402
+from benchmarks.pages.viewers import viewer  # noqa: E402
+from tracker.models import Project, Run  # noqa: E402
 
 SLOWEST_MS = 300_000
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
@@ -177,15 +178,6 @@ def opened(context: BrowserContext, address: str) -> Page:
     page.goto(address)
     page.wait_for_function("() => window.interactive")
     return page
-
-
-def viewer() -> User:
-    project = Project.objects.select_related("workspace").get(slug="runs")
-    user, _ = User.objects.get_or_create(username="benchmark")
-    Member.objects.get_or_create(
-        workspace=project.workspace, user=user, defaults={"role": Role.VIEWER}
-    )
-    return user
 
 
 if __name__ == "__main__":

@@ -317,7 +317,7 @@ def test_the_keyboard_moves_picks_sorts_and_opens(open_runs, project):
 
 def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, project):
     add_runs(project, 300)
-    page = open_runs()
+    page = open_runs("?column=tags")
     grid = page.locator(".runs-grid")
     mark(page, "run 00000").click()
     grid.evaluate("grid => { grid.scrollTop = 28 * 150 }")
@@ -335,6 +335,106 @@ def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, pr
     expect(page.get_by_text("1 selected")).to_be_visible()
     make_run(project, "brand new")
     expect(page.get_by_text("301 runs")).to_be_visible(timeout=10_000)
+
+
+@pytest.fixture
+def family(project):
+    """A search of three trials, one of which has two folds, and a run by itself."""
+    search, *trials = (
+        make_run(project, name) for name in ("search", "rate-1", "rate-2", "rate-3")
+    )
+    folds = [make_run(project, f"fold-{number}") for number in (1, 2)]
+    alone = make_run(project, "alone")
+    for parent, children in ((search, trials), (trials[1], folds)):
+        for child in children:
+            Run.objects.filter(id=child.id).update(parent=parent)
+            write_values(child, {"params/rate": 0.1})
+    return SimpleNamespace(search=search, trials=trials, alone=alone)
+
+
+def fold(page: Page, name: str):
+    return row_of(page, name).locator(".runs-grid__fold")
+
+
+def test_children_are_folded_below_their_parents(open_runs, family):
+    page = open_runs("?sort=name")
+    assert names(page) == ["alone", "search"]
+    expect(row_of(page, "search")).to_contain_text("3 children")
+    expect(page.get_by_text("7 runs", exact=True)).to_be_visible()
+
+    fold(page, "search").click()
+    fold(page, "rate-2").click()
+    expect(page.get_by_role("link", name="fold-2", exact=True)).to_be_visible()
+    nested = ["alone", "search", "rate-1", "rate-2", "fold-1", "fold-2", "rate-3"]
+    assert names(page) == nested
+    assert row_of(page, "fold-1").get_attribute("aria-level") == "3"
+    assert violations(page) == []
+
+    page.reload()
+    expect(page.get_by_role("link", name="fold-2", exact=True)).to_be_visible()
+    assert names(page) == nested
+    head(page, "Name").click()
+    turned = ["search", "rate-3", "rate-2", "fold-2", "fold-1", "rate-1", "alone"]
+    wait_until(page, lambda: names(page) == turned)
+
+    fold(page, "search").click()
+    expect(page.get_by_role("link", name="rate-1")).to_have_count(0)
+    assert names(page) == ["search", "alone"]
+
+
+def test_arrows_open_and_close_a_run_with_children(open_runs, family):
+    page = open_runs("?sort=name")
+    grid = page.get_by_role("treegrid", name="Runs")
+    search = row_of(page, "search")
+    grid.press("ArrowDown")
+    expect(search).to_have_attribute("aria-expanded", "false")
+
+    grid.press("ArrowRight")
+    expect(search).to_have_attribute("aria-expanded", "true")
+    grid.press("ArrowDown")
+    grid.press("ArrowDown")
+    expect(row_of(page, "rate-2").locator(".is-active")).to_be_visible()
+    grid.press("ArrowLeft")
+    expect(search.locator(".is-active")).to_be_visible()
+    grid.press("ArrowLeft")
+
+    expect(search).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_role("link", name="rate-2")).to_have_count(0)
+    grid.press("ArrowRight")
+    grid.press("ArrowRight")
+    expect(search.locator("[aria-colindex='2'].is-active")).to_be_visible()
+
+
+def test_a_filter_finds_children_and_names_their_parents(open_runs, family):
+    page = open_runs("?sort=name&query=exists params/rate")
+
+    assert names(page) == ["fold-1", "fold-2", "rate-1", "rate-2", "rate-3"]
+    expect(row_of(page, "fold-1").locator(".runs-grid__parent")).to_have_text("rate-2")
+    expect(page.get_by_role("button", name="Nested")).to_be_hidden()
+
+
+def test_children_can_be_rows_like_all_others(open_runs, family):
+    page = open_runs("?sort=name")
+
+    page.get_by_role("button", name="Nested").click()
+
+    expect(page.get_by_role("link", name="fold-2", exact=True)).to_be_visible()
+    assert len(names(page)) == 7
+    assert "children=flat" in address_now(page)
+    page.get_by_role("button", name="Nested").click()
+    wait_until(page, lambda: names(page) == ["alone", "search"])
+
+
+def test_new_children_appear_below_an_open_run(open_runs, project, family):
+    page = open_runs("?sort=name")
+    fold(page, "search").click()
+    expect(page.get_by_role("link", name="rate-3")).to_be_visible()
+
+    child = make_run(project, "rate-4")
+    Run.objects.filter(id=child.id).update(parent=family.search)
+
+    expect(page.get_by_role("link", name="rate-4")).to_be_visible()
+    expect(row_of(page, "search")).to_contain_text("4 children")
 
 
 def test_a_silent_run_is_marked_until_it_is_heard_again(open_runs, project):
@@ -408,7 +508,8 @@ def test_hostile_names_are_only_text(open_runs, project):
 
 def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
     Run.objects.create(project=project, name="bare", state=State.FINISHED)
-    page = open_runs()
+    columns = ("started", "duration", "made_by", "tags", "finding")
+    page = open_runs("?" + "&".join(f"column={key}" for key in columns))
 
     cells = page.locator(".runs-grid__row[data-position] [role=gridcell]")
 

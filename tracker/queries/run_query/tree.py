@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
+from uuid import UUID
 
 # "last" is the meaning of a path alone: a value, or the last value of a series.
 SUMMARIES = ("last", "min", "max", "mean", "count", "first_step", "last_step")
@@ -75,6 +76,14 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildOf:
+    """The run is a child of another; no text of the query language means this."""
+
+    parent: UUID
+    operand: RunField = RunField("parent")
+
+
+@dataclass(frozen=True, slots=True)
 class Membership:
     """The string set at a path contains an item."""
 
@@ -116,6 +125,14 @@ class Either:
 
 Term: TypeAlias = AttributeField | Number | Calculation
 Condition: TypeAlias = (
-    Comparison | Computed | Likeness | Match | Membership | IsNan | Existence | Known
+    Comparison
+    | Computed
+    | Likeness
+    | Match
+    | ChildOf
+    | Membership
+    | IsNan
+    | Existence
+    | Known
 )
 Tree: TypeAlias = Condition | Negation | Both | Either

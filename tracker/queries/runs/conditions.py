@@ -36,6 +36,7 @@ from tracker.queries.run_query.meaning import EQUALITY
 from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
+    ChildOf,
     Comparison,
     Computed,
     Condition,
@@ -249,14 +250,10 @@ def _run_condition(condition: Condition, project_id: int) -> Q:
     match condition:
         case Match(pattern=pattern):
             return name_matches(pattern, project_id)
-        case Likeness(operand=RunField(name="name"), text=text):
-            return holds("name", text)
-        case Likeness(operand=RunField(name="made_by"), text=text):
-            # False if the user is unknown, so that the negation is true.
-            return holds("made_by__username", text) & Q(made_by__isnull=False)
-        case Likeness(operand=RunField(name="parent"), text=text):
-            shown = Q(parent__isnull=False, parent__trashed_at=None)
-            return holds("parent__name", text) & shown
+        case ChildOf(parent=parent):
+            return Q(parent=parent, parent__trashed_at=None)
+        case Likeness(operand=RunField(name=name), text=text):
+            return _run_text_holds(name, text)
         case Known(operand=RunField(name=name)):
             return Q(IsNull(RUN_COLUMNS[name](), False))
         case Comparison(operand=RunField(name=name), operator=operator, value=value):
@@ -265,6 +262,17 @@ def _run_condition(condition: Condition, project_id: int) -> Q:
             # False if the value is unknown, so that the negation is true.
             return compared & Q(IsNull(RUN_COLUMNS[name](), False))
     raise TypeError(condition)
+
+
+def _run_text_holds(name: str, text: str) -> Q:
+    """Return the condition on a text; false if it is unknown, so its negation is true."""
+    match name:
+        case "made_by":
+            return holds("made_by__username", text) & Q(made_by__isnull=False)
+        case "parent":
+            shown = Q(parent__isnull=False, parent__trashed_at=None)
+            return holds("parent__name", text) & shown
+    return holds("name", text)
 
 
 def _attribute_condition(condition: Condition) -> tuple[str, list[Q]]:

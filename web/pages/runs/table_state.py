@@ -22,12 +22,14 @@ LAYOUT = "layout"
 # Parameters of the table's address and of saved views.
 PARTS = (
     *("q", "state", "tag", "by", "query", "sort", "column", "pin", "width"),
-    *("group", "show", "rows", "top"),
+    *("group", "show", "rows", "top", "children"),
     # Whether charts are shown next to the list of runs, and their options.
     *("as", "text", "together", "smoothing", "log", "axis"),
     *("smoother", "regex", "over", "logx", "clip", "bare", LAYOUT),
 )
 CHARTS = "charts"
+# Children are rows like all others, instead of being folded below their parents.
+FLAT = "flat"
 MAX_COLUMNS = 50
 MAX_ON_TOP = 6
 LONGEST_STATE = 8_000
@@ -37,7 +39,8 @@ LONGEST_STATE = 8_000
 class TableState:
     """`columns` is empty where the project's runs select them.
 
-    `top` are the pinned runs above all others.
+    `top` are the pinned runs above all others. `parent` is the run whose children are
+    read; None: runs of all levels or, in a nested table, those without a parent.
     """
 
     wanted: RunFilter
@@ -45,13 +48,28 @@ class TableState:
     columns: tuple[str, ...]
     groups: tuple[str, ...]
     top: tuple[UUID, ...] = ()
+    parent: UUID | None = None
+    is_flat: bool = False
+
+    @property
+    def may_nest(self) -> bool:
+        """Whether children may be folded: a filter finds runs of all levels."""
+        return not self.is_flat and not self.groups and self.wanted.tree is None
 
 
 def read_table(query: QueryDict) -> TableState:
     """Parse an address; raise InvalidInput for invalid parts."""
     columns = read_columns(query)
     wanted, order = read_runs(query)
-    return TableState(wanted, order, columns, read_groups(query), read_top(query))
+    return TableState(
+        wanted,
+        order,
+        columns,
+        read_groups(query),
+        read_top(query),
+        parent=read_parent(query),
+        is_flat=query.get("children") == FLAT or query.get("as") == CHARTS,
+    )
 
 
 def read_columns(query: QueryDict) -> tuple[str, ...]:
@@ -76,6 +94,14 @@ def read_top(query: QueryDict) -> tuple[UUID, ...]:
         return tuple(map(UUID, texts))
     except ValueError as error:
         raise InvalidInput("top", "must be the ids of runs") from error
+
+
+def read_parent(query: QueryDict) -> UUID | None:
+    text = query.get("parent", "")
+    try:
+        return UUID(text) if text else None
+    except ValueError as error:
+        raise InvalidInput("parent", "must be the id of a run") from error
 
 
 def with_view(asked: QueryDict, kept: str) -> QueryDict:

@@ -9,6 +9,8 @@ from urllib.parse import parse_qs
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.builders import (
@@ -358,6 +360,71 @@ def test_several_columns_sort(signed_in, address, project):
     found = rows(signed_in, address, sort=["-path:lr", "path:loss"])
 
     assert [row["name"] for row in found] == ["b", "c", "a"]
+
+
+@pytest.fixture
+def family(project):
+    search, first, second = (
+        make_run(project, name) for name in ("search", "first", "second")
+    )
+    for rate, child in enumerate((first, second)):
+        write_values(child, {"params/rate": rate})
+        Run.objects.filter(id=child.id).update(parent=search)
+    return search
+
+
+def shown(signed_in, address, **query) -> list[tuple]:
+    """Return names with the number of children, or the parent."""
+    found = rows(signed_in, address, sort="name", **query)
+    return [(row["name"], row.get("children"), row.get("parent")) for row in found]
+
+
+def test_children_are_read_below_their_parent(signed_in, address, family):
+    block = signed_in.get(f"{address}runs.json").json()
+    assert (block["nested"], block["matching"], block["total"]) == (True, 1, 3)
+
+    assert shown(signed_in, address) == [("search", 2, None)]
+    below = shown(signed_in, address, parent=family.id)
+    assert below == [("first", None, None), ("second", None, None)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"query": "exists params/rate"}, {"children": "flat"}, {"as": "charts"}],
+    ids=["filter", "flat", "charts"],
+)
+def test_runs_of_all_levels_say_their_parents(signed_in, address, family, query):
+    found = shown(signed_in, address, **query)
+
+    children = [row for row in found if row[2]]
+    assert children == [("first", None, "search"), ("second", None, "search")]
+
+
+def test_children_of_a_run_in_the_trash_have_no_parent(signed_in, address, family):
+    Run.objects.filter(id=family.id).update(trashed_at=timezone.now())
+
+    assert shown(signed_in, address) == [("first", None, None), ("second", None, None)]
+    assert shown(signed_in, address, parent=family.id) == []
+
+
+def test_a_family_costs_the_same_for_many_runs(
+    signed_in, address, project, family, django_assert_max_num_queries
+):
+    with CaptureQueriesContext(connection) as few:
+        rows(signed_in, address)
+    for number in range(30):
+        child = make_run(project, f"run {number}")
+        if number % 2:
+            Run.objects.filter(id=child.id).update(parent=family)
+
+    with django_assert_max_num_queries(len(few)):
+        assert len(rows(signed_in, address)) == 16
+
+
+@pytest.mark.parametrize("parent", ["no id", "1"])
+def test_a_parent_that_is_no_id_is_refused(signed_in, address, parent):
+    answer = signed_in.get(f"{address}runs.json", {"parent": parent})
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
 
 
 def test_groups_and_the_runs_in_them(signed_in, address, project):

@@ -1,11 +1,10 @@
-// Names of runs in little room: the parts that names of a sweep share are cut first, so
-// that the parts in which they differ stay visible.
+// Truncates run names where they are equal, so that the differences stay visible.
 import { createElement } from "./elements.js"
 
 const TOKENS = /[^-_/\s,;:=]*[-_/\s,;:=]*/g
-// Cutting less than this saves no room.
+// Shorter parts are not truncated.
 const SHORTEST_CUT = 5
-// The end that stays of a name that is like no other.
+// Characters that stay at the end of a name that shares no parts.
 const END = 14
 
 export class RunNames {
@@ -15,7 +14,7 @@ export class RunNames {
     for (const name of new Set(names)) this.#add(name)
   }
 
-  // The parts of a name in their order: { text, isCommon }.
+  // Returns the parts of a name in order: { text, isCommon }.
   partsOf(name, end = END) {
     const tokens = tokensOf(name)
     const shape = this.#shapes.get(shapeOf(tokens)) ?? tokens
@@ -26,7 +25,10 @@ export class RunNames {
       if (last?.isCommon === isCommon) last.text += text
       else parts.push({ text, isCommon })
     }
-    if (parts.every(({ isCommon }) => isCommon)) return [{ text: name.slice(0, -end), isCommon: true }, { text: name.slice(-end), isCommon: false }]
+    if (parts.every(({ isCommon }) => isCommon)) {
+      const cut = Math.max(0, name.length - end)
+      parts.splice(0, parts.length, { text: name.slice(0, cut), isCommon: true }, { text: name.slice(cut), isCommon: false })
+    }
     return parts.map(({ text, isCommon }) => ({ text, isCommon: isCommon && text.length >= SHORTEST_CUT }))
   }
 
@@ -38,7 +40,7 @@ export class RunNames {
   }
 }
 
-// Elements for an element of the class "cut"; together they hold the whole name.
+// Returns the children of an element of the class "cut"; their text is the whole name.
 export function nameParts(names, name, end) {
   return names.partsOf(name, end).filter(({ text }) => text).map(({ text, isCommon }) => createElement("span", isCommon ? "cut__common" : "cut__own", text))
 }

@@ -21,7 +21,7 @@ export class GridKeys {
 
   press(event) {
     if (this.view.active.position < 0 && this.#pressHead(event)) return event.preventDefault()
-    if (this.#pressGroup(event)) return event.preventDefault()
+    if (this.#pressGroup(event) || this.#pressNest(event)) return event.preventDefault()
     const move = this.#move(event)
     if (move) {
       event.preventDefault()
@@ -62,10 +62,11 @@ export class GridKeys {
     if (!row) return
 
     const position = Number(row.dataset.position)
-    const sign = event.target.closest(".runs-grid__dot, .runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.classList[0]
+    const sign = event.target.closest(".runs-grid__dot, .runs-grid__eye, .runs-grid__pin, .runs-grid__mark, .runs-grid__fold")?.classList[0]
     const cell = event.target.closest("[role=gridcell]")
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
     if (this.view.rows.row(position)?.group) return this.onToggle(position)
+    if (sign === "runs-grid__fold") return this.view.rows.row(position)?.children && this.onToggle(position)
     if (sign === "runs-grid__eye") return this.onHide(position, { isRange: event.shiftKey, isAlone: event.altKey })
     if (sign === "runs-grid__dot") return this.onChangeColour(position)
     if (sign === "runs-grid__pin") return this.onPin(position)
@@ -109,6 +110,18 @@ export class GridKeys {
     const isToggle = { ArrowRight: !row.isOpen, ArrowLeft: row.isOpen, Enter: true, " ": true }[event.key]
     if (!isToggle) return false
     this.onToggle(position)
+    return true
+  }
+
+  // On a run's name, right expands it; left collapses it or moves to its parent.
+  #pressNest({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+    const { position, column } = this.view.active
+    if (ctrlKey || metaKey || altKey || shiftKey || position < 0 || column > 0) return false
+    const nest = this.view.rows.nestAt(position)
+    const hasChildren = nest && this.view.rows.row(position)?.children
+    if (hasChildren && key === (nest.isOpen ? "ArrowLeft" : "ArrowRight")) this.onToggle(position)
+    else if (key === "ArrowLeft" && nest?.parent >= 0) this.view.activate(nest.parent, 0)
+    else return false
     return true
   }
 

@@ -2,7 +2,7 @@
 import { icon } from "../core/elements.js"
 import { change, number } from "../core/format.js"
 import { fillText, labelOf, texts } from "./run_columns.js"
-import { gettext, interpolate } from "../core/texts.js"
+import { gettext, interpolate, ngettext } from "../core/texts.js"
 
 export function groupLabel(group, keys, isOpen) {
   const parts = group.values.map((value, place) => {
@@ -15,6 +15,27 @@ export function groupLabel(group, keys, isOpen) {
   const count = createElement("span", "runs-grid__count")
   count.textContent = number(group.count)
   return [icon(isOpen ? "chevron-down" : "chevron-right"), ...parts, count]
+}
+
+// Fills the arrow, the number of children and the parent; `nest` is { depth, isOpen } in a
+// table of nested runs, otherwise null.
+export function fillNest(drawn, row, nest, isNarrow = false) {
+  const said = `${nest?.depth} ${nest?.isOpen} ${row?.children} ${row?.parent}`
+  if (drawn.nest === said) return
+  drawn.nest = said
+  const { element, fold, kids, parent } = drawn
+  const count = (nest && row?.children) || 0
+  const isOpen = Boolean(nest?.isOpen)
+  if (nest) element.setAttribute("aria-level", nest.depth + 1)
+  else element.removeAttribute("aria-level")
+  if (count) element.setAttribute("aria-expanded", String(isOpen))
+  else element.removeAttribute("aria-expanded")
+  element.style.setProperty("--depth", nest?.depth ?? 0)
+  fold.replaceChildren(...(count ? [icon(isOpen ? "chevron-down" : "chevron-right")] : []))
+  fold.title = count ? (isOpen ? gettext("Hide children") : gettext("Show children")) : ""
+  kids.title = count ? ngettext("%(count)s child", "%(count)s children", count, { count: number(count) }) : ""
+  kids.textContent = count && isNarrow ? number(count) : kids.title
+  parent.title = row?.parent ?? ""
 }
 
 export function fillNumbers(cell, numbers, shown, column) {

@@ -2,7 +2,7 @@
 // depends on the window height only.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "../core/elements.js"
-import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
+import { cellClass, fillDifference, fillNest, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
 import { HeadPointer } from "./column_drag.js"
 import { MIN_WIDTH, MAX_WIDTH, columnsFor, stateSign, texts } from "./run_columns.js"
 import { RunNames, nameParts } from "../core/run_names.js"
@@ -16,13 +16,14 @@ const MIN_NAME_WIDTH = 150
 const MAX_NAME_WIDTH = 380
 const NAME_CHARACTER = 7
 const NAME_SIGNS = 84
+const NEST_SIGNS = 110
 // The characters that stay at the end of a name that shares no parts with others.
 const NAME_END_ON_PHONE = 6
 const PHONE = window.matchMedia("(max-width: 760px)")
 
 export class GridView {
-  // One entry per row element: { element, name, mark, sign, eye, dot, pin, link, group, cells,
-  // position, row, place }.
+  // One entry per row element: { element, name, mark, fold, parent, sign, link, kids, eye, dot,
+  // pin, group, cells, position, row, place }.
   #drawn = [] // recycled
   #onTop = []
 
@@ -82,6 +83,8 @@ export class GridView {
     if (this.found !== this.rows.columns) this.#arrange()
     this.canvas.style.height = `${(this.rows.matching + 1) * this.rowHeight}px`
     this.element.setAttribute("aria-rowcount", this.rows.matching + 1)
+    // Only rows of a tree can be opened.
+    this.element.setAttribute("role", this.rows.groups || this.rows.isNested ? "treegrid" : "grid")
     this.#drawHead()
     this.#drawRows()
     this.#markActive()
@@ -122,12 +125,11 @@ export class GridView {
       ? []
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
-    this.names = new RunNames(rows.map((row) => row.name ?? ""))
+    this.names = new RunNames(rows.flatMap(({ name, parent }) => [name, parent ?? name]))
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
-    const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS))
+    const signs = this.rows.isNested || rows.some(({ parent }) => parent) ? NEST_SIGNS : 0
+    const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS)) + signs
     this.element.style.setProperty("--names", `${width}px`)
-    // Only treegrid rows can be expanded.
-    this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
     this.#setWidths()
     this.element.setAttribute("aria-colcount", this.columns.length + 1)
     for (const { element } of [...this.#drawn, ...this.#onTop]) element.remove()
@@ -209,7 +211,10 @@ export class GridView {
     const element = createElement("div", "runs-grid__row", "row")
     const name = createElement("div", "runs-grid__name", "gridcell")
     const mark = createElement("span", "runs-grid__mark")
+    const fold = createElement("span", "runs-grid__fold")
     const sign = createElement("span", "runs-grid__state")
+    const parent = createElement("span", "runs-grid__parent cut")
+    const kids = createElement("span", "runs-grid__kids")
     const link = createElement("a", "runs-grid__link cut")
     link.tabIndex = -1
     const group = createElement("span", "runs-grid__group")
@@ -218,7 +223,7 @@ export class GridView {
     dot.title = gettext("Color")
     const pin = createElement("span", "runs-grid__pin")
     pin.append(icon("pin"))
-    name.append(mark, group, sign, link, pin, eye, dot)
+    name.append(mark, group, fold, sign, parent, link, kids, pin, eye, dot)
     const cells = this.columns.map((column) => {
       const cell = createElement("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
@@ -227,7 +232,7 @@ export class GridView {
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, sign, eye, dot, pin, link, group, cells }
+    return { element, name, mark, fold, sign, parent, link, kids, eye, dot, pin, group, cells }
   }
 
   #place(drawn, position) {
@@ -241,14 +246,17 @@ export class GridView {
   #fill(drawn, row, now) {
     if (row?.group) return this.#fillGroup(drawn, row)
     const reference = this.rows.top[0]
+    fillNest(drawn, row, this.rows.nestAt(drawn.position), PHONE.matches)
     if (drawn.row !== row || drawn.reference !== reference || drawn.isGroup) {
       drawn.row = row
       drawn.reference = reference
       this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
-      drawn.link.replaceChildren(...nameParts(this.names, row?.name ?? "", PHONE.matches ? NAME_END_ON_PHONE : undefined))
+      const end = PHONE.matches ? NAME_END_ON_PHONE : undefined
+      drawn.link.replaceChildren(...nameParts(this.names, row?.name ?? "", end))
+      drawn.parent.replaceChildren(...nameParts(this.names, row?.parent ?? "", end))
       drawn.sign.replaceChildren(...(row ? [stateSign(row, now)] : []))
-      drawn.link.title = row?.name ?? ""
+      drawn.link.title = drawn.link.ariaLabel = row?.name ?? ""
       if (row) drawn.link.href = row.url
       else drawn.link.removeAttribute("href")
       this.columns.forEach((column, i) => {
@@ -283,6 +291,7 @@ export class GridView {
     drawn.row = group
     this.#asGroup(drawn, version)
     drawn.element.classList.remove("runs-grid__row--waiting")
+    fillNest(drawn, null, null)
     drawn.element.setAttribute("aria-expanded", String(isOpen))
     drawn.element.setAttribute("aria-selected", String(isMatching))
     drawn.element.classList.remove("runs-grid__row--unseen")
@@ -290,7 +299,7 @@ export class GridView {
     drawn.dot.hidden = true
     delete drawn.element.dataset.slot
     drawn.link.removeAttribute("href")
-    drawn.link.textContent = ""
+    drawn.link.textContent = drawn.link.ariaLabel = ""
     drawn.sign.replaceChildren()
     drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
     drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
@@ -298,9 +307,10 @@ export class GridView {
   }
 
   #asGroup(drawn, version) {
+    const wasGroup = drawn.isGroup
     drawn.isGroup = version
     drawn.element.classList.toggle("runs-grid__row--group", Boolean(version))
-    if (version) return
+    if (version || !wasGroup) return
     drawn.group.replaceChildren()
     drawn.element.removeAttribute("aria-expanded")
   }

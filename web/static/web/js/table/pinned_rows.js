@@ -22,6 +22,10 @@ export class TopRows {
     return this.below.groups
   }
 
+  get isNested() {
+    return Boolean(this.below.isNested)
+  }
+
   get keys() {
     return this.below.keys
   }
@@ -32,6 +36,14 @@ export class TopRows {
 
   row(position) {
     return position < this.top.length ? this.top[position] : this.below.row(position - this.top.length)
+  }
+
+  // The depth and the parent's position of a nested row, otherwise null.
+  nestAt(position) {
+    const { length } = this.top
+    if (position < length || !this.isNested) return null
+    const { parent, ...nest } = this.below.nestAt(position - length)
+    return { ...nest, parent: parent < 0 ? -1 : parent + length }
   }
 
   load(from, to, how) {

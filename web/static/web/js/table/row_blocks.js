@@ -26,6 +26,18 @@ export class RunBlocks {
     this.isUnread = Boolean(this.mistake)
   }
 
+  // The number of matching runs of all levels.
+  get runCount() {
+    return this.isNested ? this.total : this.matching
+  }
+
+  // The fetched rows with their positions.
+  *loaded() {
+    for (const [number, { rows }] of this.#blocks) {
+      for (const [place, row] of rows.entries()) yield [number * BLOCK + place, row]
+    }
+  }
+
   row(position) {
     const block = this.#blocks.get(Math.floor(position / BLOCK))
     return block?.rows[position % BLOCK]
@@ -131,6 +143,9 @@ export class RunBlocks {
     this.total = body.total
     this.matching = body.matching
     this.top = body.top
+    // Whether any runs of the project have children, and whether these rows are one level.
+    this.isFamily = body.family
+    this.isNested = body.nested
     if (!sameColumns(this.columns, body.columns)) {
       this.columns = body.columns
       this.#blocks.clear()

@@ -4,6 +4,7 @@ import { ChartsSide } from "../chart_page/charts_side.js"
 import { number } from "../core/format.js"
 import { GridView } from "./grid_view.js"
 import { GroupedRows } from "./grouped_rows.js"
+import { NestedRows } from "./nested_rows.js"
 import { RowPrefetch } from "./row_prefetch.js"
 import { RunBlocks } from "./row_blocks.js"
 import { canGroup } from "./run_columns.js"
@@ -36,12 +37,14 @@ class RunsGrid {
     this.state = new TableState(search, this.read("table-data"))
     const first = this.read("first-block")
     this.blocks = new RunBlocks(element.dataset.pageUrl, this.state.question, first)
+    const openIds = this.isGrouped ? [] : this.state.all("open")
+    this.nested = new NestedRows(element.dataset.pageUrl, this.blocks, this.state.question, openIds)
     this.groups = new GroupedRows({ groups: element.dataset.groupsUrl, page: element.dataset.pageUrl })
     // Describes the displayed rows, which may lag behind the query.
     this.isFiltered = this.state.isFiltered
     this.selection = Selection.read(search)
     this.view = new GridView(this.part("grid"), {
-      rows: new TopRows(this.blocks),
+      rows: new TopRows(this.blocks, this.nested),
       selection: this.selection,
       state: this.state,
       eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : this.selection.eyeOf(id)),
@@ -50,7 +53,7 @@ class RunsGrid {
       onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
       onSelect: (position, isRange) => this.select(position, isRange),
       onOpen: (row, event) => open(row, event),
-      onToggle: (position) => this.toggleGroup(position),
+      onToggle: (position) => this.toggle(position),
       onHide: (position, how) => this.hide(position, how),
       onPin: (position) => this.togglePin(position),
       onChangeColour: (position) => this.openColours(position),
@@ -132,7 +135,7 @@ class RunsGrid {
     const bulk = new BulkActions(this.element, {
       addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
       ids: () => this.selection.ids,
-      matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.matching } : null),
+      matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.runCount } : null),
       onDone: (how) => this.done(how),
     })
     this.isBulkThere = true
@@ -150,12 +153,14 @@ class RunsGrid {
     this.part("unselect").addEventListener("click", () => this.unselect())
     this.part("tick-matching")?.addEventListener("click", () => this.tickMatching())
     this.part("heights").addEventListener("click", (event) => this.setHeight(event.target.closest("button")))
+    this.part("nest").addEventListener("click", () => this.nest(this.state.isFlat))
     this.part("show").addEventListener("change", (event) => this.show(event.target.value))
     this.refreshing = setInterval(() => this.refresh(), REFRESH_MS)
     document.addEventListener("visibilitychange", () => this.refresh())
     if (this.state.view && !location.search.includes("view=")) this.write()
     this.draw()
     if (this.isGrouped) this.startGroups()
+    else if (this.nested.openIds.length) this.loadShown()
   }
 
   // Groups embedded in the page are shown at once; their aggregates follow.
@@ -276,13 +281,28 @@ class RunsGrid {
     this.draw()
   }
 
-  async toggleGroup(position) {
-    this.groups.toggle(this.rows.row(position).group)
-    this.state.set("open", ...this.groups.openQueries)
+  // Opens or closes a group, or a run with children.
+  async toggle(position) {
+    if (this.isGrouped) this.groups.toggle(this.rows.row(position).group)
+    else this.nested.toggle(...this.rows.underTop(position))
+    this.keepOpen()
     this.write()
     this.draw()
+    await this.loadShown()
+  }
+
+  keepOpen() {
+    this.state.set("open", ...(this.isGrouped ? this.groups.openQueries : this.nested.openIds))
+  }
+
+  async loadShown() {
     await this.rows.load(...this.view.range)
     this.draw()
+  }
+
+  nest(isNested) {
+    this.state.set("children", isNested ? "" : "flat")
+    return this.runQuery()
   }
 
   // Covers the first rows only; more would have to be fetched.
@@ -387,6 +407,8 @@ class RunsGrid {
     this.state.set("as", mode)
     this.write()
     this.draw()
+    // Charts show runs of all levels.
+    if (this.blocks.isFamily) return this.runQuery()
     if (mode) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
     this.draw()
   }
@@ -456,22 +478,22 @@ class RunsGrid {
     // "All matching" does not carry over to another query.
     if (this.selection.question !== this.state.runsQuestion) this.selection.endMatching()
     const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
-    await this.blocks.setQuery(this.state.question, position)
+    await this.blocks.setQuery(this.state.question, this.isGrouped ? 0 : this.nested.rootIndex(position))
+    if (!this.blocks.mistake) this.nested.setQuery(this.state.question)
     if (this.isGrouped) {
       await this.groups.setQuery(this.state.question, this.state.all("group"), this.blocks.columns, open)
-      this.state.set("open", ...this.groups.openQueries)
     }
+    this.keepOpen()
     if (this.state.isCharts) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
     if (!this.blocks.mistake) this.side.applyQuery()
-    const below = this.isGrouped ? this.groups : this.blocks
+    const below = this.isGrouped ? this.groups : this.nested
     if (below !== this.rows.below) this.view.found = null
     this.view.rows = new TopRows(this.blocks, below)
     this.isFiltered = this.state.isFiltered
     if (!stays) this.view.toTop()
     if (stays) this.view.arrange()
     this.draw()
-    await this.rows.load(...this.view.range)
-    this.draw()
+    await this.loadShown()
   }
 
   write() {
@@ -489,14 +511,14 @@ class RunsGrid {
     if (!this.element.isConnected) return clearInterval(this.refreshing)
     if (document.hidden) return
     const shown = this.rows.underTop(...this.view.range)
-    if (this.rows.below === this.blocks) {
-      await this.blocks.refresh(...shown)
+    if (this.rows.below === this.nested) {
+      await this.nested.refresh(...shown)
     } else {
       this.refreshed = ((this.refreshed ?? 0) + 1) % REFRESHES_BEFORE_GROUPS
       if (this.refreshed === 0) await this.groups.refresh()
       await this.groups.refreshRows(...shown)
     }
-    const isFirstSeen = this.rows.below === this.blocks && shown[0] < SHOWN_AT_FIRST
+    const isFirstSeen = this.rows.below === this.nested && shown[0] < SHOWN_AT_FIRST
     if (this.state.isCharts && !isFirstSeen) await this.blocks.refresh(0, SHOWN_AT_FIRST - 1)
     this.draw()
   }

@@ -33,8 +33,12 @@ export class TableBar {
     const isOfNames = blocks.mistake?.field === "q"
     showMistake(this.query, this.part("mistake"), isOfNames ? null : blocks.mistake)
     showMistake(this.names, this.part("search-mistake"), isOfNames ? blocks.mistake : null)
-    this.#drawSelection(selection, blocks.matching, shown)
-    this.#drawOffer(selection, blocks.matching, isOffered)
+    const nest = this.part("nest")
+    nest.hidden = !blocks.isFamily || isFiltered || Boolean(groups) || state.isCharts
+    nest.setAttribute("aria-pressed", String(!state.isFlat))
+    this.element.classList.toggle("runs--nested", !groups && Boolean(blocks.isNested))
+    this.#drawSelection(selection, blocks.runCount, shown)
+    this.#drawOffer(selection, blocks.runCount, isOffered)
     this.#drawView(state)
   }
 

@@ -4,9 +4,9 @@
 // Options of the charts next to the list.
 const CHART_OPTIONS = ["text", "together", "smoothing", "smoother", "log", "axis", "regex", "over", "logx", "clip", "bare"]
 const LAYOUT = "layout"
-const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS, LAYOUT]
+const PARTS = ["q", "state", "tag", "by", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "children", "as", ...CHART_OPTIONS, LAYOUT]
 export const FILTERS = ["q", "state", "tag", "by", "query"]
-const QUERY_PARTS = [...FILTERS, "sort", "column", "top"]
+const QUERY_PARTS = [...FILTERS, "sort", "column", "top", "children"]
 const CHART_QUERY_PARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
 // Parts of a link that views do not store. Other modules add the selected runs.
@@ -102,12 +102,17 @@ export class TableState {
 
   // Query of the row requests.
   get question() {
-    return written(QUERY_PARTS.map((name) => [name, this.all(name)]))
+    return written(QUERY_PARTS.map((name) => [name, name === "children" && this.isCharts ? ["flat"] : this.all(name)]))
   }
 
   // Row query with grouping.
   get groupedQuestion() {
     return written([...QUERY_PARTS, "group"].map((name) => [name, this.all(name)]))
+  }
+
+  // Whether runs of all levels are one list.
+  get isFlat() {
+    return this.get("children") === "flat"
   }
 
   // Whether charts are shown next to the list.
