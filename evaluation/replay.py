@@ -124,7 +124,7 @@ def promise_of(run: Run, numbers: Collection[str]) -> Promise:
     times = read_measurements(stage).steps.times
     seconds = (times[-1] - times[0]) / 1e6 if len(times) > 1 else nan
     return Promise(
-        rule=NUMBERS.get(wanted[0].rule, "") if wanted else "",
+        rule=TITLES[wanted[0].rule] if wanted else "",
         likely=gain["likely"] if gain else nan,
         bound=gain["bound"] if gain else nan,
         steps_per_second=(len(times) - 1) / seconds,
