@@ -8,9 +8,9 @@ from tests.prose import counts_of
 
 # Per 1,000 words; riddles are sentences that begin with Of, What, Who or That, in %.
 LIMITS = {
-    "pages": (1.5, 0.2, 0.8, 1.0),
-    "docs": (1.5, 0.2, 0.8, 1.0),
-    "code": (0.8, 0.15, 0.4, 0.4),
+    "pages": (0.6, 0.1, 0.6, 0.6),
+    "docs": (0.9, 0.15, 0.5, 0.3),
+    "code": (0.75, 0.12, 0.35, 0.3),
     "browser": (0.3, 0.1, 0.2, 0.2),
 }
 
