@@ -196,7 +196,9 @@ def write(
     run.refresh_from_db()
     state, time = run.state, _end_of(messages)
     process = Process(run.project, run.name, stage=stage, rank=rank)
-    receipt = process.send([process.opening], messages, *_closing(state, time=time))
+    # Otherwise it would begin another run where this one has ended.
+    opening = {**process.opening, "resume": state != State.RUNNING}
+    receipt = process.send([opening], messages, *_closing(state, time=time))
     assert not receipt.refused, receipt.refused
     _settle(run, process, state, time=time)
 

@@ -163,7 +163,8 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
 def _numbered_name(run_id: UUID, batch: Batch) -> str | None:
     if batch.opening is None or batch.opening.rank or batch.opening.helper:
         return None
-    numbered = Run.objects.filter(id=run_id).exclude(launch_name="")
+    # Children are numbered like their parent, which reports it once.
+    numbered = Run.objects.filter(id=run_id, parent=None).exclude(launch_name="")
     return numbered.values_list("name", flat=True).first()
 
 
