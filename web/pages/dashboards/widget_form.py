@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.http import QueryDict
@@ -52,11 +53,29 @@ class ShownField:
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """Fields below a title; it is open if one of them was set."""
+
+    title: str
+    fields: Sequence[ShownField]
+
+    @property
+    def is_open(self) -> bool:
+        return any(shown.values or shown.is_checked for shown in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
 class WidgetForm:
     kind: Kind
     widget: Widget
     fields: Sequence[ShownField]
     runs: RunSetForm
+
+    @property
+    def sections(self) -> list[Section]:
+        """Return the fields by section; those without one come first."""
+        grouped = groupby(self.fields, key=lambda shown: shown.field.section)
+        return [Section(title, list(fields)) for title, fields in grouped]
 
     @property
     def place(self) -> Sequence[tuple[str, str, int, int, int]]:
