@@ -12,6 +12,7 @@ from seamark.errors import AgentError, NotStored, UnsupportedValue
 from seamark.path import clean_path
 from seamark.queue.buffer import Change, Rewind, SetValue
 from seamark.recording.file_contents import Job, is_content, to_content
+from seamark.recording.histogram import Histogram
 from seamark.recording.nested import flatten
 from seamark.recording.path_types import Kind
 from seamark.recording.series import SeriesRecorder
@@ -117,6 +118,10 @@ class Recorder(SeriesRecorder):
             if is_content(value):
                 # As with `upload`, each rank has its own file if ranks are separated.
                 self.upload(self.own_path(path), value)
+                return
+            if isinstance(value, Histogram):
+                # Histograms are only stored in series.
+                self.append(path, value, None, None)
                 return
             cleaned = clean_path(path)
             # A rejected value does not fix the kind of its path.

@@ -183,3 +183,11 @@ def test_a_note_that_is_no_text_is_refused_and_said(tracker, caplog, note):
 
     assert texts(tracker, "notes/train") == [(0.0, "a text")]
     assert "is not a note: text" in caplog.text
+
+
+def test_an_assigned_histogram_is_appended(tracker):
+    with init() as run:
+        run["weights"] = agent.Histogram([1.0, 2.0])
+
+    stored = [m for m in tracker.messages() if m.get("path") == "weights"]
+    assert [(m["t"], m["kind"]) for m in stored] == [("records", "histogram")]
