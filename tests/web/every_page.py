@@ -35,10 +35,10 @@ from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.metric_rules import RuleRequest, create_rule
 from tracker.actions.people.doer import Doer
-from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.notifications import News, notify
 from tracker.actions.people.service_accounts import create_service_account
 from tracker.actions.report_comments import (
@@ -49,7 +49,7 @@ from tracker.actions.report_comments import (
 )
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import NAME_LENGTH, keep_view
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Part, Scope
 from tracker.boards.board import Board, Widget
@@ -214,7 +214,7 @@ class Things:
     def known(self) -> dict[str, object]:
         """Return a value for each parameter of a route, by its name."""
         rungs = [
-            WantedRung(str(run.id), self.name) for run in self.compared or (self.run,)
+            RungRequest(str(run.id), self.name) for run in self.compared or (self.run,)
         ]
         channel = add_channel(
             self.project, "webhook", "https://chat.example.com/hook", "warning"
@@ -520,9 +520,9 @@ def make_invitation(member: Member, project: Project) -> dict[str, object]:
     ProjectMember.objects.get_or_create(
         project=project, member=added, defaults={"role": Role.VIEWER}
     )
-    address = WantedInvitation(Role.MEMBER, email="new.colleague@example.com")
+    address = InvitationRequest(Role.MEMBER, email="new.colleague@example.com")
     invite(workspace, address, doer)
-    wanted = WantedInvitation(Role.VIEWER, project, max_uses=None)
+    wanted = InvitationRequest(Role.VIEWER, project, max_uses=None)
     secret = invite(workspace, wanted, doer)
     return {
         "member_id": added.id,
@@ -538,5 +538,5 @@ def make_share(run: Run, member: Member, label: str) -> dict[str, object]:
 
 def share(project: Project, member: Member, kind: str, of: str, label: str = "") -> str:
     """Return the secret of a link with every tick."""
-    wanted = WantedLink(kind, of, frozenset(Part), label)
+    wanted = LinkRequest(kind, of, frozenset(Part), label)
     return make_link(project, browser_of(member), wanted)

@@ -14,7 +14,7 @@ from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account, make_reset_link
 from tracker.actions.people.doer import Doer
-from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.keys import KeyRequest, create_key, revoke_key
 from tracker.actions.people.members import add_member, change_role, deactivate
 from tracker.actions.people.project_members import set_project_open, set_project_role
@@ -90,13 +90,13 @@ def people_pages(team: Team) -> dict[str, tuple[str, Member | None]]:
     account = Member.objects.filter(user__is_service=True).latest("id")
     leaver = Member.objects.get(is_active=False)
     rule = project_rule(team.project)
-    link = WantedInvitation(Role.VIEWER, team.project, max_uses=None)
+    link = InvitationRequest(Role.VIEWER, team.project, max_uses=None)
     secret = invite(team.owner.workspace, link, Doer(team.owner.user_id))
     used = invite(team.owner.workspace, link, Doer(team.owner.user_id))
     Invitation.objects.filter(id=Invitation.objects.latest("id").id).update(
         use_count=1, max_uses=1
     )
-    named = WantedInvitation(Role.MEMBER, email="new.colleague@example.com")
+    named = InvitationRequest(Role.MEMBER, email="new.colleague@example.com")
     mailed = invite(team.owner.workspace, named, Doer(team.owner.user_id))
     of_owner = {
         "projects": "/",
@@ -191,9 +191,9 @@ def _keys(lab: Workspace, member: Member, project: Project, doer: Doer) -> None:
 
 
 def _invitations(lab: Workspace, project: Project, doer: Doer) -> None:
-    invite(lab, WantedInvitation(Role.MEMBER, email="new.person@example.com"), doer)
-    invite(lab, WantedInvitation(Role.VIEWER, project, max_uses=None), doer)
-    invite(lab, WantedInvitation(Role.ADMIN, email="old.person@example.com"), doer)
+    invite(lab, InvitationRequest(Role.MEMBER, email="new.person@example.com"), doer)
+    invite(lab, InvitationRequest(Role.VIEWER, project, max_uses=None), doer)
+    invite(lab, InvitationRequest(Role.ADMIN, email="old.person@example.com"), doer)
     earlier = timezone.now() - timedelta(days=9)
     Invitation.objects.filter(email="old.person@example.com").update(
         created_at=earlier, expires_at=earlier + timedelta(days=7)

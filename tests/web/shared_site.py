@@ -32,8 +32,8 @@ from tests.web.sample_run import make_sample_run
 from tests.web.shared_boards import make_dashboard, make_others, make_report
 from tracker.actions.annotations import annotate
 from tracker.actions.findings import dismiss
-from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.ladders import RungRequest, create_ladder
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 from tracker.models import (
     Dashboard,
@@ -112,7 +112,7 @@ class Site:
 
     def link(self, kind: str = "run", parts: frozenset[Part] = frozenset()) -> str:
         """Make a link, and return the address below which everything of it lies."""
-        wanted = WantedLink(kind, self.of(kind), parts)
+        wanted = LinkRequest(kind, self.of(kind), parts)
         return f"/s/{make_link(self.project, browser_of(self.maker), wanted)}/"
 
 
@@ -141,7 +141,7 @@ def make_site(project: Project, maker: Member) -> Site:
     finding = Finding.objects.filter(run=first, is_open=True).first()
     assert finding is not None
     dismiss(first, finding.id, browser_of(dismisser), "a reason")
-    rungs = [WantedRung(str(run.id)) for run in (first, second)]
+    rungs = [RungRequest(str(run.id)) for run in (first, second)]
     ladder = create_ladder(project, "faster", rungs)
     things = first, second, sibling, ladder, author.id
     return Site(

@@ -13,5 +13,5 @@ def changed_meanwhile(
 ) -> Changed:
     """Return the error with the other user's name and the current version."""
     found = row.select_related("changed_by").first()
-    who = found.changed_by.username if found and found.changed_by else ""
-    return Changed(what, who, version=found.version if found else 0)
+    username = found.changed_by.username if found and found.changed_by else ""
+    return Changed(what, username, version=found.version if found else 0)

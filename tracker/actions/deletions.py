@@ -31,44 +31,44 @@ MOST = {Dashboard: MAX_DASHBOARDS, Report: MAX_REPORTS, SavedView: MAX_VIEWS}
 PURGED_AT_ONCE = 200
 
 
-def delete_made(thing: Made, *, user_id: int, now: datetime | None = None) -> None:
+def delete_made(item: Made, *, user_id: int, now: datetime | None = None) -> None:
     """Hide an object; the runs that it refers to are unaffected."""
     deleted_at = now or timezone.now()
-    kept = MADE[kind_of(thing)].objects.filter(id=thing.id)
+    kept = MADE[kind_of(item)].objects.filter(id=item.id)
     if not kept.update(deleted_at=deleted_at, deleted_by_id=user_id):
-        raise NotFound(kind_of(thing))
-    thing.deleted_at = deleted_at
+        raise NotFound(kind_of(item))
+    item.deleted_at = deleted_at
 
 
-def restore_made(thing: Made) -> None:
+def restore_made(item: Made) -> None:
     """Restore the object, under another name if its own is taken."""
     with transaction.atomic():
         # Locked, so that no concurrent request takes the name or the last free slot.
-        Project.objects.select_for_update(no_key=True).get(id=thing.project_id)
-        siblings = _siblings(thing)
-        if (most := MOST.get(type(thing))) is not None:
-            expect_room(thing.project, siblings, most, f"the {kind_of(thing)}")
+        Project.objects.select_for_update(no_key=True).get(id=item.project_id)
+        siblings = _siblings(item)
+        if (most := MOST.get(type(item))) is not None:
+            expect_room(item.project, siblings, most, f"the {kind_of(item)}")
         fields: dict[str, object] = {
             "deleted_at": None,
             "deleted_by": None,
-            "name": thing.name,
+            "name": item.name,
         }
-        if not isinstance(thing, Report):  # reports may share a name
-            fields["name"] = _free_name(thing, siblings)
-        if isinstance(thing, SavedView) and _has_default(thing):
+        if not isinstance(item, Report):  # reports may share a name
+            fields["name"] = _free_name(item, siblings)
+        if isinstance(item, SavedView) and _has_default(item):
             fields["is_default"] = False
-        rows = MADE[kind_of(thing)].with_deleted.filter(id=thing.id)
-        with named_once(f"another {kind_of(thing)}"):
+        rows = MADE[kind_of(item)].with_deleted.filter(id=item.id)
+        with named_once(f"another {kind_of(item)}"):
             back = rows.filter(deleted_at__isnull=False).update(**fields)
         if not back:
-            raise NotFound(kind_of(thing))
-    thing.refresh_from_db()
+            raise NotFound(kind_of(item))
+    item.refresh_from_db()
 
 
-def delete_made_for_good(thing: Made) -> None:
+def delete_made_for_good(item: Made) -> None:
     """Delete a trashed object permanently."""
-    if not _purged(MADE[kind_of(thing)].with_deleted.filter(id=thing.id)):
-        raise NotFound(kind_of(thing))
+    if not _purged(MADE[kind_of(item)].with_deleted.filter(id=item.id)):
+        raise NotFound(kind_of(item))
 
 
 def empty_made(project: Project, actor: Actor) -> int:
@@ -86,26 +86,26 @@ def purge_deleted(now: datetime | None = None) -> int:
     return sum(_purge_all(rows, PURGED_AT_ONCE) for rows in due)
 
 
-def kind_of(thing: Made) -> str:
-    return next(kind for kind, model in MADE.items() if isinstance(thing, model))
+def kind_of(item: Made) -> str:
+    return next(kind for kind, model in MADE.items() if isinstance(item, model))
 
 
-def _siblings(thing: Made) -> QuerySet[Any]:
+def _siblings(item: Made) -> QuerySet[Any]:
     """Return the objects that share its names and limits."""
-    rows: QuerySet[Any] = type(thing).objects.filter(project_id=thing.project_id)
-    if isinstance(thing, SavedView):
-        return rows.filter(owner_id=thing.owner_id)
+    rows: QuerySet[Any] = type(item).objects.filter(project_id=item.project_id)
+    if isinstance(item, SavedView):
+        return rows.filter(owner_id=item.owner_id)
     return rows
 
 
-def _free_name(thing: Made, siblings: QuerySet[Any]) -> str:
+def _free_name(item: Made, siblings: QuerySet[Any]) -> str:
     taken = set(siblings.values_list("name", flat=True))
-    if thing.name not in taken:
-        return thing.name
+    if item.name not in taken:
+        return item.name
     return free_name(
-        thing.name,
+        item.name,
         taken,
-        VIEW_NAME_LENGTH if isinstance(thing, SavedView) else TITLE_LENGTH,
+        VIEW_NAME_LENGTH if isinstance(item, SavedView) else TITLE_LENGTH,
         lambda number: f" (restored {number})" if number > 1 else " (restored)",
     )
 
@@ -124,9 +124,9 @@ def _purged(rows: QuerySet[Any]) -> bool:
     """Delete the row, unless it was restored or purged concurrently."""
     with transaction.atomic():
         due = rows.filter(deleted_at__isnull=False).select_for_update(of=("self",))
-        thing = due.first()
-        if thing is None:
+        item = due.first()
+        if item is None:
             return False
-        end_links(kind_of(thing), [thing.id], timezone.now())
-        thing.delete()
+        end_links(kind_of(item), [item.id], timezone.now())
+        item.delete()
     return True

@@ -144,7 +144,7 @@ def _store_outcome(
             "step_count": outcome.steady.step_count if outcome.steady else 0,
             "healthy": list(outcome.healthy),
             "unanswered": {
-                rule: list(lacks) for rule, lacks in outcome.unanswered.items()
+                rule: list(missing) for rule, missing in outcome.unanswered.items()
             },
             "failed": list(outcome.failed),
             "rules_version": rules_version(stage.run.project),

@@ -124,8 +124,8 @@ def _of_hardware(run_ids: Collection[UUID]) -> ByRun:
 
 def _of_ledgers(run_ids: Collection[UUID]) -> ByRun:
     return {
-        run: (held.idle_percent, held.hours, held.energy_joules)
-        for run, held in gpu_times(run_ids).items()
+        run: (gpu_time.idle_percent, gpu_time.hours, gpu_time.energy_joules)
+        for run, gpu_time in gpu_times(run_ids).items()
     }
 
 

@@ -21,14 +21,14 @@ RUNGS_AT_MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class WantedRung:
+class RungRequest:
     """A run, by id or name, and the change made before it."""
 
     run: str
     note: str = ""
 
 
-def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
+def create_ladder(project: Project, name: str, rungs: Sequence[RungRequest]) -> Ladder:
     """Create a ladder; raise InvalidInput if the name is taken."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
@@ -39,7 +39,7 @@ def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> L
     return ladder
 
 
-def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
+def put_ladder(project: Project, name: str, rungs: Sequence[RungRequest]) -> Ladder:
     """Create the ladder of that name, or replace its steps."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
@@ -49,7 +49,7 @@ def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladd
     return ladder
 
 
-def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> None:
+def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[RungRequest]) -> None:
     """Set the name and the ordered steps of a ladder."""
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(ladder.project, rungs)
@@ -71,7 +71,7 @@ def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
         raise NotFound("rung")
 
 
-def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:
+def _find_runs(project: Project, rungs: Sequence[RungRequest]) -> list[Run]:
     """Return the named runs in order; raise InvalidInput if one is repeated."""
     if not 1 <= len(rungs) <= RUNGS_AT_MOST:
         raise InvalidInput("rungs", f"must be 1 to {RUNGS_AT_MOST} runs")
@@ -84,12 +84,12 @@ def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:
     return runs
 
 
-def _find_run(project: Project, wanted: str) -> Run:
+def _find_run(project: Project, reference: str) -> Run:
     """Return the run by id, else by name."""
     runs = Run.objects.filter(project=project).not_in_trash()
-    found = (run_id := _as_id(wanted)) and runs.filter(id=run_id).first()
-    if not found and is_storable(wanted):
-        found = runs.filter(name=wanted).first()
+    found = (run_id := _as_id(reference)) and runs.filter(id=run_id).first()
+    if not found and is_storable(reference):
+        found = runs.filter(name=reference).first()
     if not found:
         raise NotFound("run")
     return found
@@ -120,7 +120,7 @@ def _with_hidden(placed: Sequence[Rung], before: Iterable[Rung]) -> list[Rung]:
 
 
 def _place_rungs(
-    ladder: Ladder, runs: Sequence[Run], rungs: Sequence[WantedRung]
+    ladder: Ladder, runs: Sequence[Run], rungs: Sequence[RungRequest]
 ) -> None:
     # Replace all steps; with concurrent calls, the last one wins.
     Ladder.objects.select_for_update().get(id=ladder.id)

@@ -51,9 +51,9 @@ def stored_request(rule: MetricRule) -> RuleRequest:
 
 
 def create_rule(
-    project: Project, wanted: RuleRequest, *, user_id: int, doer: Doer | None = None
+    project: Project, fields: RuleRequest, *, user_id: int, doer: Doer | None = None
 ) -> MetricRule:
-    rule = checked_rule(project, wanted)
+    rule = checked_rule(project, fields)
     rule.owner_id = user_id
     with transaction.atomic():
         expect_room(project, MetricRule.objects.filter(project=project), MAX_RULES)
@@ -63,10 +63,10 @@ def create_rule(
 
 
 def change_rule(
-    rule: MetricRule, wanted: RuleRequest, doer: Doer | None = None
+    rule: MetricRule, fields: RuleRequest, doer: Doer | None = None
 ) -> None:
     """Change a rule and delete its incidents, which belong to the old condition."""
-    changed = checked_rule(rule.project, wanted)
+    changed = checked_rule(rule.project, fields)
     with transaction.atomic():
         rule.incidents.all().delete()
         MetricRule.objects.filter(id=rule.id).update(
@@ -119,35 +119,35 @@ def _note(
     )
 
 
-def checked_rule(project: Project, wanted: RuleRequest) -> MetricRule:
+def checked_rule(project: Project, fields: RuleRequest) -> MetricRule:
     """Return the unsaved rule; raise InvalidInput if it cannot work."""
-    path = wanted.path.strip()
+    path = fields.path.strip()
     if not 1 <= len(path) <= MAX_PATH or not is_storable(path):
         raise InvalidInput("metric", f"must be a path of 1 to {MAX_PATH:,} characters")
     if path.count("*") > MAX_STARS:
         raise InvalidInput("metric", f"may have at most {MAX_STARS} asterisks")
-    if wanted.condition not in RuleCondition.values:
+    if fields.condition not in RuleCondition.values:
         raise InvalidInput("condition", "is not a known condition")
-    condition = RuleCondition(wanted.condition)
+    condition = RuleCondition(fields.condition)
     return MetricRule(
         project=project,
-        run=_run_named(project, wanted.run.strip()),
+        run=_run_named(project, fields.run.strip()),
         path=path,
         condition=condition,
-        limit=None if condition in WITHOUT_LIMIT else _number("limit", wanted.limit),
-        **_lasting(condition, wanted),
-        is_shared=wanted.is_shared,
+        limit=None if condition in WITHOUT_LIMIT else _number("limit", fields.limit),
+        **_lasting(condition, fields),
+        is_shared=fields.is_shared,
     )
 
 
-def _lasting(condition: RuleCondition, wanted: RuleRequest) -> dict[str, float | str]:
+def _lasting(condition: RuleCondition, fields: RuleRequest) -> dict[str, float | str]:
     if condition == RuleCondition.NOT_FINITE:
         return {"duration": 0.0, "unit": RuleUnit.MINUTES}
     is_gap = condition == RuleCondition.NO_POINT
-    if wanted.unit not in RuleUnit.values:
+    if fields.unit not in RuleUnit.values:
         raise InvalidInput("unit", "is not a known unit")
-    unit = RuleUnit.MINUTES if is_gap else RuleUnit(wanted.unit)
-    duration = _number("duration", wanted.duration or "0")
+    unit = RuleUnit.MINUTES if is_gap else RuleUnit(fields.unit)
+    duration = _number("duration", fields.duration or "0")
     if not 0 <= duration <= MAX_DURATION[unit]:
         most = MAX_DURATION[unit]
         raise InvalidInput("duration", f"must be from 0 to {most:,.0f} {unit.value}")

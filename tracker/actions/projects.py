@@ -30,9 +30,9 @@ class ProjectRequest:
 
 
 def create_project(
-    workspace: Workspace, wanted: ProjectRequest, doer: Doer, *, is_open: bool
+    workspace: Workspace, request: ProjectRequest, doer: Doer, *, is_open: bool
 ) -> Project:
-    name, description = _texts(wanted)
+    name, description = _texts(request)
     with transaction.atomic():
         _require_free(workspace, name)
         project = find_or_make_project(workspace, name, doer.user_id or 0)
@@ -44,11 +44,11 @@ def create_project(
     return project
 
 
-def change_project(project: Project, wanted: ProjectRequest, doer: Doer) -> None:
+def change_project(project: Project, request: ProjectRequest, doer: Doer) -> None:
     """Change name, description and owner. The slug stays, so that links keep working."""
-    name, description = _texts(wanted)
+    name, description = _texts(request)
     members = Member.objects.filter(workspace=project.workspace_id)
-    owner_id = wanted.owner_id
+    owner_id = request.owner_id
     if owner_id is not None and not members.filter(user_id=owner_id).exists():
         raise InvalidInput("owner", "must be a member of the workspace")
     before = {"name": project.name} if name != project.name else {}
@@ -104,11 +104,11 @@ def purge_deleted_projects() -> None:
                 request_work(run_id, WorkKind.PURGE)
 
 
-def _texts(wanted: ProjectRequest) -> tuple[str, str]:
-    name = " ".join(storable_part(wanted.name).split())
+def _texts(request: ProjectRequest) -> tuple[str, str]:
+    name = " ".join(storable_part(request.name).split())
     if not 1 <= len(name) <= NAME_LENGTH:
         raise InvalidInput("name", f"must have 1 to {NAME_LENGTH} characters")
-    description = storable_part(wanted.description).strip()
+    description = storable_part(request.description).strip()
     if len(description) > DESCRIPTION_LENGTH:
         raise InvalidInput(
             "description", f"may have at most {DESCRIPTION_LENGTH:,} characters"

@@ -32,7 +32,7 @@ OPENING_RESOLUTION = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class WantedLink:
+class LinkRequest:
     """The object and parts to share, and the expiry; None: until revoked.
 
     Without `frozen` the link shows the current state.
@@ -82,20 +82,20 @@ class OpenedLink:
 
 @transaction.atomic
 def make_link(
-    project: Project, actor: Actor, wanted: WantedLink, *, address: str = ""
+    project: Project, actor: Actor, request: LinkRequest, *, address: str = ""
 ) -> str:
     """Return a new link's secret, which cannot be shown again."""
-    kind = KINDS.get(wanted.kind)
+    kind = KINDS.get(request.kind)
     if kind is None:
         raise NotFound("kind of thing that can be shared")
-    label = " ".join(storable_part(wanted.label).split())
+    label = " ".join(storable_part(request.label).split())
     if len(label) > LONGEST_LABEL:
         raise InvalidInput("label", f"may have at most {LONGEST_LABEL} characters")
-    if wanted.expires_at is not None and wanted.expires_at <= timezone.now():
+    if request.expires_at is not None and request.expires_at <= timezone.now():
         raise InvalidInput("the date", "must be in the future")
-    if wanted.frozen is not None and not kind.can_freeze:
+    if request.frozen is not None and not kind.can_freeze:
         raise InvalidInput(f"a {kind.noun}", "cannot be frozen")
-    chosen = kind.choose(project, wanted.of)
+    chosen = kind.choose(project, request.of)
     secret = SHARE_MARK + secrets.token_urlsafe(SECRET_BYTES)
     note(
         Action.SHARED,
@@ -104,21 +104,21 @@ def make_link(
         by=actor.user_id,
         address=address,
         project=project.slug,
-        parts=sorted(wanted.parts),
-        expires_at=wanted.expires_at and wanted.expires_at.isoformat(),
+        parts=sorted(request.parts),
+        expires_at=request.expires_at and request.expires_at.isoformat(),
     )
     ShareLink.objects.create(
         project=project,
         kind=kind.name,
         thing=chosen.thing,
-        query=kind.kept(chosen.query, wanted.parts),
-        parts=sorted(wanted.parts),
-        frozen=None if wanted.frozen is None else plain(wanted.frozen),
+        query=kind.kept(chosen.query, request.parts),
+        parts=sorted(request.parts),
+        frozen=None if request.frozen is None else plain(request.frozen),
         label=label,
         digest=digest(secret),
         prefix=secret[:SHOWN_LENGTH],
         made_by_id=actor.user_id,
-        expires_at=wanted.expires_at,
+        expires_at=request.expires_at,
     )
     return secret
 
@@ -150,7 +150,7 @@ def revoke_link(
 def end_links(kind: str, things: Collection[object], now: datetime) -> None:
     """End links to deleted objects; restoring the objects does not restore the links."""
     links = ShareLink.objects.filter(
-        kind=kind, thing__in=[str(thing) for thing in things], ended_at=None
+        kind=kind, thing__in=[str(target) for target in things], ended_at=None
     )
     links.update(ended_at=now)
 

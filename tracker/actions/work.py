@@ -67,9 +67,9 @@ def request_works(
     Waiting work is not updated: it starts after this request anyway.
     """
     due_at = timezone.now() + timedelta(seconds=delay_seconds)
-    asked = list(run_ids)
-    for start in range(0, len(asked), RUNS_AT_ONCE):
-        some = asked[start : start + RUNS_AT_ONCE]
+    ids = list(run_ids)
+    for start in range(0, len(ids), RUNS_AT_ONCE):
+        some = ids[start : start + RUNS_AT_ONCE]
         waiting = Work.objects.filter(
             Q(due_at__lte=due_at) | Q(due_at__isnull=False) & ~Q(last_error=""),
             run_id__in=some,

@@ -27,7 +27,7 @@ from tests.slow.browser.test_hostile_texts import UNTOUCHED
 from tests.tracker.api.v1.test_files import add as add_file
 from tests.web.sample_run import settle
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.boards.board import Board, Widget
 from tracker.models import Member, Project, Run
 
@@ -111,7 +111,7 @@ def measured(project: Project, stage: str) -> Run:
 
 def ladder(project: Project, _: Member) -> Drawn:
     runs = [make_measured_run(project, Job(name)) for name in (LINK, BOLD)]
-    made = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
+    made = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
     return Drawn(f"/ladders/{made.id}/", (LINK, BOLD))
 
 

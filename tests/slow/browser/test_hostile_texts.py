@@ -35,7 +35,7 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.descriptions import describe
 from tracker.actions.files import receive
 from tracker.actions.findings import dismiss
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
@@ -124,7 +124,7 @@ def hostile(ada, settings, tmp_path, texts):
     runs = [_hostile_run(project, name, texts) for name in packed(texts, RUN)]
     move_to_trash(make_run(project, f"trashed {texts[0]}", State.FINISHED))
     rungs = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, texts, strict=False)
+        RungRequest(str(run.id), note) for run, note in zip(runs, texts, strict=False)
     ]
     create_ladder(project, "rungs", rungs)
     add_failing_channels(project, texts)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.ladder_runs import DEMO, NOTES, Job, log_job, make_measured_run, settle
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Ladder
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -24,7 +24,7 @@ def project(ada):
 def ladder(project):
     runs = [make_measured_run(project, job) for job in DEMO]
     rungs = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, NOTES, strict=True)
+        RungRequest(str(run.id), note) for run, note in zip(runs, NOTES, strict=True)
     ]
     return create_ladder(project, "faster", rungs)
 
@@ -62,7 +62,7 @@ def test_a_running_rung_fills_in_without_a_reload(visit, ada, project):
     first = make_measured_run(project, DEMO[0])
     short = Job("growing", steps=15, wait_seconds=0.01)
     growing = make_measured_run(project, short, is_live=True)
-    rungs = [WantedRung(str(run.id)) for run in (first, growing)]
+    rungs = [RungRequest(str(run.id)) for run in (first, growing)]
     ladder = create_ladder(project, "faster", rungs)
     page = visit(f"/ladders/{ladder.id}/", ada)
     rung = page.get_by_role("article").nth(1)

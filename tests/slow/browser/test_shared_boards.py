@@ -15,7 +15,7 @@ from tests.slow.browser.conftest import PHONE, WIDE, Watch
 from tests.slow.browser.test_shares import make_in_dialog, open_dialog
 from tests.web.sample_run import make_sample_run
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.boards.board import Board, Place, Widget
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -97,7 +97,7 @@ def test_a_report_is_written_shared_and_read_on_a_phone(visit, ada, runs, reader
 
 @pytest.fixture
 def dashboard(runs, ada):
-    rungs = [WantedRung(str(run.id)) for run in runs]
+    rungs = [RungRequest(str(run.id)) for run in runs]
     ladder = create_ladder(runs[0].project, "faster", rungs)
     kinds = {
         "chart": (Place(0, 0, 6, 4), {"metrics": ["train/loss"]}),

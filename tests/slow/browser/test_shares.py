@@ -13,7 +13,7 @@ from tests.builders import make_project, write_values
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, WIDE, Watch, open_options
 from tests.web.sample_run import make_sample_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import ShareLink
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -108,7 +108,7 @@ def test_the_day_is_asked_for_only_where_it_counts(visit, ada, runs, watch):
 
 def test_a_comparison_and_a_ladder_are_shared(visit, ada, runs, stranger_page):
     project = runs[0].project
-    ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
+    ladder = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
     compared = f"/w/ada-workspace/vision/compare?runs={runs[0].id},{runs[1].id}"
     for path in (compared, f"/ladders/{ladder.id}/"):
         page = visit(path, ada)
@@ -156,7 +156,7 @@ def test_a_comparison_is_shared_as_it_is_arranged(visit, ada, runs, stranger_pag
 
 def test_the_report_of_a_ladder_is_shared(visit, ada, runs, stranger_page):
     project = runs[0].project
-    ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
+    ladder = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
     page = visit(f"/ladders/{ladder.id}/", ada)
     open_dialog(page)
     shared = make_in_dialog(page)

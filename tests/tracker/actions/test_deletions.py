@@ -19,7 +19,7 @@ from tracker.actions.deletions import (
     purge_deleted,
     restore_made,
 )
-from tracker.actions.ladders import WantedRung, create_ladder, put_ladder
+from tracker.actions.ladders import RungRequest, create_ladder, put_ladder
 from tracker.actions.report_comments import add_comment
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import keep_view, make_default
@@ -52,7 +52,7 @@ def makers(project, member, ada):
         return made
 
     return {
-        "ladder": lambda name: create_ladder(project, name, [WantedRung(run.name)]),
+        "ladder": lambda name: create_ladder(project, name, [RungRequest(run.name)]),
         "dashboard": lambda name: create_dashboard(
             project, name, Board(), user_id=member.user_id
         ),
@@ -161,7 +161,7 @@ def test_a_script_that_puts_a_ladder_gets_a_new_one(project, makers, member):
     ladder = makers["ladder"]("nightly")
     delete(ladder, member)
 
-    assert put_ladder(project, "nightly", [WantedRung("baseline")]) != ladder
+    assert put_ladder(project, "nightly", [RungRequest("baseline")]) != ladder
 
 
 @pytest.mark.parametrize("kind", ["dashboard", "report", "view"], indirect=True)

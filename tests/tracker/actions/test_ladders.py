@@ -7,7 +7,7 @@ import pytest
 from tests.builders import make_member, make_project, make_run
 from tracker.actions.deletions import delete_made
 from tracker.actions.ladders import (
-    WantedRung,
+    RungRequest,
     arrange_ladder,
     create_ladder,
     put_ladder,
@@ -34,8 +34,8 @@ def runs(project):
     return [make_run(project, name) for name in ("baseline", "decoded", "workers")]
 
 
-def wanted(*runs: Run) -> list[WantedRung]:
-    return [WantedRung(str(run.id)) for run in runs]
+def wanted(*runs: Run) -> list[RungRequest]:
+    return [RungRequest(str(run.id)) for run in runs]
 
 
 def rungs_of(ladder: Ladder) -> list[tuple[int, str, str]]:
@@ -49,7 +49,7 @@ def test_makes_a_ladder_of_runs_in_the_order_given(project, runs):
     ladder = create_ladder(
         project,
         " faster ",
-        [WantedRung(str(runs[2].id), " two workers "), WantedRung("baseline")],
+        [RungRequest(str(runs[2].id), " two workers "), RungRequest("baseline")],
     )
 
     assert ladder.name == "faster"
@@ -75,7 +75,7 @@ def test_a_ladder_that_was_deleted_does_not_come_back(project, runs, member):
     ],
 )
 def test_what_lies_in_the_trash_stays_on_the_ladder(project, runs, order, expected):
-    rungs = [WantedRung(str(run.id), f"note of {run.name}") for run in runs]
+    rungs = [RungRequest(str(run.id), f"note of {run.name}") for run in runs]
     ladder = create_ladder(project, "faster", rungs)
     move_to_trash(runs[1])
 
@@ -91,7 +91,7 @@ def test_what_lies_in_the_trash_stays_on_the_ladder(project, runs, order, expect
 def test_an_id_wins_over_a_run_that_is_named_like_it(project, runs):
     make_run(project, str(runs[0].id))
 
-    ladder = create_ladder(project, "faster", [WantedRung(str(runs[0].id))])
+    ladder = create_ladder(project, "faster", [RungRequest(str(runs[0].id))])
 
     assert rungs_of(ladder) == [(0, "baseline", "")]
 
@@ -120,7 +120,7 @@ def test_putting_twice_is_putting_once(project, runs):
 def test_putting_again_replaces_the_rungs(project, runs):
     put_ladder(project, "faster", wanted(*runs))
 
-    ladder = put_ladder(project, "faster", [WantedRung("decoded", "decoded ahead")])
+    ladder = put_ladder(project, "faster", [RungRequest("decoded", "decoded ahead")])
 
     assert rungs_of(ladder) == [(0, "decoded", "decoded ahead")]
 
@@ -171,14 +171,14 @@ def test_refuses_a_name_that_cannot_be_kept(project, runs, name):
 @pytest.mark.parametrize("note", ["a\0b", "x" * 2_001])
 def test_refuses_a_note_that_cannot_be_kept(project, runs, note):
     with pytest.raises(InvalidInput, match="note"):
-        put_ladder(project, "faster", [WantedRung("baseline", note)])
+        put_ladder(project, "faster", [RungRequest("baseline", note)])
 
 
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", "../..", "\u202egnihton", "__proto__"]
 )
 def test_keeps_strange_names_as_they_are(project, runs, name):
-    put_ladder(project, name, [WantedRung("baseline", name)])
+    put_ladder(project, name, [RungRequest("baseline", name)])
 
     ladder = Ladder.objects.get()
     assert (ladder.name, ladder.rungs.get().note) == (name, name)
@@ -188,18 +188,18 @@ def test_refuses_no_runs_and_too_many(project, runs):
     with pytest.raises(InvalidInput, match="rungs must be 1 to 50"):
         put_ladder(project, "faster", [])
     with pytest.raises(InvalidInput, match="rungs must be 1 to 50"):
-        put_ladder(project, "faster", [WantedRung("baseline")] * 51)
+        put_ladder(project, "faster", [RungRequest("baseline")] * 51)
 
 
 def test_refuses_a_run_named_twice(project, runs):
     with pytest.raises(InvalidInput, match="each run once"):
-        put_ladder(project, "faster", [*wanted(runs[0]), WantedRung("baseline")])
+        put_ladder(project, "faster", [*wanted(runs[0]), RungRequest("baseline")])
 
 
 @pytest.mark.parametrize("name", ["unknown", "a\0b", "\ud800"])
 def test_a_run_of_no_such_name_is_not_found(project, runs, name):
     with pytest.raises(NotFound, match="run"):
-        put_ladder(project, "faster", [WantedRung(name)])
+        put_ladder(project, "faster", [RungRequest(name)])
 
     assert not Ladder.objects.exists()
 

@@ -27,7 +27,7 @@ from tracker import tasks
 from tracker.actions import purging
 from tracker.actions.annotations import annotate, delete_annotation
 from tracker.actions.diagnoses import diagnose_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.purging import TABLES, purge_run
 from tracker.actions.trash import delete_for_good, move_to_trash
 from tracker.errors import OutOfOrder
@@ -61,7 +61,7 @@ def no_pauses(monkeypatch):
 @pytest.fixture
 def ladder(project):
     runs = [make_measured_run(project, job) for job in DEMO[:3]]
-    return create_ladder(project, "faster", [WantedRung(str(run.id)) for run in runs])
+    return create_ladder(project, "faster", [RungRequest(str(run.id)) for run in runs])
 
 
 def fill(run):

@@ -20,12 +20,12 @@ from tracker.access.objects import (
 from tracker.actions.access import authenticate, digest, use_sign_in_link
 from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from tracker.actions.ladders import (
-    WantedRung,
+    RungRequest,
     arrange_ladder,
     create_ladder,
 )
 from tracker.actions.shares import (
-    WantedLink,
+    LinkRequest,
     make_link,
     note_opening,
     open_link,
@@ -56,7 +56,7 @@ def runs(project):
 
 @pytest.fixture
 def ladder(project, runs):
-    rungs = [WantedRung(str(run.id)) for run in runs[:2]]
+    rungs = [RungRequest(str(run.id)) for run in runs[:2]]
     return create_ladder(project, "faster", rungs)
 
 
@@ -65,7 +65,7 @@ def share(project, member):
     """Return a function that creates a link and returns its secret."""
 
     def make(kind, of, **wanted):
-        return make_link(project, browser_of(member), WantedLink(kind, of, **wanted))
+        return make_link(project, browser_of(member), LinkRequest(kind, of, **wanted))
 
     return make
 
@@ -139,7 +139,7 @@ def test_a_ladder_opens_the_runs_that_are_on_it_now(share, runs, ladder):
     assert readable_ladder(open_link(secret).actor, ladder.id) == ladder
     assert seen(secret) == {"run-0", "run-1"}
 
-    arrange_ladder(ladder, "faster", [WantedRung(str(run.id)) for run in runs[1:3]])
+    arrange_ladder(ladder, "faster", [RungRequest(str(run.id)) for run in runs[1:3]])
 
     assert seen(secret) == {"run-1", "run-2"}
 
@@ -386,7 +386,7 @@ def test_links_that_work_are_listed_first(share, project, member, runs):
 
     assert [link.label for link in listed] == ["run-1", "run-0", "run-2"]
     assert live_count(project) == 2
-    thing = project_links(project, kind="run", thing=str(runs[0].id))
+    thing = project_links(project, kind="run", target_id=str(runs[0].id))
     assert [link.label for link in thing] == ["run-0"]
 
 
@@ -396,6 +396,6 @@ def test_a_label_has_an_end(share, runs):
 
 
 def test_a_token_s_actor_makes_links_in_its_workspace(project, member, runs):
-    secret = make_link(project, actor_of(member), WantedLink("run", str(runs[0].id)))
+    secret = make_link(project, actor_of(member), LinkRequest("run", str(runs[0].id)))
 
     assert open_link(secret) is not None

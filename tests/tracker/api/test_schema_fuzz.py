@@ -31,7 +31,7 @@ from tests.builders import (
     set_message,
 )
 from tracker.actions.access import make_token
-from tracker.actions.ladders import WantedRung, put_ladder
+from tracker.actions.ladders import RungRequest, put_ladder
 from tracker.actor import Scope
 from tracker.api.urls import v1
 from tracker.api.v1.ingest import CONTENT_TYPE
@@ -224,7 +224,7 @@ def people(member, stranger):
         ]
     )
     ladder = Ladder.objects.create(id=LADDER_ID, project=project, name="climb")
-    put_ladder(project, ladder.name, [WantedRung("baseline")])
+    put_ladder(project, ladder.name, [RungRequest("baseline")])
     colleagues = {
         name: make_member(name, role, workspace=member.workspace)
         for name, role in (("eddie", Role.MEMBER), ("vera", Role.VIEWER))

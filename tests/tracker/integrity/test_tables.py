@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from tests.builders import make_project, make_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.trash import delete_for_good, move_to_trash
 from tracker.integrity.tables import (
     LONG_PURGE,
@@ -77,7 +77,7 @@ def test_a_deletion_that_does_not_end_is_named(run):
 
 
 def test_a_rung_of_another_project_is_named(member, run):
-    ladder = create_ladder(run.project, "faster", [WantedRung(str(run.id))])
+    ladder = create_ladder(run.project, "faster", [RungRequest(str(run.id))])
     assert codes(ladder_problems()) == []
 
     Run.objects.filter(id=run.id).update(project=make_project(member, "other"))

@@ -127,9 +127,9 @@ def valid_password(password: str, user: User) -> str:
     return password
 
 
-def _free_username(wanted: str) -> str:
+def _free_username(preferred: str) -> str:
     """Return an unused username for mentions and commands."""
-    base = NOT_IN_USERNAMES.sub("-", wanted.lower()).strip("-.")[:100] or "user"
+    base = NOT_IN_USERNAMES.sub("-", preferred.lower()).strip("-.")[:100] or "user"
     taken = set(
         User.objects.filter(username__startswith=base).values_list(
             "username", flat=True

@@ -22,25 +22,25 @@ from tracker.models.workspace import WRITING
 
 
 def hand_over(
-    member: Member, heir: Member | None, *, with_links: bool = True
+    member: Member, successor: Member | None, *, with_links: bool = True
 ) -> dict[str, int | str]:
     """Transfer projects, saved views and share links to the heir; return the counts.
 
     Without an heir, projects lose their owner, and private views stay hidden.
     """
-    if heir is not None:
-        _require_able(heir, member)
+    if successor is not None:
+        _require_able(successor, member)
     projects = Project.objects.filter(workspace=member.workspace_id)
     owned = projects.filter(owner=member.user_id)
     given: dict[str, int | str] = {
-        "projects": owned.update(owner=heir.user_id if heir else None)
+        "projects": owned.update(owner=successor.user_id if successor else None)
     }
-    if heir is None:
+    if successor is None:
         return given
-    given["heir"] = heir.user.display_name
-    given["views"] = _give_views(member, heir)
+    given["heir"] = successor.user.display_name
+    given["views"] = _give_views(member, successor)
     if with_links:
-        given["links"] = _live_links(member).update(made_by=heir.user_id)
+        given["links"] = _live_links(member).update(made_by=successor.user_id)
     return given
 
 
@@ -62,9 +62,15 @@ def end_access(member: Member, doer: Doer) -> dict[str, int]:
     }
 
 
-def _require_able(heir: Member, member: Member) -> None:
-    is_able = heir.is_active and heir.user.is_active and heir.role in WRITING
-    if heir.id == member.id or heir.workspace_id != member.workspace_id or not is_able:
+def _require_able(successor: Member, member: Member) -> None:
+    is_able = (
+        successor.is_active and successor.user.is_active and successor.role in WRITING
+    )
+    if (
+        successor.id == member.id
+        or successor.workspace_id != member.workspace_id
+        or not is_able
+    ):
         raise InvalidInput("the new owner", "must be another active member")
 
 
@@ -74,16 +80,16 @@ def _live_links(member: Member) -> QuerySet[ShareLink]:
     )
 
 
-def _give_views(member: Member, heir: Member) -> int:
+def _give_views(member: Member, successor: Member) -> int:
     """Transfer the member's saved views to the heir; rename those with taken names."""
     in_workspace = SavedView.objects.filter(project__workspace=member.workspace_id)
     taken = set(
-        in_workspace.filter(owner=heir.user_id).values_list("project_id", "name")
+        in_workspace.filter(owner=successor.user_id).values_list("project_id", "name")
     )
     views = list(in_workspace.filter(owner=member.user_id).order_by("created_at"))
     for view in views:
         view.name = _free_name(view.name, view.project_id, taken, member)
-        view.owner_id = heir.user_id
+        view.owner_id = successor.user_id
         taken.add((view.project_id, view.name))
     SavedView.objects.bulk_update(views, ["name", "owner"])
     return len(views)

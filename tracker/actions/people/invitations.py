@@ -27,7 +27,7 @@ MAX_USES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class WantedInvitation:
+class InvitationRequest:
     """A role in the workspace or, with a project, only in that project."""
 
     role: Role
@@ -41,30 +41,30 @@ class WantedInvitation:
     send_mail: bool = True
 
 
-def invite(workspace: Workspace, wanted: WantedInvitation, doer: Doer) -> str:
+def invite(workspace: Workspace, fields: InvitationRequest, doer: Doer) -> str:
     """Return the new invitation's secret; mail it if there is an address."""
-    email = valid_email(wanted.email) if wanted.email else ""
-    _check(workspace, wanted, email)
+    email = valid_email(fields.email) if fields.email else ""
+    _check(workspace, fields, email)
     secret = _new_secret()
     with transaction.atomic():
         if email:
             # An address has one valid invitation per workspace or project.
             same = Invitation.objects.filter(
-                workspace=workspace, project=wanted.project, email__iexact=email
+                workspace=workspace, project=fields.project, email__iexact=email
             )
             same.filter(revoked_at=None).update(revoked_at=timezone.now())
         invitation = Invitation.objects.create(
             workspace=workspace,
-            project=wanted.project,
-            role=wanted.role,
+            project=fields.project,
+            role=fields.role,
             email=email,
             digest=digest(secret),
-            max_uses=1 if email else wanted.max_uses,
-            is_mailed=is_mailed(email) and wanted.send_mail,
+            max_uses=1 if email else fields.max_uses,
+            is_mailed=is_mailed(email) and fields.send_mail,
             created_by_id=doer.user_id,
-            expires_at=timezone.now() + timedelta(days=wanted.days),
+            expires_at=timezone.now() + timedelta(days=fields.days),
         )
-        _note(Action.INVITED, invitation, doer, days=wanted.days)
+        _note(Action.INVITED, invitation, doer, days=fields.days)
         _mail(invitation, secret, doer)
     return secret
 
@@ -117,17 +117,17 @@ def _new_secret() -> str:
     return INVITATION_MARK + secrets.token_urlsafe(SECRET_BYTES)
 
 
-def _check(workspace: Workspace, wanted: WantedInvitation, email: str) -> None:
-    project = wanted.project
-    if project is not None and wanted.role not in IN_PROJECT:
+def _check(workspace: Workspace, fields: InvitationRequest, email: str) -> None:
+    project = fields.project
+    if project is not None and fields.role not in IN_PROJECT:
         raise InvalidInput("role", "in a project is viewer, member or admin")
-    if project is None and wanted.role == Role.GUEST:
+    if project is None and fields.role == Role.GUEST:
         raise InvalidInput("project", "is needed to invite a guest")
-    if not 0 < wanted.days <= MAX_DAYS:
+    if not 0 < fields.days <= MAX_DAYS:
         raise InvalidInput("days", f"must be 1 to {MAX_DAYS}")
-    if wanted.max_uses is not None and not 0 < wanted.max_uses <= MAX_USES:
+    if fields.max_uses is not None and not 0 < fields.max_uses <= MAX_USES:
         raise InvalidInput("uses", f"must be 1 to {MAX_USES}")
-    if not email and wanted.max_uses != 1 and wanted.role in MANAGING:
+    if not email and fields.max_uses != 1 and fields.role in MANAGING:
         raise InvalidInput("uses", "must be 1 for the roles owner and admin")
     if email and project is None:
         members = Member.objects.filter(workspace=workspace, user__email__iexact=email)

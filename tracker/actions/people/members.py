@@ -80,14 +80,14 @@ def reactivate(member: Member, doer: Doer) -> None:
         doer.note(Action.MEMBER_REACTIVATED, found.user, found.workspace)
 
 
-def remove(member: Member, doer: Doer, heir: Member | None = None) -> None:
+def remove(member: Member, doer: Doer, successor: Member | None = None) -> None:
     """Delete a membership with its keys; the heir gets the member's belongings.
 
     Without an heir, projects have no owner and share links end.
     """
     with _locked(member) as found:
         require_another_owner(found)
-        given = hand_over(found, heir)
+        given = hand_over(found, successor)
         ended = end_access(found, doer)
         doer.note(
             Action.MEMBER_REMOVED,
@@ -100,7 +100,7 @@ def remove(member: Member, doer: Doer, heir: Member | None = None) -> None:
         found.delete()
 
 
-def offboard(member: Member, doer: Doer, heir: Member | None = None) -> None:
+def offboard(member: Member, doer: Doer, successor: Member | None = None) -> None:
     """End a member's access permanently; they stay the owner of their runs.
 
     The membership stays, deactivated, so that an old invitation cannot renew it. An
@@ -108,7 +108,7 @@ def offboard(member: Member, doer: Doer, heir: Member | None = None) -> None:
     """
     with _locked(member) as found:
         require_another_owner(found)
-        given = hand_over(found, heir, with_links=False)
+        given = hand_over(found, successor, with_links=False)
         ended = end_access(found, doer)
         found.is_active = False
         found.save(update_fields=["is_active"])

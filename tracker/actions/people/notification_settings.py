@@ -90,17 +90,17 @@ def settings_of_users(users: QuerySet[User]) -> list[Wishes]:
     ]
 
 
-def change_settings(user_id: int, wanted: SettingsRequest) -> NotificationSettings:
+def change_settings(user_id: int, fields: SettingsRequest) -> NotificationSettings:
     """Store the settings; a changed webhook loses its old failures."""
     row = settings_of(user_id)
-    if wanted.mail_schedule not in MailSchedule.values:
+    if fields.mail_schedule not in MailSchedule.values:
         raise InvalidInput("schedule", "is not a known schedule")
-    if wanted.time_zone and wanted.time_zone not in available_timezones():
+    if fields.time_zone and fields.time_zone not in available_timezones():
         raise InvalidInput("time zone", "must be a name such as Europe/Berlin")
-    _change_webhook(row, wanted.webhook_service, wanted.webhook_address.strip())
-    row.mail_kinds = _known_kinds(wanted.mail_kinds)
-    row.webhook_kinds = _known_kinds(wanted.webhook_kinds)
-    row.mail_schedule, row.time_zone = wanted.mail_schedule, wanted.time_zone
+    _change_webhook(row, fields.webhook_service, fields.webhook_address.strip())
+    row.mail_kinds = _known_kinds(fields.mail_kinds)
+    row.webhook_kinds = _known_kinds(fields.webhook_kinds)
+    row.mail_schedule, row.time_zone = fields.mail_schedule, fields.time_zone
     row.save()
     return row
 

@@ -48,7 +48,7 @@ def notify(
     now = now or timezone.now()
     readers = readers_of(project).filter(id__in=user_ids)
     known = Notification.objects.filter(user__in=user_ids, incident=news.incident)
-    wanted = settings_of_users(readers.exclude(id__in=known.values("user")))
+    settings = settings_of_users(readers.exclude(id__in=known.values("user")))
     Notification.objects.bulk_create(
         [
             Notification(
@@ -65,7 +65,7 @@ def notify(
                 mail_due_at=each.mail_due_at(news.kind, now),
                 webhook_due_at=now if each.wants_webhook(news.kind) else None,
             )
-            for each in wanted
+            for each in settings
         ],
         ignore_conflicts=True,
     )

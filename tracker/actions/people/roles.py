@@ -10,9 +10,9 @@ ORDER = (Role.GUEST, Role.VIEWER, Role.MEMBER, Role.ADMIN, Role.OWNER)
 IN_PROJECT = (Role.VIEWER, Role.MEMBER, Role.ADMIN)
 
 
-def reaches(role: str, wanted: str) -> bool:
+def reaches(role: str, required: str) -> bool:
     """Return whether a role includes all permissions of another one."""
-    return ORDER.index(Role(role)) >= ORDER.index(Role(wanted))
+    return ORDER.index(Role(role)) >= ORDER.index(Role(required))
 
 
 def role_named(text: str) -> Role:

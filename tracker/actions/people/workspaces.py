@@ -32,8 +32,8 @@ class WorkspaceRequest:
     requires_second_factor: bool = False
 
 
-def create_workspace(wanted: WorkspaceRequest, owner_id: int, doer: Doer) -> Workspace:
-    fields = _checked(wanted)
+def create_workspace(request: WorkspaceRequest, owner_id: int, doer: Doer) -> Workspace:
+    fields = _checked(request)
     with transaction.atomic():
         taken = set(Workspace.objects.values_list("slug", flat=True))
         slugs = [*possible_slugs(fields["name"])]
@@ -47,10 +47,10 @@ def create_workspace(wanted: WorkspaceRequest, owner_id: int, doer: Doer) -> Wor
 
 
 def change_workspace(
-    workspace: Workspace, wanted: WorkspaceRequest, doer: Doer
+    workspace: Workspace, request: WorkspaceRequest, doer: Doer
 ) -> None:
     """Change the name and the defaults of new projects. The address stays."""
-    fields = _checked(wanted)
+    fields = _checked(request)
     with transaction.atomic():
         Workspace.objects.filter(id=workspace.id).update(**fields)
         doer.note(Action.WORKSPACE_CHANGED, workspace, workspace, **fields)
@@ -76,17 +76,17 @@ def delete_workspace(workspace: Workspace, doer: Doer) -> None:
 
 
 # Any: the values of the row's fields.
-def _checked(wanted: WorkspaceRequest) -> dict[str, Any]:
-    name = " ".join(storable_part(wanted.name).split())
+def _checked(request: WorkspaceRequest) -> dict[str, Any]:
+    name = " ".join(storable_part(request.name).split())
     if not 1 <= len(name) <= NAME_LENGTH:
         raise InvalidInput("name", f"must have 1 to {NAME_LENGTH} characters")
-    price, currency = checked_price(wanted.gpu_hour_price, wanted.currency)
+    price, currency = checked_price(request.gpu_hour_price, request.currency)
     return {
         "name": name,
-        "description": storable_part(wanted.description).strip()[:DESCRIPTION_LENGTH],
-        "retention_days": checked_retention(wanted.retention_days),
+        "description": storable_part(request.description).strip()[:DESCRIPTION_LENGTH],
+        "retention_days": checked_retention(request.retention_days),
         "gpu_hour_price": price,
         "currency": currency,
-        "projects_are_open": wanted.projects_are_open,
-        "requires_second_factor": wanted.requires_second_factor,
+        "projects_are_open": request.projects_are_open,
+        "requires_second_factor": request.requires_second_factor,
     }

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from ninja import Router
 
 from tracker.access.objects import editable_project, readable_ladder, readable_project
-from tracker.actions.ladders import WantedRung, put_ladder
+from tracker.actions.ladders import RungRequest, put_ladder
 from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.ladder_schemas import LadderIn, LadderOut, LaddersOut
@@ -50,7 +50,7 @@ def write_ladder(
 ) -> HttpResponse:
     """Create the ladder of that name, or replace its steps."""
     found = editable_project(request.auth, workspace, project, to="change ladders")
-    rungs = [WantedRung(rung.run, rung.note) for rung in wanted.rungs]
+    rungs = [RungRequest(rung.run, rung.note) for rung in wanted.rungs]
     ladder = put_ladder(found, wanted.name, rungs)
     return json_response(_ladder(read_ladder(ladder)))
 

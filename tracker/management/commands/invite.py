@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tracker.actions.people.doer import COMMAND
 from tracker.actions.people.invitations import (
-    WantedInvitation,
+    InvitationRequest,
     invitation_url,
     invite,
 )
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         with refusals_in_words():
             workspace = the_workspace(options["workspace"])
             project = options["project"] and the_project(workspace, options["project"])
-            wanted = WantedInvitation(
+            wanted = InvitationRequest(
                 role_named(options["role"]),
                 project or None,
                 options["email"],

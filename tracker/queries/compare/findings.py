@@ -100,7 +100,7 @@ Said = tuple[Answer, FindingView | None]
 
 
 def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
-    said: dict[Key, Said] = {}
+    answers: dict[Key, Said] = {}
     for diagnosis in diagnoses:
         stage = diagnosis.stage
         for answer, rules in (
@@ -109,16 +109,16 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
             (Answer.UNANSWERED, diagnosis.failed),
             (Answer.HEALTHY, diagnosis.healthy),
         ):
-            said |= {(stage, rule.name): (answer, None) for rule in rules}
+            answers |= {(stage, rule.name): (answer, None) for rule in rules}
         # Findings are ordered by weight; the worst one of a rule counts.
         for finding in reversed(list(every_finding(diagnosis.findings))):
-            said[stage, finding.rule] = (Answer.FINDING, finding)
-    return said
+            answers[stage, finding.rule] = (Answer.FINDING, finding)
+    return answers
 
 
-def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
+def _row(key: Key, answers: Sequence[Said | None], reference: int) -> FindingRow:
     stage, rule = key
-    cells = [answer or (Answer.NOT_ASKED, None) for answer in said]
+    cells = [answer or (Answer.NOT_ASKED, None) for answer in answers]
     theirs, usual = cells[reference]
     title = next(finding.title for _, finding in cells if finding is not None)
     return FindingRow(
@@ -170,13 +170,13 @@ def _measured(
         return None
     crossed = [each for each in theirs.evidence if each.limit is not None]
     crossed.sort(key=lambda each: each.unit != SHARE)
-    wanted = [(each.signal, each.statistic, each.unit) for each in crossed[:1]]
+    keys = [(each.signal, each.statistic, each.unit) for each in crossed[:1]]
     return next(
         (
             each
             for each in finding.evidence
             if each.limit is not None
-            and (each.signal, each.statistic, each.unit) in wanted
+            and (each.signal, each.statistic, each.unit) in keys
         ),
         None,
     )

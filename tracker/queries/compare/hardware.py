@@ -42,19 +42,19 @@ def compared_lines(
     for the time since the start of the stage, or "step" for the steps of that stage.
     """
     found = _measures(runs, None if align == "run" else stage)
-    wanted = [each for each in found if is_wanted(each.measure)]
+    selected = [each for each in found if is_wanted(each.measure)]
     lines = read_lines(
-        [(runs[each.position], each.path) for each in wanted],
+        [(runs[each.position], each.path) for each in selected],
         axis=Axis.TIME,
         buckets=BUCKETS,
     )
-    place = _places(runs, {each.position for each in wanted}, align, stage)
+    place = _places(runs, {each.position for each in selected}, align, stage)
     return [
         ComparedLine(
             each.position,
             Measured(each.stage, each.rank, each.measure, moved),
         )
-        for each, line in zip(wanted, lines, strict=True)
+        for each, line in zip(selected, lines, strict=True)
         if (moved := _moved(line, place.get(each.position))) is not None
     ]
 
@@ -104,18 +104,18 @@ def _stage_names(positions: dict[UUID, int]) -> dict[UUID, list[str]]:
 
 
 def _places(
-    runs: Sequence[Run], wanted: Collection[int], align: str, stage: str | None
+    runs: Sequence[Run], positions: Collection[int], align: str, stage: str | None
 ) -> dict[int, _Place]:
     """Return the function that maps times to the axis, for each run with a line."""
     if align == "step":
-        return _by_step(runs, sorted(wanted), stage) if stage and wanted else {}
-    starts = {runs[position].id: runs[position].started_at for position in wanted}
+        return _by_step(runs, sorted(positions), stage) if stage and positions else {}
+    starts = {runs[position].id: runs[position].started_at for position in positions}
     if align == "stage":
         rows = Stage.objects.filter(run__in=list(starts), name=stage or "")
         starts = dict(rows.values_list("run_id", "started_at"))
     return {
         position: _since(start)
-        for position in wanted
+        for position in positions
         if (start := starts.get(runs[position].id)) is not None
     }
 
@@ -126,14 +126,14 @@ def _since(start: datetime) -> _Place:
 
 
 def _by_step(
-    runs: Sequence[Run], wanted: Sequence[int], stage: str
+    runs: Sequence[Run], positions: Sequence[int], stage: str
 ) -> dict[int, _Place]:
     """Interpolate the step at each time between the timed steps."""
     path = monitoring_path(stage, STEP_SECONDS)
-    timed = read_thinned_of_runs([runs[position] for position in wanted], path)
+    timed = read_thinned_of_runs([runs[position] for position in positions], path)
     return {
         position: _between(timed[runs[position].id].points)
-        for position in wanted
+        for position in positions
         if runs[position].id in timed
     }
 

@@ -153,8 +153,8 @@ def media_steps(
         (chunk for several in found for chunk in several),
         key=lambda chunk: chunk.last_step,
     )
-    wanted = [chunk.id for chunk in chunks[-MAX_CHUNKS_OF_STEPS:]]
-    steps = [records.steps for _, records in _in_batches(run_ids, wanted)]
+    chunk_ids = [chunk.id for chunk in chunks[-MAX_CHUNKS_OF_STEPS:]]
+    steps = [records.steps for _, records in _in_batches(run_ids, chunk_ids)]
     if not steps:
         return []
     newest: list[float] = np.unique(np.concatenate(steps))[-MAX_STEPS:].tolist()
@@ -176,12 +176,12 @@ def _records_at(series: Collection[Attribute], step: float) -> dict[int, _Record
         return found
     run_ids = {row.run_id for row in series}
     chunks = read_chunk_steps(run_ids, [row.pk for row in series], step)
-    wanted = [
+    chunk_ids = [
         chunk.id
         for several in chunks.values()
         for chunk in chunks_to_read(several, step)
     ]
-    for series_id, records in _in_batches(run_ids, wanted):
+    for series_id, records in _in_batches(run_ids, chunk_ids):
         place = place_at(records, step)
         if place is None:
             continue
@@ -202,7 +202,7 @@ def _all_at_step(
     chunks: Mapping[int, Sequence[ChunkSteps]],
 ) -> dict[int, _Record]:
     """Return every value at the step of each record, in order of arrival."""
-    wanted: list[int] = []
+    chunk_ids: list[int] = []
     for series_id, record in found.items():
         there = [
             chunk
@@ -210,9 +210,9 @@ def _all_at_step(
             if chunk.first_step <= record.step <= chunk.last_step
         ]
         there.sort(key=lambda chunk: chunk.first)
-        wanted += [chunk.id for chunk in there[-MAX_CHUNKS_OF_STEP:]]
+        chunk_ids += [chunk.id for chunk in there[-MAX_CHUNKS_OF_STEP:]]
     values: dict[int, list[bytes]] = {}
-    for series_id, records in _in_batches(run_ids, wanted):
+    for series_id, records in _in_batches(run_ids, chunk_ids):
         at = records.those(records.steps == found[series_id].step)
         values.setdefault(series_id, []).extend(at.listed())
     return {

@@ -38,8 +38,8 @@ def stages_of(run_ids: Sequence[UUID]) -> dict[str, int]:
     return counts
 
 
-def chosen_stage(stages: dict[str, int], wanted: str) -> str | None:
-    return wanted if wanted in stages else guess_stage(stages)
+def chosen_stage(stages: dict[str, int], requested: str) -> str | None:
+    return requested if requested in stages else guess_stage(stages)
 
 
 def source_parts(left: Run, right: Run, stage: str | None) -> list[SourcePart]:

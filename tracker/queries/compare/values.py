@@ -99,7 +99,7 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
         .order_by()
         .values_list("path", "kind", "number", "text", "is_nan", "is_parameter")
     )
-    said: dict[str, set[object]] = {}
+    values: dict[str, set[object]] = {}
     series: set[str] = set()
     parameters: set[str] = set()
     for path, kind, value, text, is_nan, is_parameter in rows.iterator():
@@ -109,13 +109,13 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
             parameters.add(path)
         if kind == Kind.FLOAT_SERIES:
             series.add(path)
-        said.setdefault(path, set()).add(
+        values.setdefault(path, set()).add(
             "nan" if is_nan else value if text is None else text
         )
 
     params = sorted(parameters)
-    measured = sorted(path for path in said if path.startswith(MONITORING))
-    metrics = sorted(said.keys() - set(params) - set(measured), key=importance)
+    measured = sorted(path for path in values if path.startswith(MONITORING))
+    metrics = sorted(values.keys() - set(params) - set(measured), key=importance)
     of_series = [
         f"{part}({path})"
         for path in metrics
@@ -123,7 +123,7 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
         for part in ("min", "max")
     ]
     means = [f"mean({path})" if path in series else path for path in measured]
-    differing = [path for path in params if len(said[path]) > 1]
+    differing = [path for path in params if len(values[path]) > 1]
     telling = sorted(
         metrics, key=lambda path: (quality_rank(path) is None, importance(path))
     )

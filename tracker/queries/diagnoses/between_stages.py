@@ -42,10 +42,10 @@ def seconds_between(
     if whole is None or not len(stages) == len(known) == len(kept) == len(ledgers):
         return None
     slack = max(SLACK_SECONDS, SLACK_SHARE * whole)
-    told = sum(ledger.total for ledger in kept)
-    if abs(told - sum(known)) > slack or _overlap(stages) > slack:
+    accounted = sum(ledger.total for ledger in kept)
+    if abs(accounted - sum(known)) > slack or _overlap(stages) > slack:
         return None
-    return max(0.0, whole - told) if told <= whole + slack else None
+    return max(0.0, whole - accounted) if accounted <= whole + slack else None
 
 
 def stage_spans(run_ids: Collection[UUID]) -> dict[UUID, list[Span]]:

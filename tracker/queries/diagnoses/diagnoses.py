@@ -319,23 +319,23 @@ def _judgement(finding: Finding) -> Judgement:
 def _view(
     judgement: Judgement, finding: Finding, symptoms: list[FindingView]
 ) -> FindingView:
-    said = judgement.finding
+    judged = judgement.finding
     return FindingView(
         id=finding.pk,
         rule=finding.rule,
         scope=finding.scope,
         title=finding.title,
-        summary=said.summary,
+        summary=judged.summary,
         severity=finding.severity,
         confidence=finding.confidence,
         label=label_of(finding.confidence),
         factors=Factors(
-            said.quality, judgement.persistence, said.margin, said.corroboration
+            judged.quality, judgement.persistence, judged.margin, judged.corroboration
         ),
-        evidence=said.evidence,
-        recommendations=said.recommendations,
-        disproof=said.disproof,
-        gain=said.gain,
+        evidence=judged.evidence,
+        recommendations=judged.recommendations,
+        disproof=judged.disproof,
+        gain=judged.gain,
         is_open=finding.is_open,
         is_primary=finding.is_primary,
         explained_by=finding.explained_by,
@@ -375,26 +375,26 @@ def _unanswered(
     unanswered: dict[str, list[str]],
 ) -> tuple[list[UnansweredRule], list[RuleElsewhere]]:
     """Separate rules with missing inputs from rules that do not apply to the stage."""
-    lacking = {
-        rule: lacks
-        for rule, lacks in unanswered.items()
-        if not is_about_another_stage(lacks)
+    missing = {
+        rule: needs
+        for rule, needs in unanswered.items()
+        if not is_about_another_stage(needs)
     }
     rules = [
-        UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
-        for name, lacks in lacking.items()
+        UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in needs])
+        for name, needs in missing.items()
     ]
     elsewhere = [
-        RuleElsewhere(name, TITLES.get(name, name), "; ".join(lacks))
-        for name, lacks in unanswered.items()
-        if name not in lacking
+        RuleElsewhere(name, TITLES.get(name, name), "; ".join(needs))
+        for name, needs in unanswered.items()
+        if name not in missing
     ]
     return rules, elsewhere
 
 
-def is_about_another_stage(lacks: Collection[str]) -> bool:
+def is_about_another_stage(missing: Collection[str]) -> bool:
     """Return whether a rule with these missing inputs does not apply to the stage."""
-    return bool(lacks) and NOT_APPLICABLE.issuperset(lacks)
+    return bool(missing) and NOT_APPLICABLE.issuperset(missing)
 
 
 def _lack(name: str) -> Lack:

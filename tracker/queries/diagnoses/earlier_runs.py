@@ -106,8 +106,8 @@ def _run_of_fewer_ranks(stage: Stage, ranks: float | None) -> EarlierRun | None:
 
 def _values_of(run_ids: Collection[UUID], name: str) -> dict[UUID, Rows]:
     """Return the values of each run's stage, by path relative to the stage."""
-    wanted = (STEP_SECONDS, EXAMPLES, WORLD_SIZE, *ALIKE)
-    paths = [monitoring_path(name, path) for path in wanted]
+    columns = (STEP_SECONDS, EXAMPLES, WORLD_SIZE, *ALIKE)
+    paths = [monitoring_path(name, path) for path in columns]
     prefix = monitoring_path(name)
     return {
         run_id: {path.removeprefix(prefix): row for path, row in found.items()}

@@ -53,8 +53,10 @@ def read_steps(
     columns = {signal.name: signal.path for signal in of_stage(Kind.PER_STEP)}
     columns |= {path: path for path in extra}
     # The steps come first, because all other series are aligned to them.
-    wanted = dict.fromkeys([BASE.path, *columns.values(), *phases, *parts])
-    beside = _read_beside_steps(run, prefix, rows, wanted, phases.keys() | parts.keys())
+    selected = dict.fromkeys([BASE.path, *columns.values(), *phases, *parts])
+    beside = _read_beside_steps(
+        run, prefix, rows, selected, phases.keys() | parts.keys()
+    )
 
     base = beside.steps
     inside, spans = _phases(beside, phases)
@@ -94,11 +96,11 @@ def _read_beside_steps(
     run: Run,
     prefix: str,
     rows: Mapping[str, AttributeRow],
-    wanted: Iterable[str],
+    paths: Iterable[str],
     of_phases: Collection[str],
 ) -> _Beside:
     series = AttributeKind.FLOAT_SERIES
-    there = [path for path in wanted if path in rows and rows[path].kind == series]
+    there = [path for path in paths if path in rows and rows[path].kind == series]
     beside = _Beside(prefix, of_phases)
     read_and_take(run, [prefix + path for path in there], beside.take)
     return beside

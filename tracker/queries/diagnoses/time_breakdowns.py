@@ -149,19 +149,21 @@ def view_of(
     if ledger is None or not ledger.total > 0:
         return None
     price = project.gpu_hour_price if ledger.gpus else None
-    held = {use.value: seconds for use, seconds in ledger.seconds.items()}
+    seconds_by_category = {
+        use.value: seconds for use, seconds in ledger.seconds.items()
+    }
     labels = {use.value: label for use, label in LABELS.items()}
     if between is not None:
-        held[BETWEEN], labels[BETWEEN] = between, BETWEEN_LABEL
+        seconds_by_category[BETWEEN], labels[BETWEEN] = between, BETWEEN_LABEL
     parts, before = [], 0.0
-    for use, share in shares(held).items():
-        seconds = held[use]
+    for use, share in shares(seconds_by_category).items():
+        seconds = seconds_by_category[use]
         money = None if price is None else price * seconds / HOUR
         parts.append(LedgerPart(use, labels[use], seconds, share, before, money))
         before += share
     return LedgerView(
         parts=tuple(part for part in parts if part.seconds >= MIN_SECONDS),
-        seconds=sum(held.values()),
+        seconds=sum(seconds_by_category.values()),
         gpus=ledger.gpus,
         money=None if price is None else price * ledger.total / HOUR,
         currency=project.currency,
@@ -177,8 +179,10 @@ def run_ledger(
 ) -> LedgerView | None:
     """Add up a run's stages: those with GPUs, or all of them if none has one."""
     known = [ledger for ledger in stages if ledger is not None]
-    held = [ledger for ledger in known if ledger.gpus]
-    return view_of(added_up(held or known), project, between=None if held else between)
+    with_gpus = [ledger for ledger in known if ledger.gpus]
+    return view_of(
+        added_up(with_gpus or known), project, between=None if with_gpus else between
+    )
 
 
 def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:

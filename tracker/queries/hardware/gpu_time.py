@@ -32,12 +32,12 @@ def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
     rows = Diagnosis.objects.filter(
         run_id__in=each_of(run_ids), ledger__isnull=False
     ).values_list("run_id", "ledger")
-    held: dict[UUID, list[Ledger]] = {}
+    by_run: dict[UUID, list[Ledger]] = {}
     for run_id, row in rows:
         ledger = ledger_from(row)
         if ledger is not None and ledger.gpus:
-            held.setdefault(run_id, []).append(ledger)
-    return {run_id: _figures(added_up(ledgers)) for run_id, ledgers in held.items()}
+            by_run.setdefault(run_id, []).append(ledger)
+    return {run_id: _figures(added_up(ledgers)) for run_id, ledgers in by_run.items()}
 
 
 def _figures(ledger: Ledger | None) -> GpuTime:

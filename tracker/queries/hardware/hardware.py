@@ -71,9 +71,9 @@ def measured_lines(
     high: float | None = None,
 ) -> list[Measured]:
     """Read the requested measures of these stages over time, in milliseconds since 1970."""
-    wanted = [each for each in list_measures(run, stages) if is_wanted(each.measure)]
+    selected = [each for each in list_measures(run, stages) if is_wanted(each.measure)]
     lines = read_lines(
-        [(run, each.path) for each in wanted],
+        [(run, each.path) for each in selected],
         axis=Axis.TIME,
         low=low,
         high=high,
@@ -81,7 +81,7 @@ def measured_lines(
     )
     return [
         Measured(each.stage, each.rank, each.measure, line)
-        for each, line in zip(wanted, lines, strict=True)
+        for each, line in zip(selected, lines, strict=True)
     ]
 
 

@@ -38,9 +38,12 @@ def _counted(of: Q, since: datetime | None) -> RunsWithoutGpus:
     runs = Run.objects.not_in_trash().filter(of)
     if since is not None:
         runs = runs.filter(Q(started_at__gte=since) | Q(started_at=None))
-    told = Diagnosis.objects.filter(run_id=OuterRef("pk"), ledger__isnull=False)
-    held = told.annotate(gpus=number_kept("gpus")).filter(gpus__gt=0)
+    with_breakdown = Diagnosis.objects.filter(
+        run_id=OuterRef("pk"), ledger__isnull=False
+    )
+    with_gpus = with_breakdown.annotate(gpus=number_kept("gpus")).filter(gpus__gt=0)
     counts = runs.aggregate(
-        count=Count("pk"), without=Count("pk", filter=Exists(told) & ~Exists(held))
+        count=Count("pk"),
+        without=Count("pk", filter=Exists(with_breakdown) & ~Exists(with_gpus)),
     )
     return RunsWithoutGpus(**counts)

@@ -48,11 +48,11 @@ class Readings:
 
 
 def read_readings(
-    stage: Stage, rows: Mapping[str, AttributeRow], wanted: Iterable[str]
+    stage: Stage, rows: Mapping[str, AttributeRow], requested: Iterable[str]
 ) -> Readings:
     """Read the samples; long series are thinned, except recent points of a running stage."""
     prefix = monitoring_path(stage.name)
-    there = [p for p in wanted if p in rows and rows[p].kind == Kind.FLOAT_SERIES]
+    there = [p for p in requested if p in rows and rows[p].kind == Kind.FLOAT_SERIES]
     whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0
     found = read_thinned(
         stage.run, [prefix + path for path in there], whole_seconds=whole_seconds

@@ -40,19 +40,19 @@ def utilization_of(
     rows = Attribute.objects.filter(
         beginning_with(prefix), run_id__in=list(by_id), kind=Kind.FLOAT_SERIES
     ).values_list("run_id", "path")
-    wanted = [
+    selected = [
         (run_id, path)
         for run_id, path in rows
         if (below := path.removeprefix(prefix)) == CPU or _is_gpu(below)
     ]
     lines = read_lines(
-        [(by_id[run_id], path) for run_id, path in wanted],
+        [(by_id[run_id], path) for run_id, path in selected],
         axis=Axis.TIME,
         buckets=PARTS,
     )
     gpus: dict[UUID, list[Line]] = {}
     cpus: dict[UUID, list[Line]] = {}
-    for (run_id, path), line in zip(wanted, lines, strict=True):
+    for (run_id, path), line in zip(selected, lines, strict=True):
         group = cpus if path.endswith(CPU) else gpus
         group.setdefault(run_id, []).append(line)
     return {

@@ -120,11 +120,11 @@ def read_ladder(
     If the stage or the quality metric is not given, it is guessed.
     """
     now = now or timezone.now()
-    wanted = ladder_rungs(ladder)
+    selected = ladder_rungs(ladder)
     if only is not None:
-        wanted = [rung for rung in wanted if rung.run_id in only]
-    measured = measure_runs(wanted, stage=stage, quality=quality, now=now)
-    rungs = tuple(
+        selected = [rung for rung in selected if rung.run_id in only]
+    measured = measure_runs(selected, stage=stage, quality=quality, now=now)
+    views = tuple(
         _rung(position, measured.runs, measured.stage, now)
         for position in range(len(measured.runs))
     )
@@ -135,9 +135,9 @@ def read_ladder(
         stages=measured.stages,
         quality_path=measured.quality_path,
         quality_paths=measured.quality_paths,
-        rungs=rungs,
+        rungs=views,
         climb=climb(
-            (rung.label, rung.against_previous, rung.against_baseline) for rung in rungs
+            (rung.label, rung.against_previous, rung.against_baseline) for rung in views
         ),
         left=left_gain(measured.runs[-1].diagnoses, measured.stage)
         if measured.runs

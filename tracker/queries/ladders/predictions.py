@@ -81,10 +81,10 @@ def prediction_of(
     ]
     gone = {finding.rule for finding in changes.gone if finding.stage == stage}
     unjudged = {finding.rule for finding in changes.unjudged if finding.stage == stage}
-    wanted = [f for f in found if f.is_primary or f.rule in gone]
+    candidates = [f for f in found if f.is_primary or f.rule in gone]
     # Among findings with equal gains, one that is gone is preferred; causes come before
     # symptoms.
-    chosen = max(wanted, key=lambda f: (_likely(f), f.rule in gone), default=None)
+    chosen = max(candidates, key=lambda f: (_likely(f), f.rule in gone), default=None)
     if chosen is None or chosen.gain is None:
         return None
     if chosen.gain.likely < 1.0 + MODERATE_CHANGE:

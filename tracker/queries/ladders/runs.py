@@ -183,8 +183,8 @@ def _quality_paths(run_ids: Sequence[UUID]) -> dict[str, int]:
 
 
 # Any: conditions of Django's filter.
-def _run_counts(run_ids: Sequence[UUID], *where: Q, **wanted: Any) -> dict[str, int]:
-    attributes = Attribute.objects.filter(*where, run__in=run_ids, **wanted)
+def _run_counts(run_ids: Sequence[UUID], *where: Q, **filters: Any) -> dict[str, int]:
+    attributes = Attribute.objects.filter(*where, run__in=run_ids, **filters)
     rows = attributes.order_by().values("path").annotate(runs=Count("run"))
     return {row["path"]: row["runs"] for row in rows}
 

@@ -31,12 +31,12 @@ class AuditPage:
 
 def audit_page(
     workspace: Workspace,
-    wanted: AuditFilter,
+    filters: AuditFilter,
     *,
     before: int | None = None,
     limit: int = PAGE_ENTRIES,
 ) -> AuditPage:
-    entries = _entries(workspace, wanted)
+    entries = _entries(workspace, filters)
     if before is not None:
         entries = entries.filter(id__lt=before)
     found = list(entries[: limit + 1])
@@ -44,11 +44,11 @@ def audit_page(
     return AuditPage(found[:limit], found[limit - 1].id if is_more else None)
 
 
-def every_entry(workspace: Workspace, wanted: AuditFilter) -> Iterator[AuditEntry]:
+def every_entry(workspace: Workspace, filters: AuditFilter) -> Iterator[AuditEntry]:
     """Yield all entries, in pages, so that a long log needs little memory."""
     before: int | None = None
     while True:
-        page = audit_page(workspace, wanted, before=before, limit=CSV_ENTRIES_AT_ONCE)
+        page = audit_page(workspace, filters, before=before, limit=CSV_ENTRIES_AT_ONCE)
         yield from page.entries
         if page.before is None:
             return
@@ -61,16 +61,16 @@ def people_of(workspace: Workspace) -> list[User]:
     return sorted(users, key=lambda user: user.display_name.casefold())
 
 
-def _entries(workspace: Workspace, wanted: AuditFilter) -> QuerySet[AuditEntry]:
+def _entries(workspace: Workspace, filters: AuditFilter) -> QuerySet[AuditEntry]:
     entries = AuditEntry.objects.filter(_is_of(workspace)).select_related("user")
-    if wanted.user_id is not None:
-        entries = entries.filter(user_id=wanted.user_id)
-    if wanted.action:
-        entries = entries.filter(action=wanted.action)
-    if wanted.since is not None:
-        entries = entries.filter(at__gte=wanted.since)
-    if wanted.until is not None:
-        entries = entries.filter(at__lt=wanted.until)
+    if filters.user_id is not None:
+        entries = entries.filter(user_id=filters.user_id)
+    if filters.action:
+        entries = entries.filter(action=filters.action)
+    if filters.since is not None:
+        entries = entries.filter(at__gte=filters.since)
+    if filters.until is not None:
+        entries = entries.filter(at__lt=filters.until)
     return entries.order_by("-id")
 
 

@@ -149,7 +149,7 @@ def heirs_of(member: Member) -> list[tuple[int, Person]]:
     )
     found = others.exclude(id=member.id).select_related("user")
     heirs = [(each.id, Person.of(each.user)) for each in found]
-    return sorted(heirs, key=lambda heir: heir[1].name.lower())
+    return sorted(heirs, key=lambda entry: entry[1].name.lower())
 
 
 def leaving(member: Member) -> Leaving:

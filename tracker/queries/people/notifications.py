@@ -47,13 +47,13 @@ def inbox_page(actor: Actor, *, kind: str = "", cursor: str = "") -> InboxPage:
         found = found.filter(kind=kind)
     found = found.select_related("project", "run")
     is_among_read, before = _place(cursor)
-    wanted = PAGE_SIZE + 1
+    limit = PAGE_SIZE + 1
     rows: list[Notification] = []
     if not is_among_read:
-        rows += _before(found.filter(read_at=None), before)[:wanted]
-    if len(rows) < wanted:
+        rows += _before(found.filter(read_at=None), before)[:limit]
+    if len(rows) < limit:
         read = found.filter(read_at__isnull=False)
-        rows += _before(read, before if is_among_read else None)[: wanted - len(rows)]
+        rows += _before(read, before if is_among_read else None)[: limit - len(rows)]
     shown = rows[:PAGE_SIZE]
     has_more = len(rows) > len(shown)
     return InboxPage(

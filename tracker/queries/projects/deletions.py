@@ -83,10 +83,10 @@ def deleted_rows(kind: str, actor: Actor) -> Any:
 # Any: rows of tuples.
 def _rows(rows: QuerySet[Any], kind: str) -> Any:
     is_private = Q(is_shared=False) if kind == "view" else Value(False)
-    told = rows.annotate(
+    annotated = rows.annotate(
         kind=Value(kind, output_field=CharField()),
         is_private=ExpressionWrapper(is_private, output_field=BooleanField()),
     )
-    return told.values_list(
+    return annotated.values_list(
         "kind", "id", "name", "deleted_at", "deleted_by__username", "is_private"
     )

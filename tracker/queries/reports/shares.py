@@ -41,11 +41,11 @@ class ListedLink:
 
 
 def project_links(
-    project: Project, *, kind: str = "", thing: str = ""
+    project: Project, *, kind: str = "", target_id: str = ""
 ) -> list[ListedLink]:
     """Return active links before ended ones."""
-    wanted = {"kind": kind, "thing": thing} if kind else {}
-    links = ShareLink.objects.filter(project=project, **wanted)
+    filters = {"kind": kind, "thing": target_id} if kind else {}
+    links = ShareLink.objects.filter(project=project, **filters)
     with_makers = set(links.of_editors().values_list("id", flat=True))
     frozen = set(links.filter(frozen__isnull=False).values_list("id", flat=True))
     # Frozen content may be a whole dashboard and is not needed for the list.
@@ -61,9 +61,9 @@ def project_links(
 
 def live_count(project: Project) -> int:
     links = ShareLink.objects.filter(project=project).live(timezone.now())
-    things = list(links.values_list("kind", "thing"))
-    hidden = things_in_trash(project, things)
-    return sum(thing not in hidden for thing in things)
+    targets = list(links.values_list("kind", "thing"))
+    hidden = things_in_trash(project, targets)
+    return sum(target not in hidden for target in targets)
 
 
 def things_in_trash(
@@ -73,12 +73,12 @@ def things_in_trash(
 
     Trashed runs are not included, because their links end.
     """
-    wanted: dict[str, set[str]] = {}
-    for kind, thing in things:
+    ids_by_kind: dict[str, set[str]] = {}
+    for kind, target_id in things:
         if kind in MADE:
-            wanted.setdefault(kind, set()).add(thing)
+            ids_by_kind.setdefault(kind, set()).add(target_id)
     found: dict[tuple[str, str], str] = {}
-    for kind, ids in wanted.items():
+    for kind, ids in ids_by_kind.items():
         rows = MADE[kind].with_deleted.filter(project=project, id__in=ids)
         deleted = rows.filter(deleted_at__isnull=False).values_list("id", "name")
         found |= {(kind, str(thing_id)): name for thing_id, name in deleted}

@@ -33,12 +33,12 @@ class AnnotationRow:
 
 def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[AnnotationRow]]:
     """Return the annotations of these series in order of step, the newest if many."""
-    wanted = set(storable(paths))
+    requested = set(storable(paths))
     found: dict[str, list[AnnotationRow]] = {path: [] for path in paths}
     rows = Annotation.objects.filter(run_id=run.id).select_related("author")
     for row in rows.order_by("-id"):
         # Filtered in Python: the paths may exceed the parameter limit of a statement.
-        if row.path in wanted and len(found[row.path]) < MAX_OF_A_PATH:
+        if row.path in requested and len(found[row.path]) < MAX_OF_A_PATH:
             found[row.path].append(_row(row))
     for some in found.values():
         some.sort(key=lambda annotation: (annotation.step, annotation.id))

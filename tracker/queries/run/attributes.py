@@ -142,13 +142,13 @@ def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, i
     found: list[tuple[str, int]] = []
     characters, portion = 0, MEASURED_FIRST
     while len(found) < most and characters <= MAX_CHARACTERS:
-        wanted = min(portion, most - len(found))
+        limit = min(portion, most - len(found))
         following = attributes.filter(path__gt=found[-1][0]) if found else attributes
         sized = following.annotate(size=_characters()).values_list("path", "size")
-        some = list(sized[:wanted])
+        some = list(sized[:limit])
         found += some
         characters += sum(size for _, size in some)
-        if len(some) < wanted:
+        if len(some) < limit:
             break
         # With short texts, the batch soon covers all remaining attributes.
         room = MAX_CHARACTERS * len(found) // max(1, characters) - len(found)
@@ -187,10 +187,10 @@ def series_count(run: Run) -> int:
 
 def paths_of_texts(run: Run, part: str, prefix: str = "") -> list[str]:
     """Return the paths of texts that contain `part`, ignoring case."""
-    wanted = part.casefold()
+    needle = part.casefold()
     texts = _beginning_with(run, prefix).filter(kind=Kind.STRING)
     found = texts.values_list("path", "text").iterator(TEXTS_AT_ONCE)
-    return [path for path, text in found if text and wanted in text.casefold()]
+    return [path for path, text in found if text and needle in text.casefold()]
 
 
 def attribute_values(

@@ -84,12 +84,12 @@ def files_of_runs(
     runs: Collection[Run], path: str, digests: Collection[str]
 ) -> dict[tuple[UUID, str], FileRow]:
     """Return the contents of several runs at one path, by run and digest."""
-    wanted = File.objects.filter(
+    matching = File.objects.filter(
         run_id__in=[run.id for run in runs],
         path__in=storable([path]),
         digest__in=digests,
     )
-    return {(row.run_id, row.digest): _row(row) for row in _with_contents(wanted)}
+    return {(row.run_id, row.digest): _row(row) for row in _with_contents(matching)}
 
 
 def file_paths(run: Run, prefix: str = "") -> list[str]:

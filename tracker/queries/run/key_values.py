@@ -175,14 +175,14 @@ def key_values(
 def _lines(
     run: Run, paths: Sequence[str], before: UUID | None, paths_before: Sequence[str]
 ) -> dict[tuple[UUID, str], Line]:
-    wanted = [(run, path) for path in paths]
+    pairs = [(run, path) for path in paths]
     if before is not None and paths_before:
         # The other run may have been purged meanwhile.
         others = Run.objects.filter(id=before)
-        wanted += [(other, path) for other in others for path in paths_before]
-    if not wanted:
+        pairs += [(other, path) for other in others for path in paths_before]
+    if not pairs:
         return {}
-    lines = read_lines(wanted, buckets=SPARK_BUCKETS)
+    lines = read_lines(pairs, buckets=SPARK_BUCKETS)
     return {(line.run_id, line.path): line for line in lines}
 
 

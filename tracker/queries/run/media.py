@@ -84,14 +84,14 @@ def media_steps(run: Run, rows: Collection[MediaRow]) -> dict[str, list[float]]:
     if not paths:
         return {}
     chunks = read_chunk_steps({run.id}, list(paths), math.inf)
-    wanted = [
+    chunk_ids = [
         chunk.id
         for several in chunks.values()
         for chunk in sorted(several, key=lambda each: each.first)[-MAX_CHUNKS:]
     ]
     found: dict[str, list[np.ndarray]] = {}
-    for low in range(0, len(wanted), CHUNKS_AT_ONCE):
-        some = wanted[low : low + CHUNKS_AT_ONCE]
+    for low in range(0, len(chunk_ids), CHUNKS_AT_ONCE):
+        some = chunk_ids[low : low + CHUNKS_AT_ONCE]
         for series_id, records in read_chunks({run.id}, some):
             found.setdefault(paths[series_id], []).append(records.steps)
     return {

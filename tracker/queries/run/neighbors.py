@@ -40,14 +40,14 @@ def neighbors_of(run: Run) -> Neighbors:
     if run.started_at is None:
         return Neighbors()
     before, after = _started_before(run), _started_after(run)
-    wanted = (
+    columns = (
         *_id_and_name(before),
         *_id_and_name(after),
         *_id_and_name(before.filter(state=State.FINISHED)),
         *_id_and_name(_lower_rungs(run), "run__"),
         Subquery(_newest_rung(run).values("ladder__name")[:1]),
     )
-    row = Run.objects.filter(id=run.id).values_list(*wanted).first()
+    row = Run.objects.filter(id=run.id).values_list(*columns).first()
     if row is None:
         return Neighbors()
     ladder = row[8] or ""

@@ -48,10 +48,10 @@ def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
     Each series of notes needs its own statements, so their number is limited.
     """
     of_run = {run.id: run for run in runs}
-    noted = Attribute.objects.filter(
+    notes = Attribute.objects.filter(
         beginning_with(NOTES), run__in=of_run, kind=Kind.TEXT_SERIES, count__gt=0
     )
-    having = set(noted.values_list("run_id", flat=True).distinct())
+    having = set(notes.values_list("run_id", flat=True).distinct())
     read = [run for run in runs if run.id in having][:MAX_NOTED_RUNS]
     return {run_id: [] for run_id in of_run} | {run.id: notes_of(run) for run in read}
 

@@ -180,7 +180,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
     # Filtered, because there can be very many facts, of each GPU of each rank.
     facts = list_attributes(run, prefix=MONITORING, where=MACHINES)
     readings = {row.path: row for row in facts}
-    said = attribute_values([run.id], [TAGS_PATH, DESCRIPTION_PATH])[run.id]
+    texts = attribute_values([run.id], [TAGS_PATH, DESCRIPTION_PATH])[run.id]
     return RunOverview(
         name=run.name,
         state=run.state,
@@ -193,8 +193,8 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         may_go_on=may_go_on(run, now=now),
         may_resume=may_resume(run, now=now),
         silent_for=silent_for(run, now=now),
-        tags=_tags(said.get(TAGS_PATH)),
-        description=_text(said.get(DESCRIPTION_PATH)),
+        tags=_tags(texts.get(TAGS_PATH)),
+        description=_text(texts.get(DESCRIPTION_PATH)),
         stages=tuple(_stages(run, readings, _gpu_readings(run), now)),
         facts=readings,
     )

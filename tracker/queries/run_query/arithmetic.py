@@ -97,7 +97,7 @@ def number_of(token: Token) -> Number:
     value = float(token) if token.type == "NUMBER" else None
     if value is None or not (value == 0 or SMALLEST <= abs(value) <= LARGEST):
         sizes = f"{SMALLEST:g} to {LARGEST:g}".replace("+", "")
-        said = "Only attributes and numbers can be used in arithmetic; a number is 0, or from"
-        message = f"{said} {sizes} in size."
+        rule = "Only attributes and numbers can be used in arithmetic; a number is 0, or from"
+        message = f"{rule} {sizes} in size."
         raise BadQuery(message, token.start_pos or 0, len(token))
     return Number(value)

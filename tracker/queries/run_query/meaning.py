@@ -172,13 +172,13 @@ def _term(part: Part) -> Term:
         case Token():
             return number_of(part)
         case Named(token=token) if token.type == "WORD" and token in CONSTANTS:
-            said = f"{token} cannot be used in arithmetic; an attribute of that name"
-            raise refusal(token, f'{said} must be quoted: "{token}".')
+            reason = f"{token} cannot be used in arithmetic; an attribute of that name"
+            raise refusal(token, f'{reason} must be quoted: "{token}".')
     operand = read_operand(part)
     if isinstance(operand, RunField):
         token = first_token(part)
-        said = f"A run's {token} cannot be used in arithmetic{_unless(token)}."
-        raise refusal(token, said)
+        reason = f"A run's {token} cannot be used in arithmetic{_unless(token)}."
+        raise refusal(token, reason)
     return operand
 
 
@@ -234,8 +234,8 @@ def _state(token: Token) -> Value:
 
 def _number(name: str, token: Token, value: Value) -> Value:
     if not _is_number(value):
-        said = f"A run's {name} is a number of {UNITS[name]}"
-        raise refusal(token, f"{said}{_unless(name)}.")
+        reason = f"A run's {name} is a number of {UNITS[name]}"
+        raise refusal(token, f"{reason}{_unless(name)}.")
     return value
 
 

@@ -129,8 +129,8 @@ def _explained(error: UnexpectedInput, text: str) -> BadQuery:
         message = "This quoted text has no closing quote, or an invalid \\ escape."
         return BadQuery(message, position, len(text) - position)
     if text[position].isdigit():
-        said = "A number needs a space after it; a path that begins with a digit must be quoted."
-        return BadQuery(said, position)
+        message = "A number needs a space after it; a path that begins with a digit must be quoted."
+        return BadQuery(message, position)
     return BadQuery("This character has no meaning here.", position)
 
 
@@ -141,8 +141,8 @@ def _misplaced(error: UnexpectedToken, text: str) -> BadQuery:
     if token.type == "NAN" and "NUMBER" in expected and "EXISTS" not in expected:
         return refusal(token, NAN_IS_UNEQUAL)
     if "MINUS" in expected and (sign := _stuck_sign(token, text)):
-        said = f"A {sign} between two values needs spaces around it: a {sign} b."
-        return refusal(token, said)
+        message = f"A {sign} between two values needs spaces around it: a {sign} b."
+        return refusal(token, message)
     return refusal(token, f"Here {_expected(error)}.")
 
 

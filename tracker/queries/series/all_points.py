@@ -59,7 +59,7 @@ class Begun:
 
 
 def read_all_points(
-    wanted: Sequence[tuple[Run, str]],
+    requested: Sequence[tuple[Run, str]],
     *,
     axis: Axis = Axis.STEP,
     low: float | None = None,
@@ -72,7 +72,7 @@ def read_all_points(
     Raise Overtaken if a series is deleted meanwhile.
     """
     bounds = (-np.inf if low is None else low, np.inf if high is None else high)
-    for _, pairs in groupby(wanted, key=lambda pair: pair[0].id):
+    for _, pairs in groupby(requested, key=lambda pair: pair[0].id):
         of_run = list(pairs)
         run = of_run[0][0]
         for start in range(0, len(of_run), SERIES_AT_ONCE):
@@ -131,11 +131,11 @@ def _stretches(
 def _in_order(run: Run, begun: Begun) -> Iterator[Points]:
     """Yield points in order of step, and hold back those that others may precede."""
     stretches = sorted(begun.stretches, key=lambda stretch: stretch.first_step)
-    held = Held()
+    pending = Held()
     for some, next_step in _read_ahead(run, stretches):
         for points in some:
-            held.add(begun.window.clip(without(points, begun.replaced)))
-        yield from held.before(next_step)
+            pending.add(begun.window.clip(without(points, begun.replaced)))
+        yield from pending.before(next_step)
 
 
 def _read_ahead(

@@ -19,7 +19,7 @@ PARTS = 16
 MAX_LOOKS = 5
 
 
-Wanted = Sequence[tuple[Run, str]]
+RequestedSeries = Sequence[tuple[Run, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +45,25 @@ class ChartLines:
     lacking: Collection[UUID] = ()
 
 
-def read_chart_lines(wanted: Wanted, across: Across, *, buckets: int) -> ChartLines:
+def read_chart_lines(
+    requested: RequestedSeries, across: Across, *, buckets: int
+) -> ChartLines:
     """Read series of runs with a few statements.
 
     For a range of an axis of another series, a few statements per range of steps are needed; runs
     with equal steps share one.
     """
     if across.over:
-        return _over_a_series(wanted, across, buckets)
-    lines = _lines(wanted, across, buckets)
+        return _over_a_series(requested, across, buckets)
+    lines = _lines(requested, across, buckets)
     if across.is_log:
-        lines = _finer_at_the_start(wanted, across, lines, buckets)
+        lines = _finer_at_the_start(requested, across, lines, buckets)
     return ChartLines(lines, [0] * len(lines))
 
 
-def _lines(wanted: Wanted, across: Across, buckets: int) -> list[Line]:
+def _lines(requested: RequestedSeries, across: Across, buckets: int) -> list[Line]:
     return read_lines(
-        wanted,
+        requested,
         axis=across.axis,
         low=across.low,
         high=across.high,
@@ -70,26 +72,28 @@ def _lines(wanted: Wanted, across: Across, buckets: int) -> list[Line]:
     )
 
 
-def _over_a_series(wanted: Wanted, across: Across, buckets: int) -> ChartLines:
-    others = _others({run.id: run for run, _ in wanted}, across, Across(), buckets)
+def _over_a_series(
+    requested: RequestedSeries, across: Across, buckets: int
+) -> ChartLines:
+    others = _others({run.id: run for run, _ in requested}, across, Across(), buckets)
     stretches = _stretches(others, across)
     places: dict[Across, list[int]] = defaultdict(list)
-    for place, (run, _) in enumerate(wanted):
+    for place, (run, _) in enumerate(requested):
         places[stretches[run.id]].append(place)
 
     found: dict[int, Line] = {}
     over: dict[UUID, Line] = {}
     for stretch, members in places.items():
-        asked = [wanted[place] for place in members]
-        found |= zip(members, _lines(asked, stretch, buckets), strict=True)
-        runs = {run.id: run for run, _ in asked}
+        selected = [requested[place] for place in members]
+        found |= zip(members, _lines(selected, stretch, buckets), strict=True)
+        runs = {run.id: run for run, _ in selected}
         over |= (
             {run_id: others[run_id] for run_id in runs}
             if stretch == Across()
             else _others(runs, across, stretch, buckets)
         )
     lines, outside = [], []
-    for place, (run, _) in enumerate(wanted):
+    for place, (run, _) in enumerate(requested):
         line, other = found[place], over[run.id]
         laid = laid_over(line.x, other.x, other.mean)
         lines.append(
@@ -102,16 +106,16 @@ def _over_a_series(wanted: Wanted, across: Across, buckets: int) -> ChartLines:
             )
         )
         outside.append(laid.outside)
-    lacking = {run_id for run_id, other in others.items() if not other.count}
-    return ChartLines(lines, outside, over, lacking)
+    without_axis = {run_id for run_id, other in others.items() if not other.count}
+    return ChartLines(lines, outside, over, without_axis)
 
 
 def _others(
     runs: Mapping[UUID, Run], across: Across, stretch: Across, buckets: int
 ) -> dict[UUID, Line]:
     """Read the series with the x values, in a range of steps."""
-    asked = [(run, across.over) for run in runs.values()]
-    return dict(zip(runs, _lines(asked, stretch, buckets), strict=True))
+    pairs = [(run, across.over) for run in runs.values()]
+    return dict(zip(runs, _lines(pairs, stretch, buckets), strict=True))
 
 
 def _stretches(others: Mapping[UUID, Line], across: Across) -> dict[UUID, Across]:
@@ -129,7 +133,7 @@ def _stretches(others: Mapping[UUID, Line], across: Across) -> dict[UUID, Across
 
 
 def _finer_at_the_start(
-    wanted: Wanted,
+    requested: RequestedSeries,
     across: Across,
     lines: list[Line],
     buckets: int,
@@ -142,7 +146,7 @@ def _finer_at_the_start(
             break
         cut = float(max(cuts))
         beginning = replace(across, high=cut)
-        front = _lines(wanted, beginning, buckets)
+        front = _lines(requested, beginning, buckets)
         lines = [
             line if line.exact else _joined(fine, line, cut)
             for fine, line in zip(front, lines, strict=True)

@@ -93,7 +93,7 @@ def start_of(run: Run, *times: Integers) -> int:
 
 
 def draw_together(
-    asked: Range,
+    requested: Range,
     runs: Mapping[int, Run],
     tables: Sequence[Table],
     *,
@@ -113,19 +113,19 @@ def draw_together(
             table = table.rows(rows)  # noqa: PLW2901 - the rest is not looked at
         if rows:
             ids = table.series_ids.tolist()
-            window = asked.window(runs[ids[0]], table.times)
+            window = requested.window(runs[ids[0]], table.times)
             yield from zip(ids, draw_table(window, table), strict=True)
 
 
 def source_of(
-    asked: Range,
+    requested: Range,
     run: Run,
     chunks: Summaries | None,
     tail: Points,
     replaced: Replaced | None,
 ) -> Source:
     chunks = chunks or Summaries([], Buckets.empty())
-    window = asked.window(run, chunks.buckets.first_time, tail.times)
+    window = requested.window(run, chunks.buckets.first_time, tail.times)
     if replaced is None:
         return Source(window, chunks, tail, choose(window, chunks.buckets, tail))
     left = np.flatnonzero(~gone(chunks.buckets, replaced))
@@ -142,18 +142,18 @@ def draw_all(
     """Read the chosen chunks in batches, and downsample each series."""
     drawn: dict[int, Drawn] = {}
     some: dict[int, Source] = {}
-    held = 0
+    batch_points = 0
     for series_id, source in sources.items():
         weight = source.weight
         if weight > POINTS_AT_ONCE:
             portions = _portions(run_ids, source)
             drawn[series_id] = draw_gradually(source.window, source.choice, portions)
             continue
-        if len(some) == SERIES_AT_ONCE or held + weight > POINTS_AT_ONCE:
+        if len(some) == SERIES_AT_ONCE or batch_points + weight > POINTS_AT_ONCE:
             drawn |= _draw_some(run_ids, some)
-            some, held = {}, 0
+            some, batch_points = {}, 0
         some[series_id] = source
-        held += weight
+        batch_points += weight
     return drawn | _draw_some(run_ids, some)
 
 

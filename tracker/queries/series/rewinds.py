@@ -26,10 +26,10 @@ def read_replaced(
     rewound = {key(run.id): run.id for run in runs if run.rewound_at is not None}
     found: dict[tuple[UUID, str], list[tuple[float, int]]] = defaultdict(list)
     if rewound:
-        asked = [many(storable(paths))]
+        parameters = [many(storable(paths))]
         run_ids = set(rewound.values())
         for run_key, path, step, time in every_row(
-            SELECT_REWINDS, asked, run_ids=run_ids
+            SELECT_REWINDS, parameters, run_ids=run_ids
         ):
             found[rewound[run_key], path].append((step, time))
     return {place: _replaced_by(rows) for place, rows in found.items()}

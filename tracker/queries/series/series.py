@@ -79,14 +79,14 @@ def read_line(
     steady: bool = False,
 ) -> Line:
     """Read a series in a range of its axis, both ends included."""
-    wanted = [(run, path)]
+    requested = [(run, path)]
     return read_lines(
-        wanted, axis=axis, low=low, high=high, buckets=buckets, steady=steady
+        requested, axis=axis, low=low, high=high, buckets=buckets, steady=steady
     )[0]
 
 
 def read_lines(
-    wanted: Sequence[tuple[Run, str]],
+    requested: Sequence[tuple[Run, str]],
     *,
     axis: Axis = Axis.STEP,
     low: float | None = None,
@@ -99,25 +99,25 @@ def read_lines(
     A series that does not exist is a line without points. While a steady line grows, all of its
     buckets except the last stay unchanged, until there would be too many.
     """
-    run_ids = {run.id for run, _ in wanted}
-    series_ids = series_ids_of(run_ids, {path for _, path in wanted})
+    run_ids = {run.id for run, _ in requested}
+    series_ids = series_ids_of(run_ids, {path for _, path in requested})
     # The run of each series.
     runs = {
         series_ids[run.id, path]: run
-        for run, path in wanted
+        for run, path in requested
         if (run.id, path) in series_ids
     }
-    asked = Range(axis, low, high, buckets, steady)
-    replaced = _replaced(series_ids, {run for run, _ in wanted})
+    axis_range = Range(axis, low, high, buckets, steady)
+    replaced = _replaced(series_ids, {run for run, _ in requested})
 
     def read(tails: Tails, summaries: dict[int, Summaries]) -> dict[int, Drawn]:
         tables = tails.tables_of(runs)
         beside = summaries.keys() | replaced.keys()
-        drawn = dict(draw_together(asked, runs, tables, beside=beside))
+        drawn = dict(draw_together(axis_range, runs, tables, beside=beside))
         tail = Tails(tables).points_of(runs.keys() - drawn.keys())
         sources = {
             series_id: source_of(
-                asked,
+                axis_range,
                 runs[series_id],
                 summaries.get(series_id),
                 points,
@@ -130,7 +130,7 @@ def read_lines(
     drawn = consistently(run_ids, runs, read)
     return [
         _line(run, path, drawn.get(series_ids.get((run.id, path), 0), NOTHING))
-        for run, path in wanted
+        for run, path in requested
     ]
 
 
@@ -160,8 +160,8 @@ def read_and_take(
         taken = {}
         for some in _groups(run, paths, series_ids, summaries):
             ids = [series_ids.get((run.id, path), 0) for path in some]
-            wanted = [i for s in ids if s in summaries for i in summaries[s].ids]
-            chunks = read_chunks({run.id}, wanted)
+            chunk_ids = [i for s in ids if s in summaries for i in summaries[s].ids]
+            chunks = read_chunks({run.id}, chunk_ids)
             for path, series_id in zip(some, ids, strict=True):
                 found = summaries.get(series_id)
                 parts = [chunks[i] for i in found.ids if i in chunks] if found else []
@@ -198,12 +198,14 @@ def _groups(
 def series_ids_of(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[tuple[UUID, str], int]:
-    asked = [many(storable(paths)), Kind.FLOAT_SERIES.value]
+    parameters = [many(storable(paths)), Kind.FLOAT_SERIES.value]
     # Compares keys in the database's format, which avoids creating UUID objects.
     of_key = {key(run_id): run_id for run_id in run_ids}
     return {
         (of_key[run_key], path): series_id
-        for run_key, path, series_id in every_row(SELECT_SERIES, asked, run_ids=run_ids)
+        for run_key, path, series_id in every_row(
+            SELECT_SERIES, parameters, run_ids=run_ids
+        )
     }
 
 

@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from tracker.access.objects import runs_of
-from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
+from tracker.actions.ladders import RUNGS_AT_MOST, RungRequest
 from tracker.queries.compare.comparison import find_runs, run_named
 from tracker.queries.ladders.candidates import by_time, runs_with_tag
 from tracker.queries.run.run import silent_for
@@ -44,8 +44,8 @@ class LadderForm:
     is_ready: bool = False
 
     @property
-    def wanted(self) -> list[WantedRung]:
-        return [WantedRung(str(row.run_id), row.note) for row in self.rows]
+    def wanted(self) -> list[RungRequest]:
+        return [RungRequest(str(row.run_id), row.note) for row in self.rows]
 
     def refused(self, why: str) -> LadderForm:
         return replace(self, error=why, is_ready=False)

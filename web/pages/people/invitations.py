@@ -18,7 +18,7 @@ from tracker.access.people import (
     require_grantable,
 )
 from tracker.actions.people.invitations import (
-    WantedInvitation,
+    InvitationRequest,
     invitation_url,
     invite,
     is_mailed,
@@ -67,13 +67,15 @@ def revoke(request: PageRequest, workspace: str, invitation_id: int) -> HttpResp
 
 
 # Any: a row of the workspaces table, which pages do not import.
-def _wanted(request: PageRequest, workspace: Any, form: InviteForm) -> WantedInvitation:
+def _wanted(
+    request: PageRequest, workspace: Any, form: InviteForm
+) -> InvitationRequest:
     role = role_named(form.role)
     require_grantable(request.actor, workspace, role)
     project = None
     if form.project:
         project = readable_project(request.actor, workspace.slug, form.project)
-    return WantedInvitation(role, project, form.email, int(form.days), form.max_uses)
+    return InvitationRequest(role, project, form.email, int(form.days), form.max_uses)
 
 
 def _shown(

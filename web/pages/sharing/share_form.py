@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from django.http import QueryDict
 
-from tracker.actions.shares import WantedLink
+from tracker.actions.shares import LinkRequest
 from tracker.actor import Part
 from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput
@@ -56,8 +56,8 @@ class ShareForm:
     parts: frozenset[Part] = frozenset()
     is_frozen: bool = False
 
-    def wanted(self, now: datetime, frozen: Frozen | None = None) -> WantedLink:
-        return WantedLink(
+    def wanted(self, now: datetime, frozen: Frozen | None = None) -> LinkRequest:
+        return LinkRequest(
             kind=self.kind,
             of=self.of,
             parts=self.parts,

@@ -118,7 +118,7 @@ def _dialog(
     status: int = 200,
 ) -> HttpResponse:
     kind, chosen, shared = _chosen(project, form)
-    links = project_links(project, kind=kind.name, thing=chosen.thing)
+    links = project_links(project, kind=kind.name, target_id=chosen.thing)
     context = {
         **_around(project),
         "form": form,

@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.builders import make_member, make_project
 from tracker.actions.people.doer import Doer
 from tracker.actions.people.invitations import (
-    WantedInvitation,
+    InvitationRequest,
     invite,
     renew_invitation,
     revoke_invitation,
@@ -41,7 +41,7 @@ def eve(stranger):
 
 
 def wanted(role=Role.MEMBER, **options):
-    return WantedInvitation(role, **options)
+    return InvitationRequest(role, **options)
 
 
 def refused(secret, user):

@@ -9,7 +9,7 @@ from django.test import Client
 from tests.builders import browser_of, make_member, make_project, make_run
 from tracker.actions.access import authenticate, make_token
 from tracker.actions.people.doer import Doer
-from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.members import (
     change_role,
     deactivate,
@@ -18,7 +18,7 @@ from tracker.actions.people.members import (
     remove,
 )
 from tracker.actions.saved_views import keep_view
-from tracker.actions.shares import WantedLink, make_link, open_link
+from tracker.actions.shares import LinkRequest, make_link, open_link
 from tracker.actor import Scope
 from tracker.errors import InvalidInput
 from tracker.models import (
@@ -52,12 +52,12 @@ def bob(member):
     run.save()
     for each in (bob, member):
         keep_view(project, browser_of(each), "mine", "", is_shared=False)
-    bob.link = make_link(project, browser_of(bob), WantedLink("run", str(run.id)))
+    bob.link = make_link(project, browser_of(bob), LinkRequest("run", str(run.id)))
     bob.key = make_token(bob, "node", Scope.MANAGE)
     bob.browser = Client()
     bob.browser.force_login(bob.user)
     bob.browser.get("/")
-    invite(member.workspace, WantedInvitation(Role.MEMBER), Doer(bob.user_id))
+    invite(member.workspace, InvitationRequest(Role.MEMBER), Doer(bob.user_id))
     return bob
 
 
@@ -122,7 +122,7 @@ def test_an_account_with_another_workspace_stays_active(bob, doer, stranger):
 
 
 def test_what_a_removed_member_owns_goes_to_the_heir(member, bob, doer):
-    remove(bob, doer, heir=member)
+    remove(bob, doer, successor=member)
 
     assert not Member.objects.filter(id=bob.id).exists()
     assert Project.objects.get().owner == member.user
@@ -146,7 +146,7 @@ def test_a_member_who_cannot_edit_is_no_heir(member, bob, doer, role):
     viewer = make_member("eve", role, workspace=member.workspace)
 
     with pytest.raises(InvalidInput, match="active member"):
-        remove(bob, doer, heir=viewer)
+        remove(bob, doer, successor=viewer)
 
 
 def test_a_new_role_is_mailed(member, doer, bob, settings):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import make_member, make_project, make_run
 from tests.ladder_runs import DEMO, make_measured_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Ladder, Role
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -65,7 +65,7 @@ def test_a_later_call_replaces_the_rungs(full, address, run, project):
 
 def test_reads_a_ladder_with_its_figures_and_verdicts(reader, project):
     runs = [make_measured_run(project, job) for job in DEMO[:2]]
-    ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
+    ladder = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
 
     shown = reader.get(f"/api/v1/ladders/{ladder.id}").json()
 
@@ -93,7 +93,7 @@ def test_reads_a_ladder_with_its_figures_and_verdicts(reader, project):
 
 
 def test_what_is_not_known_is_null(reader, project, run):
-    ladder = create_ladder(project, "faster", [WantedRung("baseline")])
+    ladder = create_ladder(project, "faster", [RungRequest("baseline")])
 
     shown = reader.get(f"/api/v1/ladders/{ladder.id}").json()
 
@@ -102,7 +102,7 @@ def test_what_is_not_known_is_null(reader, project, run):
 
 
 def test_lists_a_project_s_ladders(reader, address, project, run):
-    ladder = create_ladder(project, "faster", [WantedRung("baseline")])
+    ladder = create_ladder(project, "faster", [RungRequest("baseline")])
 
     (listed,) = reader.get(address).json()["ladders"]
 
@@ -166,7 +166,7 @@ def test_a_browser_s_session_is_no_token(client_of, member, address, run):
 
 
 def test_needs_a_token(client, address, project, run):
-    ladder = create_ladder(project, "faster", [WantedRung("baseline")])
+    ladder = create_ladder(project, "faster", [RungRequest("baseline")])
 
     assert client.get(address).status_code == 401
     assert client.get(f"/api/v1/ladders/{ladder.id}").status_code == 401
@@ -174,7 +174,7 @@ def test_needs_a_token(client, address, project, run):
 
 
 def test_for_a_stranger_nothing_is_there(client_with, stranger, address, project, run):
-    ladder = create_ladder(project, "faster", [WantedRung("baseline")])
+    ladder = create_ladder(project, "faster", [RungRequest("baseline")])
     client = client_with(stranger, "manage")
 
     hidden = client.get(f"/api/v1/ladders/{ladder.id}")
@@ -192,7 +192,7 @@ def test_another_project_s_run_cannot_be_put_on_a_ladder(full, address, stranger
 
 
 def test_answers_to_its_methods_only(full, address, project, run):
-    ladder = create_ladder(project, "faster", [WantedRung("baseline")])
+    ladder = create_ladder(project, "faster", [RungRequest("baseline")])
 
     assert full.delete(f"/api/v1/ladders/{ladder.id}").status_code == 405
     assert full.put(address).status_code == 405

@@ -16,7 +16,7 @@ from tests.builders import (
 )
 from tests.tracker.queries.measured import finish, measure_loop
 from tracker.actions.deletions import delete_made
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Run, Stage, User, Work, WorkKind
 from tracker.queries.diagnoses.earlier_runs import (
     read_earlier,
@@ -98,7 +98,7 @@ def test_one_rank_has_nothing_to_compare(project):
 def test_reads_what_the_rung_before_learned(project):
     runs = [measured(project, name) for name in ("first", "second")]
     write_series(runs[0], "train/loss", np.linspace(2, 1, 50))
-    wanted = [WantedRung(str(run.id)) for run in runs]
+    wanted = [RungRequest(str(run.id)) for run in runs]
     ladder = create_ladder(project, "faster", wanted)
 
     assert "rung_before" not in read_earlier(stage_of(runs[0]), None)
@@ -115,7 +115,7 @@ def test_runs_of_a_ladder_are_diagnosed_again(project):
     run = measured(project, "first")
     Work.objects.all().delete()
 
-    create_ladder(project, "faster", [WantedRung(str(run.id))])
+    create_ladder(project, "faster", [RungRequest(str(run.id))])
 
     assert Work.objects.filter(run=run, kind=WorkKind.DIAGNOSE).exists()
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.builders import make_member, make_project, make_run, write_values
 from tests.diagnoses import NOW
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Run
 from tracker.queries.ladders.ladders import ladder_summaries, read_ladder
 from tracker.queries.ladders.verdicts import NOT_ENOUGH_STEPS, Verdict
@@ -26,7 +26,7 @@ def project():
 def ladder_of(project, *runs, notes=None, name="faster"):
     notes = notes or [""] * len(runs)
     wanted = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, notes, strict=True)
+        RungRequest(str(run.id), note) for run, note in zip(runs, notes, strict=True)
     ]
     return create_ladder(project, name, wanted)
 

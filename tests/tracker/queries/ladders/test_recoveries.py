@@ -9,7 +9,7 @@ from tests.ladder_runs import Job, make_measured_run
 from tracker.actions import diagnoses
 from tracker.actions.deletions import delete_made
 from tracker.actions.diagnoses import diagnose_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Diagnosis, Finding, Ladder, Run, Stage
 from tracker.queries.ladders import recoveries as module
 from tracker.queries.ladders.ladders import read_ladder
@@ -24,7 +24,7 @@ CURED = Job("cured", wait_seconds=0.001, workers=2, cpu_cores=1.5)
 
 def ladder(project, *jobs: Job) -> list[Run]:
     runs = [make_measured_run(project, job) for job in jobs]
-    create_ladder(project, "faster", [WantedRung(str(run.id)) for run in runs])
+    create_ladder(project, "faster", [RungRequest(str(run.id)) for run in runs])
     return runs
 
 
@@ -127,7 +127,7 @@ def test_no_run_learns_from_another_step_of_its_own_ladder(project):
 
 def test_two_runs_on_two_ladders_are_one_pair(project):
     runs = ladder(project, WAITS, CURED)
-    create_ladder(project, "again", [WantedRung(str(run.id)) for run in runs])
+    create_ladder(project, "again", [RungRequest(str(run.id)) for run in runs])
 
     assert len(saved()) == 1
 

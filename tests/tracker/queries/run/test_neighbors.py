@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import SECOND, START, make_member, make_project, make_run
 from tracker.actions.deletions import delete_made, restore_made
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.trash import move_to_trash
 from tracker.queries.run.neighbors import neighbors_of
 
@@ -62,7 +62,7 @@ def test_what_is_compared_with_is_the_last_that_finished(project):
 
 
 def ladder_of(project, name, *runs):
-    return create_ladder(project, name, [WantedRung(str(run.id)) for run in runs])
+    return create_ladder(project, name, [RungRequest(str(run.id)) for run in runs])
 
 
 def finished(project, name, seconds):

@@ -17,7 +17,7 @@ from tests.builders import (
     write_series,
 )
 from tracker.actions.annotations import annotate
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +92,7 @@ def test_a_stranger_reads_them_without_who_wrote_them(project, member, runs):
     marks = {}
     for parts in (frozenset(), frozenset({Part.LOGS})):
         secret = make_link(
-            project, browser_of(member), WantedLink("comparison", of, parts)
+            project, browser_of(member), LinkRequest("comparison", of, parts)
         )
         at = reverse("compare-marks", args=[project.workspace.slug, project.slug])
         marks[bool(parts)] = Client().get(f"/s/{secret}{at}?{of}").json()["marks"]

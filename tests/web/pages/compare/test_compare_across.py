@@ -18,7 +18,7 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.sample_run import make_sample_run
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 from tracker.models import Member, Project, Role
 from web.pages.compare.state import TABS
@@ -238,7 +238,7 @@ def test_their_hardware_lies_on_one_axis(compared, project, beside):
 @pytest.fixture
 def shared(project, member, runs):
     of = f"runs={','.join(str(run.id) for run in runs)}"
-    wanted = WantedLink("comparison", of, frozenset({Part.CONFIG}))
+    wanted = LinkRequest("comparison", of, frozenset({Part.CONFIG}))
     return f"/s/{make_link(project, browser_of(member), wanted)}/"
 
 

@@ -17,7 +17,7 @@ from seamark.recording.png import to_png
 from tests.builders import browser_of, make_run, records_message, write, write_series
 from tests.tracker.api.v1.test_files import add, deliver
 from tests.web.pages.run_files.test_media import WAV, reference
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 
 pytestmark = pytest.mark.django_db
@@ -371,7 +371,7 @@ def shared(project, member, runs):
 
     def shared(*parts, rest="compare", **query):
         of = f"runs={','.join(str(run.id) for run in runs)}"
-        wanted = WantedLink("comparison", of, frozenset(parts))
+        wanted = LinkRequest("comparison", of, frozenset(parts))
         base = f"/s/{make_link(project, browser_of(member), wanted)}/"
         asked = {**dict([of.split("=")]), "tab": "media", **query}
         return base, Client().get(f"{base}w/ada-workspace/vision/{rest}", asked)

@@ -17,7 +17,7 @@ from tests.builders import (
 )
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Project, Run
 from tracker.series.compaction import compact_run
@@ -235,7 +235,7 @@ def shared(project, member):
     """Return a function that shares something, and the link's address."""
 
     def shared(kind, thing):
-        wanted = WantedLink(kind, str(thing.id))
+        wanted = LinkRequest(kind, str(thing.id))
         return f"/s/{make_link(project, browser_of(member), wanted)}/"
 
     return shared

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report
 from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board
@@ -67,7 +67,7 @@ def test_those_of_the_project_at_hand_come_first(find, member, project):
 
 def test_what_was_made_of_runs_is_found_by_name(find, member, project):
     run = make_run(project)
-    create_ladder(project, "Faster loading", [WantedRung(str(run.id))])
+    create_ladder(project, "Faster loading", [RungRequest(str(run.id))])
     create_dashboard(project, "Loading now", Board(), user_id=member.user_id)
     create_report(project, "On loading", user_id=member.user_id)
 

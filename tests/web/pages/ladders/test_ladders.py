@@ -18,7 +18,7 @@ from tests.builders import (
     write_values,
 )
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.prices import set_price
 from tracker.models import Diagnosis, Ladder, Role, Run
 
@@ -53,7 +53,7 @@ def listed(project):
 def ladder_of(project, *runs, notes=None):
     notes = notes or [""] * len(runs)
     wanted = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, notes, strict=True)
+        RungRequest(str(run.id), note) for run, note in zip(runs, notes, strict=True)
     ]
     return create_ladder(project, "faster", wanted)
 
@@ -188,7 +188,7 @@ def test_bars_are_per_step_where_examples_are_not_counted(visitor, project):
 )
 def test_strange_names_are_shown_as_they_are(visitor, project, name):
     run = make_run(project, name, "finished")
-    ladder = create_ladder(project, name, [WantedRung(str(run.id), name)])
+    ladder = create_ladder(project, name, [RungRequest(str(run.id), name)])
 
     for page in (page_of(visitor, ladder), page_of(visitor, ladder, "ladder-edit")):
         assert "<script>alert" not in page
@@ -244,7 +244,7 @@ def test_saves_a_new_name_order_and_notes(visitor, ladder, runs):
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "taken", "a\0"])
 def test_a_refused_form_keeps_what_was_typed(visitor, ladder, project, runs, name):
-    create_ladder(project, "taken", [WantedRung("first")])
+    create_ladder(project, "taken", [RungRequest("first")])
     address = reverse("ladder-edit", args=[ladder.id])
 
     response = visitor.post(address, form_of(*runs, name=name))

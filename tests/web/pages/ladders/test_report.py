@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import make_project, make_run
 from tests.ladder_runs import DEMO, NOTES, make_measured_run
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.queries.ladders.ladders import read_ladder
 from tracker.queries.ladders.verdicts import NOT_ENOUGH_STEPS
 from web.pages.ladders.report import report_of
@@ -22,7 +22,7 @@ def report(member, *jobs, per_example=True):
 
 def report_on(project, runs, *, per_example=True):
     rungs = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, NOTES, strict=False)
+        RungRequest(str(run.id), note) for run, note in zip(runs, NOTES, strict=False)
     ]
     return report_of(
         read_ladder(create_ladder(project, "x", rungs)), per_example=per_example

@@ -14,7 +14,7 @@ from tests.tracker.test_route_policy import address, all_routes
 from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account
 from tracker.actions.people.doer import Doer
-from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.joining import CannotJoin, Refusal, join
 from tracker.models import Mail, Member, Role
 
@@ -116,7 +116,9 @@ def test_reset_mails_to_one_address_are_limited(ada, settings):
 def test_an_invitation_for_one_lets_one_in_of_four_at_once():
     owner = make_member("olga")
     users = [make_member(name).user for name in ("a", "b", "c", "d")]
-    secret = invite(owner.workspace, WantedInvitation(Role.MEMBER), Doer(owner.user_id))
+    secret = invite(
+        owner.workspace, InvitationRequest(Role.MEMBER), Doer(owner.user_id)
+    )
 
     def attempt(user):
         try:

@@ -12,7 +12,7 @@ from tests.builders import make_member
 from tests.services import IdentityProvider
 from tracker.actions.people.accounts import create_account
 from tracker.actions.people.doer import Doer
-from tracker.actions.people.invitations import WantedInvitation, invite
+from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.models import AuditEntry, Member, Role, User, Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.processes]
@@ -139,7 +139,7 @@ def test_without_domains_and_groups_nobody_gets_a_new_account(settings):
 def test_an_invitation_lets_a_new_person_in_with_the_provider(settings):
     settings.OIDC_DOMAINS = []
     owner = make_member("olga")
-    wanted = WantedInvitation(Role.VIEWER, email="ada@corp.example")
+    wanted = InvitationRequest(Role.VIEWER, email="ada@corp.example")
     secret = invite(owner.workspace, wanted, Doer(owner.user_id))
     query = f"?next=/join/{secret}"
 

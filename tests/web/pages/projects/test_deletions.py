@@ -12,7 +12,7 @@ from tests.builders import browser_of, make_member, make_run
 from tests.web.payloads import PAYLOADS
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report
 from tracker.actions.saved_views import keep_view
 from tracker.actions.trash import move_to_trash
@@ -48,7 +48,7 @@ def made(project, member):
     run = make_run(project, "baseline")
     user_id = member.user_id
     return {
-        "ladder": create_ladder(project, NAME, [WantedRung(run.name)]),
+        "ladder": create_ladder(project, NAME, [RungRequest(run.name)]),
         "dashboard": create_dashboard(project, NAME, Board(), user_id=user_id),
         "report": create_report(project, NAME, user_id=user_id),
         "view": keep_view(project, browser_of(member), NAME, "", is_shared=True),

@@ -23,7 +23,7 @@ from tests.builders import (
 )
 from tests.tracker.api.v1.test_files import deliver, file_message
 from tests.web.sample_run import make_sample_run, settle
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.prices import set_price
 from tracker.actions.rule_settings import set_rule
 from tracker.models import Attribute, Diagnosis, Finding, Run, Stage, State
@@ -461,7 +461,7 @@ def test_a_rung_is_compared_with_the_rung_before_it_and_a_baseline_with_none(
     project, page
 ):
     top, base = make_sample_run(project, "top"), make_sample_run(project, "base")
-    rungs = [WantedRung(str(run.id)) for run in (base, top)]
+    rungs = [RungRequest(str(run.id)) for run in (base, top)]
     create_ladder(project, "faster", rungs)
 
     of_top, of_base = (

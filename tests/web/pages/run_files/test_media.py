@@ -19,7 +19,7 @@ from tests.builders import (
     write_series,
 )
 from tests.tracker.api.v1.test_files import add, deliver
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -260,7 +260,7 @@ def test_html_is_sent_into_a_sandbox_only(panel, read, run):
 @pytest.mark.parametrize(("parts", "status"), [((), 404), ((Part.FILES,), 200)])
 def test_links_show_media_only_with_the_files_part(client, run, member, parts, status):
     write_media(run, "x", [picture(1)], steps=[0])
-    wanted = WantedLink("run", str(run.id), frozenset(parts))
+    wanted = LinkRequest("run", str(run.id), frozenset(parts))
     base = f"/s/{make_link(run.project, browser_of(member), wanted)}"
 
     page = client.get(f"{base}/runs/{run.id}/")

@@ -27,8 +27,8 @@ from tests.web.shared_site import (
     make_site,
     slow,
 )
-from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.ladders import RungRequest, create_ladder
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Part
 from tracker.disclosure import NOT_SHARED
@@ -57,7 +57,7 @@ def quick(member):
     """A link to a run without data."""
     project = make_project(member)
     run = make_run(project, "<i>quick</i>", "finished")
-    wanted = WantedLink("run", str(run.id))
+    wanted = LinkRequest("run", str(run.id))
     return f"/s/{make_link(project, browser_of(member), wanted)}/", run
 
 
@@ -347,10 +347,12 @@ def test_a_text_is_no_quality_of_a_ladder_to_strangers(member):
     runs = [make_run(project, name, "finished") for name in ("first", "second")]
     write_values(runs[0], {"verdict": 0.5})
     write_values(runs[1], {"verdict": "text-of-theirs"})
-    ladder = create_ladder(project, "faster", [WantedRung(str(run.id)) for run in runs])
+    ladder = create_ladder(
+        project, "faster", [RungRequest(str(run.id)) for run in runs]
+    )
 
     def read(*parts):
-        wanted = WantedLink("ladder", str(ladder.id), frozenset(parts))
+        wanted = LinkRequest("ladder", str(ladder.id), frozenset(parts))
         base = f"/s/{make_link(project, browser_of(member), wanted)}/"
         address = f"{base}ladders/{ladder.id}/?quality=verdict"
         return open_page(address).content.decode()

@@ -41,9 +41,9 @@ from tracker.actions.dashboards import (
     set_run_set,
 )
 from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
-from tracker.actions.ladders import WantedRung, arrange_ladder
+from tracker.actions.ladders import RungRequest, arrange_ladder
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
 from tracker.boards.board import Board, Place, RunSet, Widget
@@ -117,7 +117,7 @@ def share(project, member):
     """Return a function that makes a link to a thing; return its address."""
 
     def make(kind, thing, **wanted):
-        link = WantedLink(kind, str(thing.id), **wanted)
+        link = LinkRequest(kind, str(thing.id), **wanted)
         return f"/s/{make_link(project, browser_of(member), link)}/"
 
     return make
@@ -393,14 +393,14 @@ def test_a_report_is_its_newest_version_and_a_frozen_one_stays(share, report, me
 
 
 def test_a_frozen_ladder_keeps_its_rungs(site, member):
-    frozen = WantedLink(
+    frozen = LinkRequest(
         "dashboard",
         str(site.dashboard.id),
         frozen=as_frozen(site.dashboard),
     )
     base = f"/s/{make_link(site.project, browser_of(member), frozen)}/"
     address = f"dashboards/{site.dashboard.id}/widgets/{LADDER}/figure"
-    wanted = [WantedRung(str(run.id)) for run in (site.sibling, site.first)]
+    wanted = [RungRequest(str(run.id)) for run in (site.sibling, site.first)]
     assert "sibling" not in get(base, address)
 
     arrange_ladder(site.ladder, "faster", wanted)

@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.builders import browser_of, make_run, write_series, write_values
-from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.actions.shares import WantedLink, make_link
+from tracker.actions.ladders import RungRequest, create_ladder
+from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 from tracker.models import Run
 from tracker.queries.compare.comparison import RUNS_AT_MOST
@@ -43,7 +43,7 @@ def share(project, member):
 
     def make(runs, asked="", *parts):
         of = f"runs={','.join(str(run.id) for run in runs)}&{asked}"
-        wanted = WantedLink("comparison", of, frozenset(parts))
+        wanted = LinkRequest("comparison", of, frozenset(parts))
         return f"/s/{make_link(project, browser_of(member), wanted)}/"
 
     return make
@@ -181,8 +181,8 @@ def test_colours_stay_with_the_runs(share, runs):
 def test_the_report_of_a_ladder_is_shared_and_tells_no_cost(project, member, runs):
     project.gpu_hour_price, project.currency = 2.0, "CCY"
     project.save()
-    ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
-    wanted = WantedLink("ladder", str(ladder.id))
+    ladder = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
+    wanted = LinkRequest("ladder", str(ladder.id))
     base = f"/s/{make_link(project, browser_of(member), wanted)}/"
 
     page = Client().get(f"{base}ladders/{ladder.id}/").content.decode()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from tests.builders import make_member, make_run
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made, restore_made
-from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board
@@ -242,7 +242,7 @@ def test_pages_of_what_can_be_shared_offer_it_to_editors(
     editor, viewer, address, runs, member
 ):
     project = runs[0].project
-    ladder = create_ladder(project, "faster", [WantedRung(str(runs[0].id))])
+    ladder = create_ladder(project, "faster", [RungRequest(str(runs[0].id))])
     dashboard = create_dashboard(project, "overview", Board(), user_id=member.user_id)
     report = create_report(project, "What helped", user_id=member.user_id)
     save_version(report, "What helped", "x", user_id=member.user_id, based_on=0)

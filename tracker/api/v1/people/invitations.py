@@ -16,7 +16,7 @@ from tracker.access.people import (
 from tracker.actions.people.invitations import (
     MAX_DAYS,
     MAX_USES,
-    WantedInvitation,
+    InvitationRequest,
     invitation_url,
     invite,
     is_mailed,
@@ -100,7 +100,7 @@ def write_invitation(
     project = None
     if wanted.project is not None:
         project = readable_project(request.auth, workspace, wanted.project)
-    invitation = WantedInvitation(
+    invitation = InvitationRequest(
         role,
         project,
         wanted.email,
